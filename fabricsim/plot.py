@@ -247,22 +247,7 @@ def _draw(
     """
     Draw what suits: a run over time, several runs as speed-ups, a fabric or a moment as a fabric.
 
-    Parameters
-    ----------
-    *what : Result, Campaign, sequence of Result, Topology, Snapshot or Estimate
-        What is drawn.
-    **options
-        Those of `gantt`, `speedups` or `fabric`.
-
-    Returns
-    -------
-    Axes
-        To be changed further.
-
-    Raises
-    ------
-    CouplingError
-        If nothing of that kind is drawn.
+    `options` are those of `gantt`, `speedups` or `fabric`.
     """
     if len(what) == 1 and isinstance(what[0], (Topology, Snapshot, Estimate)):
         return fabric(what[0], **options)

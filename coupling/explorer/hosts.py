@@ -40,7 +40,8 @@ def hosts_of(lists: pd.Series, names: Sequence[str]) -> tuple[Ints, Ints]:
             rows.append(row)
             first.append(int(begin))
             last.append(int(end or begin))
-    job, node = _unrolled(*np.array([rows, first, last], dtype=np.int64), table)
+    found = np.array([rows, first, last], dtype=np.int64)
+    job, node = _unrolled(found[0], found[1], found[2], table)
     odd |= set(job[node < 0].tolist())
     if not odd:
         return job, node

@@ -20,7 +20,7 @@ _INTS, _FLOATS = int64[::1], float64[::1]
 _MEMBERS, _LOSSES = from_dtype(MEMBER)[::1], from_dtype(LOSS)[::1]
 _READ_INTS = types.Array(int64, 1, "C", readonly=True)
 _READ_FLOATS = types.Array(float64, 1, "C", readonly=True)
-_ROWS = types.Tuple((int64[:, ::1], float64[::1]))  # type: ignore[no-untyped-call]
+_ROWS = types.Tuple((int64[:, ::1], float64[::1]))
 FREE, N_FREE, TAKEN = range(3)  # of `state`
 _GONE, _UNTOLD, _UNLISTED = -2, -1, -2  # class of a free row; no culprit; no cause now
 

@@ -123,12 +123,12 @@ class Estimate(Tabled):
         In the order of the snapshot.
     setting : Setting
         What the network was, by which the known error of the model is looked up.
+    snapshot : Snapshot
+        What was estimated.
     queues : tuple of LinkQueue
         By link, of all that carried packets: model `packets`.
     assumed : tuple of str
         What was assumed of the fabric, as the snapshot does not say it.
-    snapshot : Snapshot
-        What was estimated.
     """
 
     jobs: tuple[JobEstimate, ...]

@@ -110,7 +110,7 @@ def unknown(kind: str, name: object, choices: Collection[str]) -> str:
     Returns
     -------
     str
-        Such as ``unknown queue 'eazy' (did you mean 'easy'?); choose from easy, fcfs.``
+        Such as ``unknown queue 'eazy' (did you mean 'easy'?); choose from easy, fcfs``.
     """
     return f"unknown {kind} {brief(name)}{meant(name, choices)}; choose from {', '.join(choices)}."
 

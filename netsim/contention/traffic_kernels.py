@@ -17,9 +17,9 @@ _WORD, _ONE = 64, np.uint64(1)
 
 
 HOPS = types.NamedTuple((INTS, INTS, FLOATS), Hops)
-_FLOWS = types.Tuple((INTS, FLOATS, FLOATS))  # type: ignore[no-untyped-call]
-_LINKS = types.Tuple((INTS, FLOATS, INTS, FLOATS))  # type: ignore[no-untyped-call]
-_SUMS = types.Tuple((int64[::1], float64[::1]))  # type: ignore[no-untyped-call]
+_FLOWS = types.Tuple((INTS, FLOATS, FLOATS))
+_LINKS = types.Tuple((INTS, FLOATS, INTS, FLOATS))
+_SUMS = types.Tuple((int64[::1], float64[::1]))
 
 
 @njit(from_dtype(STEP)[::1](_FLOWS, HOPS, _LINKS, float64[:, ::1]), cache=True, error_model="numpy")

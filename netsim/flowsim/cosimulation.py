@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.arrays import Floats, Ints, Table
+from netsim.arrays import Floats, Ints
 from netsim.contention.base import Traffic
 from netsim.errors import ContentionError
 from netsim.flows.maxmin import as_channels, is_per_sender
@@ -309,7 +309,10 @@ class CoSimulation:
         none = np.zeros(0, dtype=np.int64)
         self._state = State(
             np.zeros(_SLOTS, dtype=JOB),
-            *(np.zeros(0, dtype=row) for row in (STEP, FLOW, ELEMENT, MEMBER)),
+            np.zeros(0, dtype=STEP),
+            np.zeros(0, dtype=FLOW),
+            np.zeros(0, dtype=ELEMENT),
+            np.zeros(0, dtype=MEMBER),
             constraints,
             np.zeros(0, dtype=CHANGE),
             none,
@@ -320,13 +323,14 @@ class CoSimulation:
             np.zeros(links.n_senders, dtype=np.int64),
             none,
             none,
-            *np.zeros((2, _SLOTS), dtype=np.int64),
+            np.zeros(_SLOTS, dtype=np.int64),
+            np.zeros(_SLOTS, dtype=np.int64),
         )
 
     def _lengthen(self, size: Mapping[str, int]) -> None:
         """Give tables at least so many rows."""
         state, old = self._state, self._state.flows.size
-        longer = {
+        longer: dict[str, Any] = {
             name: _longer(getattr(state, name), rows)
             for name, rows in size.items()
             if rows > getattr(state, name).size
@@ -336,11 +340,11 @@ class CoSimulation:
         self._state = state = state._replace(**longer)
         n_flows, n_slots = state.flows.size, state.jobs.size
         if "jobs" in longer:
-            two = {name: np.zeros(n_slots, dtype=np.int64) for name in ("ready", "over")}
-            self._state = state = state._replace(**two)
+            ready, over = (np.zeros(n_slots, dtype=np.int64) for _ in range(2))
+            self._state = state = state._replace(ready=ready, over=over)
         if "flows" in longer:
-            two = {name: np.zeros(n_flows, dtype=np.int64) for name in ("visited", "ended")}
-            self._state = state = state._replace(**two)
+            visited, ended = (np.zeros(n_flows, dtype=np.int64) for _ in range(2))
+            self._state = state = state._replace(visited=visited, ended=ended)
         if {"jobs", "flows"} & longer.keys():
             clock, new = state.clock, _heap(self._kernels, n_flows + n_slots)
             moved = np.arange(clock.key.size)
@@ -450,13 +454,13 @@ def _heap(kernels: Any, n_items: int) -> Any:  # noqa: ANN401 (its class comes w
 
 def _frozen(values: NDArray[Any], dtype: type) -> NDArray[Any]:
     """Return a contiguous view that cannot be written, as kernels take what they only read."""
-    view = np.ascontiguousarray(values, dtype=dtype).view()
+    view: NDArray[Any] = np.ascontiguousarray(values, dtype=dtype).view()
     view.flags.writeable = False
     return view
 
 
-def _longer(table: Table | Ints, size: int) -> Table | Ints:
+def _longer(table: NDArray[Any], size: int) -> NDArray[Any]:
     """Return a table of so many rows, new ones zero."""
-    longer = np.zeros(size, dtype=table.dtype)
+    longer: NDArray[Any] = np.zeros(size, dtype=table.dtype)
     longer[: table.size] = table
     return longer

@@ -55,14 +55,12 @@ _INTS, _FLOATS = int64[::1], float64[::1]
 _READ_INTS = types.Array(int64, 1, "C", readonly=True)
 _READ_FLOATS = types.Array(float64, 1, "C", readonly=True)
 _TABLES = [from_dtype(row)[::1] for row in (JOB, STEP, FLOW, ELEMENT, MEMBER, CONSTRAINT, CHANGE)]
-_HEAP = types.NamedTuple((_INTS, _INTS, _FLOATS, _INTS), Heap)  # type: ignore[no-untyped-call]
-_STATE = types.NamedTuple(  # type: ignore[no-untyped-call]
+_HEAP = types.NamedTuple((_INTS, _INTS, _FLOATS, _INTS), Heap)
+_STATE = types.NamedTuple(
     (*_TABLES, _INTS, from_dtype(COUNTS)[::1], _HEAP, _HEAP, *([_INTS] * 6)), State
 )
-_SENT = types.NamedTuple((*([_READ_INTS] * 4), *([_READ_FLOATS] * 2)), Sent)  # type: ignore[no-untyped-call]
-_FABRIC = types.NamedTuple(  # type: ignore[no-untyped-call]
-    (_READ_INTS, _READ_FLOATS, _INTS, float64, float64, boolean), Fabric
-)
+_SENT = types.NamedTuple((*([_READ_INTS] * 4), *([_READ_FLOATS] * 2)), Sent)
+_FABRIC = types.NamedTuple((_READ_INTS, _READ_FLOATS, _INTS, float64, float64, boolean), Fabric)
 
 
 @njit(cache=True)
@@ -353,7 +351,7 @@ def _next_phase(slot: int, now: float, state: State) -> bool:
         if job.count == 1:
             job.first_end_s = now
         job.took_s, job.last_end_s = now - job.last_end_s, now
-        enough = job.count == job.need
+        enough = bool(job.count == job.need)
         if enough and not job.persists:
             return True
         job.at = job.first_step - 1

@@ -95,7 +95,7 @@ class DemandOf:
         )
         topology = self.topology
         steps, records, entries, shares = self._kernels.job_demand(
-            Flows(*map(read_only, flows)),
+            Flows._make(map(read_only, flows)),
             read_only(self._capacity),
             read_only(self._buffer_bytes),
             float(topology.packet_bytes),

@@ -202,7 +202,8 @@ def job_demand(
                     greatest, slowest[f] = drain_s[of_hop[hop]], hop
             for hop in range(indptr[f], slowest[f]):
                 before_slow[of_hop[hop]] += flows.nbytes[f] * flows.share[hop]
-        for f in order:
+        for place in range(order.size):
+            f = int(order[place])
             filled = 1.0  # of the slots that the flow's packets take
             if packet_bytes > 0.0:
                 filled = flows.nbytes[f] / (packet_bytes * np.ceil(flows.nbytes[f] / packet_bytes))

@@ -13,6 +13,8 @@ Records on links with a single job take no part: they are not in the totals, so 
 link keeps an interference of exactly 1.
 """
 
+from typing import Any
+
 import numpy as np
 from numba import float64, int64, typeof, types, void
 
@@ -172,7 +174,7 @@ def _move_sums(state: State, r: int, sums: Float32s) -> None:
 
 
 @njit(inline="always")
-def _move_rows(state: State, r: int, rows: Float32s) -> float:
+def _move_rows(state: State, r: int, rows: Float32s) -> np.float32:
     """Put other rows of a record in place of those in its link's totals; return their change."""
     link, total, own = state.records[r].link, state.total, state.own
     moved, there = np.float32(0.0), np.float32(1e-6)
@@ -214,7 +216,11 @@ def _commit(
 
 @njit(error_model="numpy")
 def _shared_times(
-    entry: types.Record, buffer_s: np.float32, weight: Float32s, use: Float32s, times: Float32s
+    entry: Any,  # noqa: ANN401 (a row of a table)
+    buffer_s: np.float32,
+    weight: Float32s,
+    use: Float32s,
+    times: Float32s,
 ) -> None:
     """
     Find how long a step's bytes take on a link beside others of some weight and use, by state.
@@ -406,7 +412,7 @@ def _evaluate(state: State, slot: int, scratch: Scratch, times: Floats) -> float
         period_s += step.duration_s
     if not delayed:
         period_s = job.alone_s  # which was summed in another order
-    moved = period_s / job.period_s - 1.0
+    moved: float = period_s / job.period_s - 1.0
     job.period_s = period_s
     return moved
 

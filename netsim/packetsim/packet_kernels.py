@@ -40,7 +40,7 @@ _CLOCK, _EVENTS, _LINKS, _CHANNELS, _LANES, _ENTRIES, _PACKETS, _NICS, _FLOWS, _
     from_dtype(record)[::1]
     for record in (CLOCK, EVENT, LINK, CHANNEL, LANE, ENTRY, PACKET, NIC, FLOW, STEP, JOB)
 )
-_PATHS = types.NamedTuple(  # type: ignore[no-untyped-call]
+_PATHS = types.NamedTuple(
     (_ENTRIES, from_dtype(TURN)[::1], from_dtype(WAY)[::1], int32[::1]), Paths
 )
 _WORLD = (

@@ -13,7 +13,7 @@ from netsim.jit import njit
 _INTS = types.Array(int64, 1, "C", readonly=True)
 _TABLE = types.Array(int64, 2, "C", readonly=True)
 _NONE, _ONE = np.uint64(0), np.uint64(1)
-_PATHS = types.Tuple((int64[::1], int64[::1]))  # type: ignore[no-untyped-call]
+_PATHS = types.Tuple((int64[::1], int64[::1]))
 
 
 @njit(_PATHS(_INTS, _INTS, _TABLE, _TABLE, _TABLE), cache=True)

@@ -15,7 +15,7 @@ from netsim.jit import njit
 _ANY = -1  # no group to which alone cables between groups may lead
 _INTS = types.Array(int64, 1, "C", readonly=True)
 _MARKS = types.Array(boolean, 1, "C", readonly=True)
-_FOUND = types.Tuple((int64[::1], int64[::1], float64[::1]))  # type: ignore[no-untyped-call]
+_FOUND = types.Tuple((int64[::1], int64[::1], float64[::1]))
 
 
 class Graph(NamedTuple):

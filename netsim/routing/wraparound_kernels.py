@@ -15,7 +15,7 @@ from netsim.jit import njit
 
 _INTS = types.Array(int64, 1, "C", readonly=True)
 _TABLE = types.Array(int64, 2, "C", readonly=True)
-_PATHS = types.Tuple((int64[::1], int64[::1]))  # type: ignore[no-untyped-call]
+_PATHS = types.Tuple((int64[::1], int64[::1]))
 _ONE = np.uint64(1)
 _TWO_LEVELS = 2
 

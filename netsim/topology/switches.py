@@ -6,6 +6,7 @@ A fabric that says nothing of its switches has those of `DEFAULT_SWITCH`, for ev
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from fabricsim.checking import Table, choice
 from netsim.errors import ContentionError, UnitError
@@ -100,7 +101,7 @@ def with_switch(topology: Topology, switch: Switch) -> Topology:
     Result: the fabric as all models see it; nothing is assumed of it any more.
     """
     own = {"buffer": switch.buffer_bytes, "packet": switch.packet_bytes, "delay": switch.delay_s}
-    found = {_FIELDS[key]: own[key] for key in topology.assumed}
+    found: dict[str, Any] = {_FIELDS[key]: own[key] for key in topology.assumed}
     return replace(topology, **found, assumed=()) if found else topology
 
 
@@ -134,25 +135,8 @@ def switch_of(topology: Topology | None, table: object = None, place: str = "swi
     """
     Read a table `[switch]` of a fabric.
 
-    Parameters
-    ----------
-    topology : Topology or None
-        What it states of its packets, of the buffers of its ports and of the latency of a link
-        stands for a missing `packet`, `buffer` and `delay`. None: no fabric states any.
-    table : mapping, str, Switch or None
-        The table, the name of a preset, or what was read before; None: an empty table.
-    place : str, default "switch"
-        Where it stands, for messages.
-
-    Returns
-    -------
-    Switch
-        Checked.
-
-    Raises
-    ------
-    ContentionError
-        If a field is unknown, out of range, does not fit another or contradicts the fabric.
+    A missing `packet`, `buffer` or `delay` is what the fabric states of its packets, its ports'
+    buffers and a link's latency. The table may be a preset's name or what was read before.
     """
     if isinstance(table, Switch):
         _check_fits(Table({}, f"{place}:", ContentionError), table)

@@ -27,7 +27,7 @@ _COUNTS, _SPANS = int64[:, ::1], float64[:, ::1]
 N_FREE, ENDS, USES = range(3)  # columns of `steps`
 _COARSE = 8  # every so many steps tell most windows that have too few
 LENGTH_S, BEGIN_S, FROM_S, UNTIL_S = range(4)  # of `spans`
-_FOUND = types.Tuple((int64, int64))  # type: ignore[no-untyped-call]
+_FOUND = types.Tuple((int64, int64))
 
 _PAIRS, _FOURS = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
 _EIGHTS, _ONES = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
