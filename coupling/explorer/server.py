@@ -2,13 +2,15 @@
 
 import hmac
 import json
+import logging
 import re
 import secrets
 import signal
 import socket
+import time
 from collections.abc import Callable, Mapping
 from importlib.resources import files
-from typing import Any
+from typing import Any, cast
 
 from bokeh.application import Application
 from bokeh.application.handlers.function import FunctionHandler
@@ -18,6 +20,7 @@ from bokeh.server.auth_provider import AuthProvider
 from bokeh.server.server import BaseServer
 from bokeh.server.tornado import BokehTornado
 from bokeh.server.views.session_handler import SessionHandler
+from bokeh.util.token import check_token_signature, get_token_payload
 from tornado.httpserver import HTTPServer
 from tornado.httputil import HTTPHeaders
 from tornado.ioloop import IOLoop
@@ -70,6 +73,7 @@ _SAFE = {
     "Cache-Control": "no-store",
 }
 _OURS = {
+    "entry.js": "text/javascript",
     "shell.js": "text/javascript",
     "explorer.js": "text/javascript",
     "moment.js": "text/javascript",
@@ -81,36 +85,56 @@ _LONGEST_S = 30 * 86400  # that a page may stay open before it is joined
 
 
 class _Guard(AuthProvider):
-    """Lets in who has the token, and asked for this machine by its own name."""
+    """
+    Lets a request in that has the token, or for a websocket the signed token of its page.
+
+    The token is in a header, which a browser sends where a script of the page says so: a cookie
+    would go to every port of this machine.
+    """
 
     def __init__(self, token: str, port: int) -> None:
-        self.token, self.port = token, port
-        self.cookie = f"fabricsim-{port}"
+        self.expected = f"Bearer {token}".encode()
+        self.hosts = (f"{HOST}:{port}", f"localhost:{port}")
         super().__init__()
 
-    def let_in(self, handler: RequestHandler) -> str | None:
-        """Return who asks; None: nobody whom we know."""
-        there = handler.get_cookie(self.cookie, "") or ""
-        known = hmac.compare_digest(there.encode(), self.token.encode())
-        if known and self.asked_rightly(handler):
-            return "you"
+    async def let_in(self, handler: RequestHandler) -> str | None:
+        """Return a name for one who may enter, before a websocket opens."""
+        request = handler.request
         if isinstance(handler, WebSocketHandler):
-            raise HTTPError(403)  # it cannot be sent elsewhere, and nothing is logged
-        return None
+            known = _is_signed(handler) and self.from_page(request.headers.get("Origin"))
+        else:
+            given = request.headers.get("Authorization", "")
+            known = hmac.compare_digest(given.encode(), self.expected)
+        if known and request.host in self.hosts:  # other names may be another page's trick
+            return "you"
+        raise HTTPError(403)
 
-    def asked_rightly(self, handler: RequestHandler) -> bool:
-        """Say whether a request names this machine: other names may be another page's trick."""
-        return handler.request.host in (f"{HOST}:{self.port}", f"localhost:{self.port}")
+    def from_page(self, origin: str | None) -> bool:
+        """Say whether no other page asks; programs name no origin."""
+        return origin is None or origin in [f"http://{host}" for host in self.hosts]
 
     @property
-    def get_user(self) -> Any:  # noqa: ANN401 (Bokeh's own type names another class)
+    def get_user_async(self) -> Any:  # noqa: ANN401 (Bokeh's own type names another class)
         """Return how one finds out who asks."""
         return self.let_in
 
     @property
     def login_url(self) -> str:
-        """Return where others are sent."""
-        return "/refused"
+        """Return what Bokeh wants to know; a request without the token is refused before."""
+        return "/"
+
+
+def _is_signed(handler: WebSocketHandler) -> bool:
+    """Say whether a websocket has the token that a page was given with its session."""
+    offered = handler.request.headers.get("Sec-WebSocket-Protocol", "").split(",")
+    if len(offered) != 2 or offered[0].strip() != "bokeh":  # noqa: PLR2004 (as Bokeh reads it)
+        return False
+    token, application = offered[1].strip(), cast(BokehTornado, handler.application)
+    try:
+        signed = check_token_signature(token, secret_key=application.secret_key, signed=True)
+        return bool(signed and get_token_payload(token)["session_expiry"] > time.time())
+    except (ValueError, TypeError, KeyError):
+        return False
 
 
 class _Headers(OutputTransform):
@@ -126,14 +150,12 @@ class _Headers(OutputTransform):
         return status_code, headers, chunk
 
 
-class _Refused(RequestHandler):
-    """Tells how to get in."""
+class _Entry(RequestHandler):
+    """The page that takes the token out of the address and asks for what is shown."""
 
     def get(self) -> None:
-        """Say it."""
-        self.set_status(403)
-        self.set_header("Content-Type", "text/plain; charset=utf-8")
-        self.write("Open the whole address that fabricsim view printed, with its token.\n")
+        """Send it: it is the same for all."""
+        self.write(_template("entry.html"))
 
 
 class _Ours(RequestHandler):
@@ -155,18 +177,14 @@ class _Page(SessionHandler):
             app, *arguments, application_context=context, bokeh_websocket_path="/app/ws", **options
         )
 
+    def write_error(self, status_code: int, **_: Any) -> None:  # noqa: ANN401 (Tornado's)
+        """Say how to get in."""
+        del status_code
+        self.set_header("Content-Type", "text/plain; charset=utf-8")
+        self.finish("Open the whole address that fabricsim view printed, with its token.\n")
+
     async def get(self) -> None:
-        """Send the page to who has the token; it moves from the address into a cookie."""
-        guard: _Guard = self.application.auth_provider
-        given = self.get_argument("token", "")
-        known = hmac.compare_digest(given.encode(), guard.token.encode())
-        if known and guard.asked_rightly(self):
-            self.set_cookie(guard.cookie, guard.token, httponly=True, samesite="Strict")
-            self.redirect("/")
-            return
-        if self.current_user is None:
-            self.redirect("/refused")
-            return
+        """Send the page to one who has the token."""
         session = await self.get_session()
         self.write(_page(self.shown, session))
 
@@ -266,8 +284,8 @@ class Explorer:
         tornado = BokehTornado(
             {"/app": application},
             extra_patterns=[
-                (r"/", _Page, {"shown": shown}),
-                (r"/refused", _Refused),
+                (r"/", _Entry),
+                (r"/shown", _Page, {"shown": shown}),
                 (rf"/page/({'|'.join(map(re.escape, _OURS))})", _Ours),
             ],
             extra_websocket_origins=[f"{HOST}:{self.port}", f"localhost:{self.port}"],
@@ -280,6 +298,9 @@ class Explorer:
             include_cookies=[],
         )
         tornado.add_transform(_Headers)
+        tornado.settings["log_function"] = lambda _: None  # refused requests are no news
+        # a tab may be closed while an answer is on its way, which Bokeh warns of
+        logging.getLogger("bokeh.server.views.ws").setLevel(logging.ERROR)
         http = HTTPServer(tornado)
         http.add_sockets(self.sockets)
         self.loop = IOLoop.current()
@@ -288,7 +309,7 @@ class Explorer:
     @property
     def address(self) -> str:
         """Return what to open."""
-        return f"http://{HOST}:{self.port}/?token={self.token}"
+        return f"http://{HOST}:{self.port}/#token={self.token}"
 
     def serve(self, told: Callable[[], None]) -> None:
         """

@@ -88,7 +88,7 @@ def test_a_sweep_that_is_half_done_shows_the_finished_cells_and_one_without_any_
 @pytest.mark.skipif(PROGRAM is None, reason=NO_BROWSER)
 def test_a_cell_is_chosen_and_another_set_beside_it(folder, opened):
     with served(Cells(folder)) as explorer:
-        page = opened(f"{explorer.address}#job=3")
+        page = opened(f"{explorer.address}&job=3")
         assert "Job 3" in panel(page, "Job 3")
         page.select_option("#beside", "allocator jigsaw")
         page.wait_for_function(

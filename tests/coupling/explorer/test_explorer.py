@@ -68,7 +68,7 @@ def test_a_culprit_leads_to_its_victims(explorer, opened, small_result):
     exhibit = exhibit_of([small_result])
     blame = exhibit.run("random").result.blame
     victim, culprit = blame.sort_values("lost_node_s").iloc[-1][["victim", "culprit"]]
-    page = opened(f"{explorer.address}#job={victim}")
+    page = opened(f"{explorer.address}&job={victim}")
     panel(page, f"Job {victim}")
 
     page.locator("#panel h3:has-text('Who slowed it') + table a").first.click()
@@ -83,7 +83,7 @@ def test_a_job_tells_why_it_waited_who_sends_in_it_and_when_it_was_slowed_on_whi
     run = exhibit_of([small_result]).run("random")
     worst = run.jobs.loc[run.jobs["lost_s"].idxmax()]
     ranks = worst["n_nodes"]
-    page = opened(f"{explorer.address}#run=random&beside=first-free&job={worst['id']}")
+    page = opened(f"{explorer.address}&run=random&beside=first-free&job={worst['id']}")
     told = panel(page, "ranks,")
 
     assert f"{ranks} ranks, {ranks * (ranks - 1)} pairs that send" in told  # all to all
@@ -121,7 +121,7 @@ def test_a_job_tells_why_it_waited_who_sends_in_it_and_when_it_was_slowed_on_whi
 
 
 def test_a_click_on_a_link_tells_when_it_was_busy_and_who_used_it(explorer, opened):
-    page = opened(f"{explorer.address}#at=1")
+    page = opened(f"{explorer.address}&at=1")
     page.wait_for_function("() => document.getElementById('moment').textContent")
     box = place(page, "heat")
 
@@ -210,7 +210,7 @@ def test_the_address_shows_the_same_to_another(explorer, opened):
     shown(page, "by=.*from=.*job=")
     before = page.url, panel(page, "Job ")
 
-    other = opened(f"{explorer.address}#{urlsplit(page.url).fragment}")
+    other = opened(f"{explorer.address}&{urlsplit(page.url).fragment}")
     page.reload()
     page.wait_for_selector("body[data-drawn]")
 
@@ -289,9 +289,9 @@ def test_hostile_names_are_text(opened):
     runs = [replace(run, links=run.links.iloc[[0] * 8].assign(link=links)) for run in runs]
     exhibit = Exhibit(EVIL, EVIL, {run.name: run for run in runs}, {})
     with served(exhibit) as explorer:
-        page = opened(f"{explorer.address}#job=11&by=pattern")
+        page = opened(f"{explorer.address}&job=11&by=pattern")
         told = panel(page, "Job 11")
-        page.goto(f"{explorer.address}#job={EVIL}&cable={EVIL}")
+        page.goto(f"{explorer.address}&job={EVIL}&cable={EVIL}")
         panel(page, "No job")
 
         assert EVIL in told

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import webbrowser
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
@@ -39,34 +40,63 @@ def ask(explorer, path, **headers):
         line.close()
 
 
-def cookie_of(explorer):
-    """Return the cookie that the token gives."""
-    _, headers, _ = ask(explorer, f"/?token={explorer.token}")
-    return headers["Set-Cookie"].split(";")[0]
+def key_of(explorer):
+    """Return the header by which the page of the explorer asks."""
+    return {"Authorization": f"Bearer {explorer.token}"}
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "/?token=", "/?token=wrong", "/?token=%00", "/app", "/app/autoload.js"]
-)
-def test_without_the_token_nothing_is_shown(explorer, path):
-    status, headers, text = ask(explorer, path)
+def opened(explorer, token, **headers):
+    """Open a websocket as a browser does and return the status of the answer; close it at once."""
+    headers = {
+        "Upgrade": "websocket",
+        "Connection": "Upgrade",
+        "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+        "Sec-WebSocket-Version": "13",
+        **({"Sec-WebSocket-Protocol": f"bokeh, {token}"} if token else {}),
+        **headers,
+    }
+    line = http.client.HTTPConnection("127.0.0.1", explorer.port, timeout=30)
+    try:
+        line.request("GET", "/app/ws", headers=headers)
+        return line.getresponse().status
+    finally:
+        line.close()
 
-    assert status == 302
-    assert headers["Location"].startswith("/refused")
+
+def session_of(explorer):
+    """Return the signed token of a page's session."""
+    text = ask(explorer, "/shown", **key_of(explorer))[2]
+    found = re.search(r'id="items">(.*?)</script>', text, re.DOTALL)
+    return json.loads(found[1])["token"]
+
+
+@pytest.mark.parametrize("path", ["/shown", "/shown?token=wrong", "/app", "/app/autoload.js"])
+@pytest.mark.parametrize("given", [None, "", "Bearer ", "Bearer wrong", "Bearer \xe4"])
+def test_without_the_token_nothing_is_shown(explorer, path, given):
+    status, _, text = ask(explorer, path, **({} if given is None else {"Authorization": given}))
+
+    assert status == 403
     assert "bokeh" not in text.lower()
-    assert ask(explorer, "/refused")[0] == 403
 
 
-def test_the_token_moves_into_a_cookie_and_out_of_the_address(explorer):
-    status, headers, _ = ask(explorer, f"/?token={explorer.token}")
+def test_the_first_page_is_the_same_with_and_without_the_token(explorer):
+    """The part of an address after # is not sent; the page puts it into a header."""
+    plain = ask(explorer, "/")
+    known = ask(explorer, "/", **key_of(explorer))
 
-    assert (status, headers["Location"]) == (302, "/")
-    assert "HttpOnly" in headers["Set-Cookie"]
-    assert "SameSite=Strict" in headers["Set-Cookie"]
+    assert plain[0] == 200
+    assert plain[2] == known[2]
+    assert urlsplit(explorer.address).fragment == f"token={explorer.token}"
+    assert urlsplit(explorer.address).query == ""
+
+
+@pytest.mark.parametrize("path", ["/", "/shown", "/app", "/page/entry.js"])
+def test_no_answer_sets_a_cookie_which_other_ports_would_get(explorer, path):
+    assert "Set-Cookie" not in ask(explorer, path, **key_of(explorer))[1]
 
 
 def test_the_page_may_load_and_run_only_what_the_server_sends(explorer):
-    status, headers, text = ask(explorer, "/", Cookie=cookie_of(explorer))
+    status, headers, text = ask(explorer, "/shown", **key_of(explorer))
 
     assert status == 200
     policy = headers["Content-Security-Policy"]
@@ -77,12 +107,12 @@ def test_the_page_may_load_and_run_only_what_the_server_sends(explorer):
     assert "https://" not in text
 
 
-@pytest.mark.parametrize("path", ["/", "/app", "/refused", "/page/shell.js", "/app/autoload.js"])
-def test_every_answer_has_the_headers_of_the_page(explorer, path):
-    cookie = cookie_of(explorer)
-    page = ask(explorer, "/", Cookie=cookie)[1]
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("path", ["/shown", "/app", "/page/shell.js", "/app/autoload.js", "/none"])
+def test_every_answer_has_the_headers_of_the_page(explorer, path, known):
+    page = ask(explorer, "/")[1]
 
-    headers = ask(explorer, path, Cookie=cookie)[1]
+    headers = ask(explorer, path, **(key_of(explorer) if known else {}))[1]
 
     for name in (
         "Content-Security-Policy",
@@ -93,35 +123,29 @@ def test_every_answer_has_the_headers_of_the_page(explorer, path):
         assert headers[name] == page[name]
 
 
-@pytest.mark.parametrize("known", [True, False], ids=["wrong name", "no token"])
-def test_a_websocket_without_the_token_is_closed_without_a_traceback(explorer, caplog, known):
-    headers = {
-        "Upgrade": "websocket",
-        "Connection": "Upgrade",
-        "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
-        "Sec-WebSocket-Version": "13",
-        "Sec-WebSocket-Protocol": "bokeh, x",
-    }
-    if known:
-        headers |= {"Cookie": cookie_of(explorer), "Host": "evil.example"}
-    line = http.client.HTTPConnection("127.0.0.1", explorer.port, timeout=30)
-    try:
-        line.request("GET", "/app/ws", headers=headers)
-        line.getresponse().read()
-    finally:
-        line.close()
-    ask(explorer, "/refused")  # what the server had to say about the websocket is said
+def test_websockets_open_with_the_token_of_a_page_alone_and_end_without_a_word(small_result):
+    with command(small_result) as (process, address):
+        there = SimpleNamespace(port=urlsplit(address).port, token=address.partition("=")[2])
+        token = session_of(there)
+        forged = token.partition(".")[0] + "." + "A" * 43
+        for bad in ("", "x", "x.y", "e30.e30", forged, there.token):
+            assert opened(there, bad) == 403
+        assert opened(there, token, Host="evil.example") == 403
+        assert opened(there, token, Origin="http://evil.example") == 403
+        for _ in range(5):
+            assert opened(there, token) == 101
+        for _ in range(3):
+            ask(there, "/shown", **key_of(there))
+        process.send_signal(signal.SIGINT)
+        said, complained = process.communicate(timeout=60)
 
-    assert not [record for record in caplog.records if record.exc_info]
+    assert (process.returncode, said) == (0, "")
+    assert all(line.startswith("compiling ") for line in complained.splitlines())
 
 
 def test_a_name_that_another_page_made_up_for_this_machine_is_refused(explorer):
-    cookie = cookie_of(explorer)
-
-    for path in ("/", f"/?token={explorer.token}", "/app"):
-        status, headers, _ = ask(explorer, path, Cookie=cookie, Host="evil.example")
-        assert status == 302
-        assert headers["Location"].startswith("/refused")
+    for path in ("/shown", "/app"):
+        assert ask(explorer, path, Host="evil.example", **key_of(explorer))[0] == 403
 
 
 def test_it_listens_on_this_machine_alone(explorer):
@@ -192,7 +216,7 @@ def test_without_a_browser_the_address_is_printed(small_result, monkeypatch, cap
 
     run_view([small_result], 0, browser=True, as_json=False)
 
-    assert re.match(r"http://127\.0\.0\.1:\d+/\?token=\S+\n", capsys.readouterr().out)
+    assert re.match(r"http://127\.0\.0\.1:\d+/#token=\S+\n", capsys.readouterr().out)
 
 
 def test_a_port_that_is_taken_is_refused(explorer, small_result):
