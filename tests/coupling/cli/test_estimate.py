@@ -97,7 +97,7 @@ def test_the_command_prints_what_the_function_returns(command):
 
 
 def test_the_command_reads_standard_input_and_takes_another_model(command):
-    document = json.dumps(scene(*THREE, model="fluid", model_options={"samples": 4}))
+    document = json.dumps(scene(*THREE, model="fluid", model_options={"seed": 4}))
 
     status, out, _ = command(
         "estimate", "-", "--json", "--model", "flow-level", "--fairness", "per-flow", stdin=document
@@ -199,15 +199,15 @@ def test_a_wrong_model_is_one_line(command):
     status, out, err = command("estimate", EXAMPLES / "placed_jobs.json", "--model", "quick")
 
     assert (status, out) == (2, "")
-    assert err.startswith("fabricsim: --model: expected one of null, fast, phased, accurate")
+    assert err.startswith("fabricsim: --model: expected one of fluid, flow-level, packets, null")
     assert err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
     ("model", "options", "words"),
     [
-        ("fast", {"tolerance": [1]}, "contention model 'fast': tolerance: expected"),
-        ("fluid", {"samples": "8"}, "contention model 'accurate': samples: expected"),
+        ("fluid", {"tolerance": [1]}, "contention model 'fluid': tolerance: expected"),
+        ("fluid", {"seed": "8"}, "contention model 'fluid': seed: expected"),
     ],
 )
 def test_wrong_options_are_one_line_that_names_the_file(command, model, options, words):

@@ -226,7 +226,7 @@ BAD_CALLS = {
     ),
     "unknown queue": (["run", "try.toml", "--set", "scheduler.queue=lifo"], ["lifo", "easy"]),
     "unknown routing": (["run", "try.toml", "--set", "network.routing=x"], ["'x'", "d-mod-k"]),
-    "unknown model": (["run", "try.toml", "--set", "network.model=x"], ["'x'", "fast"]),
+    "unknown model": (["run", "try.toml", "--set", "network.model=x"], ["'x'", "fluid"]),
     "unknown topology": (["run", "try.toml", "--set", "topology.kind=x"], ["'x'", "fat-tree"]),
     "unknown format": (["run", "try.toml", "--set", "workload.format=x"], ["'x'", "swf"]),
     "unknown filter": (["run", "try.toml", "--set", "workload.x=1"], ["x"]),

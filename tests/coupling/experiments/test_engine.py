@@ -211,14 +211,14 @@ def test_the_seed_of_the_run_draws_the_jobs_unless_the_generator_has_its_own(exp
     ],
 )
 def test_each_seed_changes_what_its_part_draws_and_nothing_else(experiment, part, changes):
-    plain = {"allocator": "first-free", "model": "fluid"}  # which draws nothing
+    plain = {"allocator": "first-free", "model": "fluid"}
     first = experiment(**plain, workload={**DRAWN_JOBS, "n_jobs": 60})
     first = replace(first, self_check=False, **changes)
 
     def jobs(**seeds):
         return run(replace(first, seeds=seeds)).jobs
 
-    idle = {other: 9 for other in DRAWN if other not in (part, "communication", "workload")}
+    idle = {other: 9 for other in DRAWN if other not in (part, "communication", "workload", "model")}
     assert not jobs().equals(jobs(**{part: 9}))
     assert jobs().equals(jobs(**idle))  # nothing else draws here
 
@@ -236,7 +236,7 @@ def test_each_seed_changes_what_its_part_draws_and_nothing_else(experiment, part
         ),
         ({"queue": "esay"}, r"\[scheduler\] unknown queue 'esay' .*'easy'.*; choose from"),
         ({"queue_options": {"windw": 1}}, r"\[scheduler\] queue 'easy': unknown option 'windw'"),
-        ({"model": "fats"}, r"\[network\] unknown contention model 'fats' .*; .* hop-cost-ratio,"),
+        ({"model": "fats"}, r"\[network\] unknown contention model 'fats'; .* hop-cost-ratio,"),
         ({"model_options": {"x": 1}}, rf"contention model '{DEFAULT_MODEL}': unknown option 'x'"),
         ({"routing": "d-mod-q"}, r"\[network\] routing: unknown routing 'd-mod-q' .*; choose from"),
         ({"topology": "cabb"}, r"topology: unknown topology 'cabb' .*'cab'.*; choose from"),

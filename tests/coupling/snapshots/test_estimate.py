@@ -125,7 +125,7 @@ def test_mapping_deals_ranks_out_to_nodes():
 
 @pytest.mark.parametrize(
     "model",
-    ["null", "fast", "fluid", "flow-level"],
+    ["null", "fluid", "flow-level"],
 )
 def test_isolated_jobs_have_interference_exactly_one(model):
     """Three legal partitions under the wraparound rule, all always communicating."""

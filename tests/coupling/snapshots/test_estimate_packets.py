@@ -127,7 +127,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("model", ["packets", "fast"])
+@pytest.mark.parametrize("model", ["packets", "fluid"])
 @pytest.mark.parametrize(("switch", "words"), REFUSED.values(), ids=list(REFUSED))
 def test_a_wrong_switch_is_refused_by_its_field_whatever_the_model(model, switch, words):
     with pytest.raises(SnapshotError, match=words):

@@ -37,7 +37,7 @@ class TestEveryModel:
 
 
 def test_an_unknown_name_lists_the_choices(tree):
-    with pytest.raises(ContentionError, match=r"unknown contention model 'fats' .*choose from acc"):
+    with pytest.raises(ContentionError, match=r"unknown contention model 'fats'; choose from flow"):
         make_contention_model("fats", tree)
 
 
@@ -47,7 +47,7 @@ def test_an_unknown_fairness_lists_the_choices(tree, name):
         make_contention_model(name, tree, fairness="fair")
 
 
-@pytest.mark.parametrize("options", [{"samples": 1}, {"samples": 10**9}, {"tolerance": 2.0}])
+@pytest.mark.parametrize("options", [{"tolerance": 2.0}, {"seed": -1}])
 def test_values_out_of_range_are_refused_before_the_first_job(tree, options):
     with pytest.raises(ContentionError, match=next(iter(options))):
         make_contention_model("fluid", tree, options=options)
@@ -56,11 +56,11 @@ def test_values_out_of_range_are_refused_before_the_first_job(tree, options):
 @pytest.mark.parametrize(
     ("name", "options", "expected"),
     [
-        ("fluid", {"samples": 2.5}, "samples: expected a whole number from .*, got 2.5"),
-        ("fluid", {"samples": True}, "samples: expected a whole number from .*, got True"),
+        ("fluid", {"seed": 2.5}, "seed: expected a whole number from .*, got 2.5"),
+        ("fluid", {"seed": True}, "seed: expected a whole number from .*, got True"),
         ("fluid", {"tolerance": [0.1]}, "tolerance: expected a number, got"),
-        ("fast", {"tolerance": "0.1"}, "tolerance: expected a number, got '0.1'"),
-        ("fast", {"tolerance": float("nan")}, "tolerance: expected a number, got nan"),
+        ("fluid", {"tolerance": "0.1"}, "tolerance: expected a number, got '0.1'"),
+        ("fluid", {"tolerance": float("nan")}, "tolerance: expected a number, got nan"),
         ("flow-level", {"seed": None}, "seed: expected a whole number from .*, got None"),
         ("exact", {}, "contention model: expected 'flow-level', as it is called now"),
     ],
@@ -68,18 +68,6 @@ def test_values_out_of_range_are_refused_before_the_first_job(tree, options):
 def test_what_is_no_number_is_refused(tree, name, options, expected):
     with pytest.raises(ContentionError, match=expected):
         make_contention_model(name, tree, options=options)
-
-
-def test_accurate_is_independent_of_the_order_of_starts(tree):
-    jobs = first_jobs(tree, 6)
-    values = []
-    for order in (jobs, jobs[::-1]):
-        model = make_contention_model("fluid", tree, options={"tolerance": 1e-10})
-        for job, traffic in order:
-            model.start(job, traffic)
-        values.append(dict(sorted(model.solve().items())))
-
-    assert values[0] == pytest.approx(values[1], abs=1e-8)
 
 
 def test_exact_simulates_the_jobs_from_offsets_of_their_own(fabric, traffic):
