@@ -39,7 +39,9 @@ class JobDemand:
     def iteration_s(self) -> float:
         """Time of an iteration alone, T."""
         both = self.steps["drain_s"] + self.steps["latency_s"]
-        total_s: float = sum(both.tolist(), self.compute_s)  # in the order of the solver: equal bits
+        total_s: float = sum(
+            both.tolist(), self.compute_s
+        )  # in the order of the solver: equal bits
         return total_s
 
     @property

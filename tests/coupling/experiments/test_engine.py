@@ -218,7 +218,9 @@ def test_each_seed_changes_what_its_part_draws_and_nothing_else(experiment, part
     def jobs(**seeds):
         return run(replace(first, seeds=seeds)).jobs
 
-    idle = {other: 9 for other in DRAWN if other not in (part, "communication", "workload", "model")}
+    idle = {
+        other: 9 for other in DRAWN if other not in (part, "communication", "workload", "model")
+    }
     assert not jobs().equals(jobs(**{part: 9}))
     assert jobs().equals(jobs(**idle))  # nothing else draws here
 

@@ -20,9 +20,9 @@ def test_three_flows_on_one_uplink_take_three_times_as_long(model, fairness):
     for job in found.jobs:
         assert job.alone_s == pytest.approx(1.0)
         assert job.placement_factor == 1.0
-        assert job.interference == pytest.approx(3.0, rel=2e-3)
-        assert job.slowdown == pytest.approx(3.0, rel=2e-3)
-        assert job.together_s == pytest.approx(3.0, rel=2e-3)
+        assert job.interference == pytest.approx(3.0, rel=0.02)
+        assert job.slowdown == pytest.approx(3.0, rel=0.02)
+        assert job.together_s == pytest.approx(3.0, rel=0.02)
         assert job.worst_link == "s1.0>s2.0"
         assert {other for other, _ in job.blame} == {"a", "b", "c"} - {job.id}
         assert [share for _, share in job.blame] == pytest.approx([0.5, 0.5], rel=0.01)

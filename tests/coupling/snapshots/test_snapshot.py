@@ -149,7 +149,10 @@ def test_the_number_of_a_job_depends_on_its_id_alone():
 WRONG = {
     "no topology": ({"jobs": []}, "s: topology: expected a machine name"),
     "topology of a wrong type": ({"topology": 3, "jobs": []}, "topology: expected a machine name"),
-    "unknown machine": ({"topology": "cabb", "jobs": []}, "unknown topology 'cabb' (did you mean 'cab'?); choose from"),
+    "unknown machine": (
+        {"topology": "cabb", "jobs": []},
+        "unknown topology 'cabb' (did you mean 'cab'?); choose from",
+    ),
     "field of the topology": (
         {"topology": {"kind": "fat-tree", "radix": 4, "colour": 1}, "jobs": []},
         "topology: topology 'fat-tree'",
@@ -163,7 +166,10 @@ WRONG = {
         "s: routing: ",
     ),
     "no jobs": ({"topology": TREE}, "s: jobs: expected a list of objects, it is missing"),
-    "unknown key": (with_job() | {"job": 1}, "s: job: unknown key (did you mean 'jobs'?); choose from candidates"),
+    "unknown key": (
+        with_job() | {"job": 1},
+        "s: job: unknown key (did you mean 'jobs'?); choose from candidates",
+    ),
     "unknown key of a job": (with_job(node=1), "jobs[0] (id a) node: unknown key"),
     "unknown model": (with_job() | {"model": "best"}, "model: expected one of fluid, flow-level"),
     "unknown fairness": (with_job() | {"fairness": "x"}, "expected one of per-sender, per-flow"),

@@ -209,7 +209,7 @@ class TestAdaptive:
 def network_total(tree, allocations):
     """Return the sum of nodes x slowdown of placed jobs, from the model and routing alone."""
     traffic_of = TrafficOf(tree, make_routing("d-mod-k", tree))
-    model = make_contention_model("fast", tree, options={"tolerance": 1e-6})
+    model = make_contention_model("fluid", tree, options={"tolerance": 1e-6})
     factor = {}
     for allocation in allocations:
         placed_traffic = traffic_of(allocation.job.communication, allocation.partition())
