@@ -245,7 +245,7 @@ WRONG = {
     ),
     "candidate's unknown key": (
         with_job() | {"candidates": [{"job": "a", "nodes": [1, 2], "rank": 1}]},
-        "candidates[0] rank: unknown key (did you mean 'ranks_per_node'?); choose from job, links, mapping, nodes, ranks_per_node",
+        "candidates[0] rank: unknown key (did you mean 'ranks_per_node'?); choose from job, links",
     ),
     "key of two lines": (with_job() | {"a\nb": 1}, "s: 'a\\nb': unknown key"),
 }

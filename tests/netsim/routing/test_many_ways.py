@@ -277,9 +277,9 @@ def test_traffic_that_does_not_say_its_ways_is_refused():
     routes = routing.routes(np.array([0]), np.array([9]))
     one, none = np.ones(1), np.zeros(1, dtype=np.int64)
 
-    with pytest.raises(ContentionError, match="must say over which ways"):
+    with pytest.raises(ContentionError, match="must say which part of each flow"):
         DemandOf(fabric)(Traffic(none, none, one, routes, 0.0, one))
-    with pytest.raises(ContentionError, match="one part that goes round per flow"):
+    with pytest.raises(ContentionError, match="one non-minimal part per flow"):
         DemandOf(fabric)(Traffic(none, none, one, routes, 0.0, one, detoured=np.zeros(2)))
 
 
