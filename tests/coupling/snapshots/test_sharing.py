@@ -90,7 +90,7 @@ def test_a_node_in_two_jobs_is_an_error_with_job_and_node(case):
 )
 def test_what_shares_by_consent_or_does_not_share_is_taken(document):
     assert estimate(document).jobs
-    assert verify(document, n_random=1).jobs
+    assert verify(document, random=1).jobs
 
 
 def test_a_snapshot_made_in_python_is_checked_too():

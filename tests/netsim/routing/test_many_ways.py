@@ -228,7 +228,7 @@ def test_models_of_single_paths_refuse_by_name(machine):
 def test_a_result_quotes_the_comparison_of_its_own_machine_under_the_routing(machine):
     found = fs.estimate({**SNAPSHOT, "topology": machine, "model": "fluid"})
 
-    assert f"(a {machine['kind']} with adaptive routing" in found.to_dict()["network"]["accuracy"]
+    assert f"{machine['kind']}, adaptive)" in found.to_dict()["network"]["accuracy"]
 
 
 def test_what_a_failed_cable_does_is_what_an_estimate_of_the_broken_fabric_says():
