@@ -107,7 +107,7 @@ WRONG = {
     "no bytes": ({"flows": [[0, 1, 0]]}, "f: flows[0]: expected a size from 0.001"),
     "bytes of a wrong type": ({"flows": [[0, 1, None]]}, "f: flows[0]: expected a size"),
     "fairness": ({"fairness": "fair"}, "f: fairness: expected one of per-sender, per-flow"),
-    "unknown key": ({"flow": []}, "f: flow: unknown key (did you mean 'flows'?); choose from fairness, flows"),
+    "unknown key": ({"flow": []}, "f: flow: unknown key (did you mean 'flows'?)"),
     "no path": (
         {"topology": TREE | {"failed_links": ["n0>s1.0"]}, "flows": [[0, 1, 5]]},
         "f: flows: ",
