@@ -3,6 +3,7 @@
 import inspect
 import json
 import random
+from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
@@ -114,3 +115,65 @@ def test_random_queues_start_as_a_count_of_nodes_says(order):
         ).records
         found = {record.job.id: record.start_s for record in records}
         assert found == CountingEasy(rows, 8, window, key).run()
+
+
+def lost_shares(jobs, n_nodes):
+    """Count idle node-seconds while jobs wait, between events up to the last start."""
+    last_s = max(job.start_s for job in jobs)
+    events = sorted({s for job in jobs for s in (job.submit_s, job.start_s, job.end_s)})
+    events = [at_s for at_s in events if at_s <= last_s]
+    lost = outside = inside = 0.0
+    for at_s, until_s in pairwise(events):
+        running = [job for job in jobs if job.start_s <= at_s < job.end_s]
+        waiting = [job for job in jobs if job.submit_s <= at_s < job.start_s]
+        free = n_nodes - sum(job.n_nodes + job.idle_nodes for job in running)
+        inside += sum(job.idle_nodes for job in running) * (until_s - at_s)
+        if waiting and min(job.n_nodes for job in waiting) <= free:
+            lost += free * (until_s - at_s)
+        if waiting and min(waiting, key=lambda job: (job.submit_s, job.id)).n_nodes <= free:
+            outside += free * (until_s - at_s)
+    return [share / (n_nodes * last_s) for share in (lost, outside, inside)]
+
+
+@pytest.mark.parametrize("queue", ["easy", "fcfs"])
+@pytest.mark.parametrize("allocator", ["first-free", "jigsaw", "laas", "ta"])
+def test_fragmentation_is_what_the_jobs_alone_give(case, allocator, queue):
+    case("23-fragmentation")
+    run = fs.run(
+        fs.Experiment(
+            topology={"kind": "fat-tree", "radix": 8},
+            workload={"generator": "synth", "mean_nodes": 10, "n_jobs": 60, "seed": 3},
+            allocator=allocator,
+            queue=queue,
+            model="null",
+            self_check=False,
+        )
+    )
+    jobs = [job for job in run.jobs.itertuples() if job.dropped == ""]
+
+    names = ("loss_of_capacity", "external_fragmentation", "internal_fragmentation")
+    found = [run.summary[name] for name in names]
+    assert found == pytest.approx(lost_shares(jobs, 128), abs=1e-9)
+
+
+@pytest.mark.parametrize("requested", [0, -1])
+def test_a_job_without_a_requested_time_asks_for_its_run_time(case, requested):
+    """By hand, 8 nodes: job 2 needs all and waits until 50; 3 ends before that, 4 would not."""
+    case("25-swf-oddities")
+    rows = [(1, 0, 50, 4, requested), (2, 1, 10, 8, 20), (3, 2, 40, 4, requested)]
+    rows.append((4, 3, 60, 4, requested))
+    lines = [
+        f"{i} {at} -1 {run} {n} -1 -1 {n} {ask} -1 1 1 1 1 1 1 -1 -1" for i, at, run, n, ask in rows
+    ]
+    Path("log.swf").write_text("\n".join(lines) + "\n")
+
+    run = fs.run(
+        fs.Experiment(
+            topology={"kind": "fat-tree", "children": [8, 1], "parents": [1, 1]},
+            workload={"path": "log.swf", "estimates": "requested"},
+            model="null",
+            self_check=False,
+        )
+    )
+
+    assert dict(zip(run.jobs["id"], run.jobs["start_s"], strict=True)) == {1: 0, 2: 50, 3: 2, 4: 60}
