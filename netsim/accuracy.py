@@ -134,6 +134,8 @@ class Setting:
         How most of its jobs talk, as in a comparison.
     nodes : int, optional
         Nodes of the machine; 0 in results that do not say.
+    hot_spot : str, optional
+        Receiver that many senders saturate, as `netsim.contention.hotspots.hot_spot` names it.
     """
 
     model: str
@@ -144,6 +146,7 @@ class Setting:
     buffer_bytes: float
     mix: str = ANY
     nodes: int = 0
+    hot_spot: str = ""
 
     @classmethod
     def from_dict(cls, known: Mapping[str, Any]) -> "Setting":
@@ -161,6 +164,7 @@ class Setting:
             buffer_bytes=known["buffer_bytes"],
             mix=known.get("mix", ANY),  # older results do not say
             nodes=known.get("nodes", 0),
+            hot_spot=known.get("hot_spot", ""),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -193,6 +197,7 @@ def setting_of(
     ranks_per_node: Iterable[int] = (),
     options: Mapping[str, Any] | None = None,
     mix: str = ANY,
+    hot_spot: str = "",
 ) -> Setting:
     """
     Return what a result is computed with.
@@ -200,6 +205,7 @@ def setting_of(
     `routing`: finds the way of each flow; None: no network is simulated. `owned`: for jobs that
     communicate: whether they own links; default: none of them does. `options`: those of the model,
     of which `packets` has the table `[switch]` and its stepping. `mix`: how most jobs talk.
+    `hot_spot`: as in a setting.
     """
     buffer_bytes, told = topology.buffer_bytes, options or {}
     if model == "packets":
@@ -223,6 +229,7 @@ def setting_of(
         buffer_bytes=buffer_bytes,
         mix=mix,
         nodes=topology.n_nodes,
+        hot_spot=hot_spot,
     )
 
 
@@ -281,8 +288,8 @@ def outside(setting: Setting, rows: Sequence[Comparison]) -> tuple[str, ...]:
         found.append(f"{setting.nodes:,} nodes ({_span((low, high))})")
     few = min(row.ranks_per_node for row in rows)
     many = max(row.most_ranks or row.ranks_per_node for row in rows)
-    if absent := [ranks for ranks in setting.ranks_per_node if not few <= ranks <= many]:
-        found.append(f"{' and '.join(map(str, absent))} ranks a node ({_span((few, many))})")
+    if beyond := [ranks for ranks in setting.ranks_per_node if not few <= ranks <= many]:
+        found.append(f"{' and '.join(map(str, beyond))} ranks a node ({_span((few, many))})")
     buffers = {row.buffer_bytes for row in rows}
     if setting.buffer_bytes not in buffers:
         sizes = " or ".join(f"{one:,.0f}" for one in sorted(buffers))
@@ -336,7 +343,11 @@ def accuracy_line(setting: Setting) -> str:
         f"({jobs:,} jobs, {where})"
     )
     beyond = outside(setting, rows)
-    return f"{line}; outside what was compared: {', '.join(beyond)}." if beyond else f"{line}."
+    if beyond:
+        line += f"; outside what was compared: {', '.join(beyond)}"
+    if setting.hot_spot and setting.model == "fluid":
+        line += f"; {setting.hot_spot} saturate its link: ask `packets`"
+    return f"{line}."
 
 
 def _span(ends: tuple[int, int]) -> str:

@@ -326,6 +326,7 @@ def _remarks(setup: Setup, network: NetworkPace | None, allocator: Allocator) ->
         owned=() if network is None else network.owned,
         options=setup.experiment.model_options,
         mix=mix_of(() if network is None else network.talked.items()),
+        hot_spot="" if network is None else network.hot_spot,
     ).to_dict()
     return told
 

@@ -8,6 +8,7 @@ import numpy as np
 from coupling.errors import CouplingError
 from fabricsim.checking import shortened, wrong
 from netsim.contention.base import ContentionModel
+from netsim.contention.hotspots import hot_spot
 from netsim.partition import Partition
 from netsim.routing.base import Routing
 from netsim.topology.base import Topology
@@ -91,6 +92,7 @@ class NetworkPace:
         self.owned: set[bool] = set()
         self.on_common_links = False
         self.talked: dict[str, float] = {}
+        self.hot_spot = ""
         self._of_alone = of_alone
         self._traffic_of = TrafficOf(topology, routing)
         self._placement_factor: dict[int, float] = {}  # of the jobs on the network
@@ -158,6 +160,7 @@ class NetworkPace:
         self._note_owned(partition, placed)
         self.entered[job.id] = placed
         self._note_talk(job, placed)
+        self.hot_spot = hot_spot(self.topology, (placed.traffic,), self.hot_spot)
         self._placement_factor[job.id] = placed.placement_factor
         if self.model is not None:
             self.model.start(job.id, placed.traffic)

@@ -262,6 +262,7 @@ def _check_network(table: Table) -> None:
     table.number("buffer_bytes", None, 0.0)
     table.text("mix", ANY, MIXES)
     table.integer("nodes", 0, 0)
+    table.text("hot_spot", "")
     for name, kind in (("routings", str), ("ranks_per_node", int)):
         entries = table.raw(name)
         if not isinstance(entries, list) or any(type(entry) is not kind for entry in entries):

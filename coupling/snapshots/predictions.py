@@ -12,6 +12,7 @@ from coupling.snapshots.snapshot import PlacedJob, Snapshot
 from netsim.accuracy import Setting, setting_of
 from netsim.arrays import distinct
 from netsim.contention.base import ContentionModel
+from netsim.contention.hotspots import hot_spot
 from netsim.contention.traffic import bytes_per_link
 from netsim.contention_models import make_contention_model
 from netsim.errors import ContentionError
@@ -90,6 +91,7 @@ def setting(snapshot: Snapshot, placed: Placed) -> Setting:
         ranks_per_node=[int(number) for counts in per_node for number in distinct(counts)],
         options=options_of(snapshot),
         mix=mix_of((kind_of(flows[job]), weight_of(own)) for job, own in placed.items()),
+        hot_spot=hot_spot(snapshot.topology, (own.traffic for own in placed.values())),
     )
 
 
