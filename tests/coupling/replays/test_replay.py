@@ -11,7 +11,7 @@ import fabricsim as fs
 from coupling.experiments.stored import Stored, line_up
 from coupling.replays.waits import LEAST_S
 
-CLOSE = 1e-3
+CLOSE = 1e-2
 TREE = {"kind": "fat-tree", "radix": 4, "levels": 2, "latency": "none"}
 ALWAYS = {
     "version": 1,
@@ -388,5 +388,5 @@ def test_going_on_with_other_inputs_is_refused(tmp_path):
 
     with pytest.raises(fs.FabricsimError, match=r"other inputs|another|differ"):
         fs.replay(log, TREE, out=tmp_path / "out", profile=SILENT, resume=True)
-    with pytest.raises(fs.FabricsimError, match="resume: expected a folder"):
+    with pytest.raises(fs.FabricsimError, match=r"resume: expected .*a directory"):
         fs.replay(log, TREE, resume=True)
