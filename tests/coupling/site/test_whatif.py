@@ -105,6 +105,7 @@ def test_added_cables_are_as_if_the_fabric_had_been_built_with_them(tmp_path):
         return {
             "topology": fabric,
             "routing": "shortest",
+            "model_options": {"tolerance": 1e-7},
             "jobs": [job | pattern for job in jobs],
         }
 
@@ -201,8 +202,8 @@ def test_a_job_that_owns_links_is_not_moved():
 
 
 def test_another_model_is_refused():
-    with pytest.raises(SnapshotError, match=r"model: expected accurate.*got 'fast'"):
-        compared(fields=document(model="fluid"), fail=("s3.3",))
+    with pytest.raises(SnapshotError, match=r"model: expected fluid, .*got 'hop-cost'"):
+        compared(fields=document(model="hop-cost"), fail=("s3.3",))
 
 
 def test_a_site_is_compared_draw_by_draw():
