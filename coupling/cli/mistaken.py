@@ -74,10 +74,10 @@ def corrected(arguments: Sequence[str], message: str) -> str:
 
 def _kind_of(path: Path) -> str:
     """Say what kind of file or directory there is; empty where nothing tells."""
-    if path.is_dir():
-        marks = {"manifest.json": "result", "plan.json": "sweep result"}
-        return next((kind for name, kind in marks.items() if (path / name).exists()), "")
     try:
+        if path.is_dir():
+            marks = {"manifest.json": "result", "plan.json": "sweep result"}
+            return next((kind for name, kind in marks.items() if (path / name).exists()), "")
         text = read_text(path, FabricsimError) if path.is_file() else ""
     except (FabricsimError, OSError):
         return ""

@@ -98,7 +98,7 @@ def test_toml_of_hundreds_of_levels_is_refused(door, name, text):
 
 
 @pytest.mark.parametrize("name", JSON)
-@pytest.mark.parametrize("begin", ['{"jobs": ' + "[" * 900, '{"a":' * 900, "[" * 100_000])
+@pytest.mark.parametrize("begin", ['{"seed": ' + "[" * 900, '{"a":' * 900, "[" * 100_000])
 def test_json_of_hundreds_of_levels_is_refused(door, name, begin):
     pairs = {"[": "]", "{": "}"}
     end = "".join(pairs[letter] for letter in reversed(begin) if letter in pairs)

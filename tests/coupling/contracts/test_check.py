@@ -99,12 +99,12 @@ FAULTS = {
         "monotone_in_size",
         "2 nodes find none, 3 do",
     ),
-    "a job that is started twice": (
+    "a job that is dropped": (
         "POLICIES",
         "            self.waiting.pop(0)",
         "            self.waiting[:] = self.waiting[1:] if len(self.waiting) != 2 else []",
         "every job runs once",
-        "ran",
+        "neither started nor still waiting at the end",
     ),
     "nobody starts": (
         "POLICIES",
