@@ -2,7 +2,7 @@
 
 import json
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -50,13 +50,18 @@ _MARKS = {
 _BYTES = 2_000_000  # of a file that is looked at; larger ones are told by their first lines
 
 
-def corrected(arguments: Sequence[str], message: str) -> str:
+def corrected(arguments: Sequence[str], valued: Collection[str], message: str) -> str:
     """
     Return the message about an input, or a better one where its file is of another kind.
 
-    `arguments`: of the command line, after the name of the program.
+    `arguments`: of the command line, after the name of the program; `valued`: options that take a
+    value, which is no input of the command (`--out` may be a result).
     """
-    words = [word for word in arguments if not word.startswith("-")]
+    words = [
+        word
+        for before, word in pairwise(["", *arguments])
+        if before not in valued and not word.startswith("-")
+    ]
     wanted = _TAKES.get(words[0], ()) if words else ()
     for word in words[1:]:
         found = _kind_of(Path(word))

@@ -170,7 +170,7 @@ def _status() -> int:
             raise
         from coupling.cli.mistaken import corrected
 
-        return _said(corrected(sys.argv[1:], f"{error}"), BAD_INPUT)
+        return _said(corrected(sys.argv[1:], _valued(sys.argv[1:]), f"{error}"), BAD_INPUT)
     except (OSError, MemoryError) as error:
         return _said(_failure(error), BAD_INPUT)
     except (Stopped, SystemError) as error:
@@ -181,6 +181,21 @@ def _status() -> int:
             return SIGNALLED + stopped.signum
         words = "; ".join(["interrupted", *getattr(stopped, "__notes__", ())])
         return _said(f"{words}.", SIGNALLED + stopped.signum)
+
+
+def _valued(arguments: list[str]) -> set[str]:
+    """Return the options that take a value: of all commands, and of the one that is called."""
+    group = typer.main.get_command(app)
+    commands = getattr(group, "commands", {})
+    called = next((commands[word] for word in arguments if word in commands), group)
+    return {
+        name
+        for command in (group, called)
+        for option in command.params
+        if not getattr(option, "is_flag", False)
+        for name in option.opts
+        if name.startswith("-")
+    }
 
 
 def _ended() -> int:

@@ -41,7 +41,7 @@ def moment():
 def proof():
     """Return the page of a verification."""
     snapshot = read_snapshot("examples/partitions.json")
-    return verify_html(snapshot, verify(snapshot, n_random=5))
+    return verify_html(snapshot, verify(snapshot, random=5))
 
 
 def fabric():

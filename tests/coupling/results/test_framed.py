@@ -21,7 +21,7 @@ from coupling.experiments.experiment import Experiment
 workload = {"generator": "synth", "n_jobs": 5, "mean_nodes": 8}
 result = run(Experiment(topology="synth-1024", workload=workload, model="fluid"))
 assert result.summary["jobs"] == 5
-assert not {"pandas", "pyarrow", "numba"} & sys.modules.keys()
+assert not {"pandas", "pyarrow"} & sys.modules.keys()
 assert len(result.jobs) == len(result.to_frame()) == 5
 assert "pandas" in sys.modules
 """
@@ -45,7 +45,6 @@ FRAME = pd.DataFrame(
 
 
 def test_a_run_loads_no_pandas_before_somebody_looks_at_a_table():
-    """Nor numba, where so few jobs are simulated."""
     subprocess.run([sys.executable, "-c", RUN], cwd=ROOT, check=True)  # noqa: S603 (our own code)
 
 
