@@ -79,7 +79,7 @@ def objects(tmp_path_factory):
     )
     routing = make_routing("d-mod-k", tree)
     ends = np.arange(200)
-    network = NetworkPace(tree, routing, make_contention_model("fast", tree))
+    network = NetworkPace(tree, routing, make_contention_model("fluid", tree))
     traffic = Traffic(
         np.zeros(200, dtype=int), ends, np.ones(200), routing.routes(ends, ends), 1.0, np.zeros(200)
     )

@@ -333,7 +333,7 @@ SWEEPS: dict[str, Document] = {
             "draws": 2,
             "seed": 5,
             "jobs": False,
-            "zip": [{"network.model": ["fast", "null"], "workload.mean_nodes": [2, 3]}],
+            "zip": [{"network.model": ["fluid", "null"], "workload.mean_nodes": [2, 3]}],
             "random": {"communication.rule.0.comm_fraction": {"uniform": [0.1, 0.5]}},
         },
     },

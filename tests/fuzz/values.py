@@ -159,7 +159,6 @@ MEANT = (
     "dimension-order",
     "minimal",
     "valiant",
-    "fast",
     "fluid",
     "flow-level",
     "null",

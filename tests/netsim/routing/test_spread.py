@@ -98,7 +98,7 @@ def test_a_fabric_keeps_its_kind_and_its_links_under_the_routing():
     assert np.array_equal(again.capacity, fabric.capacity)
 
 
-@pytest.mark.parametrize("model", ["fast", "fluid", "flow-level"])
+@pytest.mark.parametrize("model", ["fluid", "flow-level"])
 def test_jobs_that_a_table_leads_over_one_cable_have_two_under_adaptive_routing(model):
     scene = {"topology": {**TREE, "levels": 2}, "jobs": JOBS, "model": model}
     fixed, free = (estimate({**scene, "routing": name}).jobs for name in ("d-mod-k", "adaptive"))
@@ -107,7 +107,7 @@ def test_jobs_that_a_table_leads_over_one_cable_have_two_under_adaptive_routing(
     assert [job.interference for job in free] == pytest.approx([1.0, 1.0], rel=1e-6)
 
 
-@pytest.mark.parametrize("model", ["fast", "fluid", "flow-level"])
+@pytest.mark.parametrize("model", ["fluid", "flow-level"])
 def test_jobs_that_want_twice_what_a_pool_carries_are_slowed_twice(model):
     """Four nodes a leaf, two up-links: two jobs of two senders that never compute."""
     spec = {
@@ -161,7 +161,7 @@ def test_traffic_of_another_routing_than_the_fabric_is_refused():
     topology = make_topology(TREE)
     routes = make_routing("adaptive", topology).routes(np.array([0]), np.array([9]))
     one = np.ones(1)
-    model = make_contention_model("fast", topology)
+    model = make_contention_model("fluid", topology)
 
     with pytest.raises(ContentionError, match="routes must be of the routing"):
         model.start(1, Traffic(np.array([0]), np.array([0]), one, routes, 0.0, one))
