@@ -101,7 +101,7 @@ def _with_pattern(*patterns: Document) -> Document:
 
 
 SNAPSHOTS: dict[str, Document] = {
-    "fluid": _snapshot(candidates=_CANDIDATES, model_options={"samples": 8, "seed": 2}),
+    "fluid": _snapshot(candidates=_CANDIDATES, model_options={"seed": 2}),
     "fast": _snapshot(model="fluid", candidates=_CANDIDATES, model_options={"tolerance": 1e-3}),
     "flow-level": _snapshot(
         model="flow-level", fairness="per-flow", jobs=[{**job, "iterations": 3} for job in _JOBS]
