@@ -147,7 +147,11 @@ def test_placements_are_numbered_with_lines_for_sbatch(command, tmp_path):
     assert status == 0
     assert "1 --nodelist=cn" in out
     assert "--nodelist" in (tmp_path / "p.html").read_text()
-    assert (tmp_path / "p.csv").read_text().startswith("allocators,nodelist,slowdown")
+    assert (
+        (tmp_path / "p.csv")
+        .read_text()
+        .startswith("allocators,switches,fragments,nodelist,slowdown")
+    )
 
 
 @pytest.mark.parametrize(
@@ -159,7 +163,7 @@ def test_placements_are_numbered_with_lines_for_sbatch(command, tmp_path):
         (("--nodes", "2", "--pattern", "ring", "--comm-fraction", "1.001"), "--comm-fraction"),
         (("--nodes", "2", "--pattern", "ring", "--comm-fraction", "-0.001"), "--comm-fraction"),
         (("--nodes", "2", "--lft", "x"), "--isolated and --base"),
-        (("--nodes", "2", "--exclude", "nobody"), "--exclude"),
+        (("--nodes", "2", "--exclude", "nobody", "--unknown", "stop"), "--exclude"),
         (("--nodes", "2", "--base", "gone"), "gone"),
         (("--nodes", "2", "--topology", "-", "--squeue", "-"), "twice"),
     ],

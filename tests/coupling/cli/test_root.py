@@ -126,7 +126,7 @@ def test_a_run_says_whether_its_kind_of_network_was_compared_with_packets(
 @pytest.mark.parametrize(
     ("pattern", "model", "mix"),
     [
-        ("pairwise", "fast", "in steps"),
+        ("pairwise", "fluid", "in steps"),
         ("pairs", "fluid", "few at once"),
         ("pairs", "assumed", "mixed"),
     ],
