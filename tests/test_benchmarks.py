@@ -123,7 +123,7 @@ def test_a_typing_mistake_is_refused_and_nothing_measured(name, monkeypatch, tmp
 
 @pytest.mark.parametrize("wrong", ["0", "-3", "many", "1.5"])
 def test_a_count_is_a_whole_number_from_1(wrong, monkeypatch, tmp_path, capsys):
-    assert started("contention.events", monkeypatch, tmp_path, wrong) == 2
+    assert started("contention.blame", monkeypatch, tmp_path, wrong) == 2
     assert wrong in capsys.readouterr().err
 
 
