@@ -104,10 +104,11 @@ def test_a_slow_cable_is_named_with_its_speed_and_the_jobs_on_it(tmp_path, link)
 
     found = calibrated(site)
 
-    (cable,) = found.slow
-    assert cable.link == link
+    (cable,) = (cable for cable in found.slow if cable.link == link)
     assert cable.speed == pytest.approx(0.25, abs=0.05)
     assert cable.jobs
+    # all others are named as one of several cables that could be the slow one
+    assert all("or another of" in cable.why for cable in found.slow if cable.link != link)
 
 
 def test_a_healthy_fabric_has_no_slow_cable(noisy):
