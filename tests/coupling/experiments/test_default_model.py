@@ -60,23 +60,23 @@ def test_a_result_names_its_model_and_is_not_gone_on_with_under_another_default(
     experiment, tmp_path
 ):
     """What an older version began with its own default goes on where that is named."""
-    older = experiment(**SMALL, model="fluid", compare=("random", "jigsaw"))
+    older = experiment(**SMALL, model="flow-level", compare=("random", "jigsaw"))
     run_campaign(older, tmp_path)
     (tmp_path / "jigsaw").rename(tmp_path.parent / "lost")  # as if it were killed before
 
-    with pytest.raises(ResultError, match=rf"\(network.model was fast, is {DEFAULT_MODEL}\)"):
+    with pytest.raises(ResultError, match=rf"\(network.model was flow-level, is {DEFAULT_MODEL}\)"):
         run_campaign(experiment(**SMALL, compare=("random", "jigsaw")), tmp_path, resume=True)
 
-    assert Stored.open(tmp_path).experiment.model == "fast"
+    assert Stored.open(tmp_path).experiment.model == "flow-level"
     kept = (tmp_path / "random" / "jobs.parquet").read_bytes()
     again = run_campaign(older, tmp_path, resume=True)
-    assert {result.summary["network"]["model"] for result in again.results} == {"fast"}
+    assert {result.summary["network"]["model"] for result in again.results} == {"flow-level"}
     assert (tmp_path / "random" / "jobs.parquet").read_bytes() == kept
 
 
 def test_isolated_jobs_run_alike_under_the_default_and_the_cheapest_model(experiment):
     own = {**SMALL, "allocator": "jigsaw", "routing": "jigsaw"}
-    usual, cheapest = (run(experiment(**own, model=model)) for model in (DEFAULT_MODEL, "fast"))
+    usual, cheapest = (run(experiment(**own, model=model)) for model in (DEFAULT_MODEL, "null"))
 
     assert set(usual.jobs["interference"]) == {1.0}
     assert usual.jobs.equals(cheapest.jobs)

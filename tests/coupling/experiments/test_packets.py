@@ -35,7 +35,7 @@ def test_the_switch_is_an_option_of_the_model(tmp_path):
 @pytest.mark.parametrize(
     ("network", "words"),
     [
-        ({"model": "fluid"}, r"\[network\] model: expected 'packets', which alone .* got 'fast'"),
+        ({"model": "fluid"}, r"\[network\] model: expected 'packets', which alone .* got 'fluid'"),
         ({}, r"\[network\] model: expected 'packets', .* it is missing"),
         (
             {"model": "packets", "model_options": {"switch": "codes"}},
