@@ -205,7 +205,10 @@ WRONG = {
         "ranks_per_node: expected a whole number from 1 to 4096",
     ),
     "mapping": (with_job(mapping="x"), "mapping: expected one of block, round-robin"),
-    "pattern of a wrong type": (with_job(pattern=5), "pattern: expected the name of a pattern, or a table"),
+    "pattern of a wrong type": (
+        with_job(pattern=5),
+        "pattern: expected the name of a pattern, or a table",
+    ),
     "unknown pattern": (with_job(pattern={"name": "x"}), "pattern: unknown pattern 'x'"),
     "pattern that does not fit": (
         with_job(pattern={"name": "stencil", "grid": [5, 5]}),
