@@ -92,7 +92,10 @@ def test_jobs_that_share_links_lose_what_the_scenario_says(experiment):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"model": "asumed"}, r"unknown contention model 'asumed' .*choose from .*assumed, .*fast"),
+        (
+            {"model": "asumed"},
+            r"unknown contention model 'asumed' .*choose from .*assumed, .*fluid",
+        ),
         (
             {"model_options": {"scenario": "15%"}},
             r"expected one of 5%, 10%, .*, got '15%'",

@@ -44,7 +44,7 @@ def opened():
 
 @pytest.mark.parametrize(
     ("model", "allocator"),
-    [("fast", "random"), ("fluid", "random"), ("hop-cost", "first-free")],
+    [("fluid", "random"), ("hop-cost", "first-free")],
 )
 def test_ledgers_hold_what_the_twin_holds_to_the_last_bit(
     experiment, monkeypatch, model, allocator
@@ -138,5 +138,5 @@ def test_a_job_is_routed_once_and_looked_at_once_and_culprits_are_asked_for_once
     result = run(experiment(workload=CROWDED, self_check=False))
 
     talking = int((result.jobs["comm_fraction"] * (result.jobs["n_nodes"] > 1) > 0).sum())
-    assert counts["_routed"] == counts["start"] == counts["_tables"] == talking
+    assert counts["_routed"] == counts["start"] == counts["__call__"] == talking
     assert counts["culprits"] <= counts["_end_jobs"]

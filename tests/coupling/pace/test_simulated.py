@@ -116,7 +116,7 @@ def test_links_carry_what_the_iterations_of_all_jobs_send(disturbed):
     """Isolated jobs are on the same nodes under both models, and send the same."""
     nodes = {"estimates": "runtime", "allocator": "ta"}
 
-    exact, fast = (run(made(model=model, **nodes)) for model in ("flow-level", "fast"))
+    exact, fast = (run(made(model=model, **nodes)) for model in ("flow-level", "fluid"))
 
     np.testing.assert_allclose(exact.links["bytes"], fast.links["bytes"], rtol=1e-6)
     assert disturbed.links["bytes"].sum() > 0
