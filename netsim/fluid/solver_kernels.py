@@ -44,7 +44,7 @@ Scratch = tuple[
 
 QUEUE_BUFFERS = 3.0  # W: buffers that a full queue stands in, here and on the links before it
 _SOME = np.float32(1e-5)  # weight below which rounding is all there is on a link
-_STALE = np.float32(3e-2)  # relative change of a link's totals that makes its delays out of date
+_STALE = 30.0  # tolerances by which a link's totals may change before its delays are found anew
 _MOST_ROUNDS = 200  # evaluations of a job in one `settle`
 _DAMPING, _LEAST_DAMPING = 0.8, 0.2
 _UNDAMPED = 4
@@ -200,16 +200,22 @@ def _remove_own(state: State, r: int, rows: Float32s, sums: Float32s) -> None:
 
 @njit(error_model="numpy", inline="always")
 def _commit(
-    state: State, slot: int, r: int, begin_s: Floats, rows: Float32s, sums: Float32s, cursor: Ints
+    state: State,
+    slot: int,
+    r: int,
+    stale: float,
+    scratch: tuple[Floats, Float32s, Float32s],
+    cursor: Ints,
 ) -> None:
     """Bring what a record adds to its link up to date, and mark others dirty where that matters."""
+    begin_s, rows, sums = scratch
     record = state.records[r]
     link = state.links[record.link]
     _contribution(state, slot, r, begin_s, rows, sums)
     state.marks[r] |= COMMITTED
     link.change += _move_rows(state, r, rows)
     _move_sums(state, r, sums)
-    if link.change > _STALE:
+    if link.change > stale:
         link.change = 0.0
         _mark_others(state, record.link, slot, cursor)
 
@@ -254,7 +260,7 @@ def _shared_times(
 
 
 @njit(error_model="numpy", inline="always")
-def _evaluate_record(state: State, slot: int, r: int, scratch: Scratch) -> None:
+def _evaluate_record(state: State, slot: int, r: int, stale: float, scratch: Scratch) -> None:
     """
     Find the delay of each entry of a record in each state, and y, its mean.
 
@@ -285,7 +291,7 @@ def _evaluate_record(state: State, slot: int, r: int, scratch: Scratch) -> None:
             state.delay[k] = _NEVER
             state.entries[k].time_s = state.entries[k].end_s
             times_s += state.entries[k].end_s
-        if abs(times_s - record.times_s) > _STALE * record.times_s:
+        if abs(times_s - record.times_s) > stale * record.times_s:
             state.marks[r] |= MOVED
         return
     burst_s = np.float32((total.burst - own.burst) / weight)
@@ -363,17 +369,17 @@ def _evaluate_record(state: State, slot: int, r: int, scratch: Scratch) -> None:
         times_s += entry.time_s
     if greatest > zero:
         state.marks[r] |= LATE
-    if abs(times_s - record.times_s) > _STALE * record.times_s:
+    if abs(times_s - record.times_s) > stale * record.times_s:
         state.marks[r] |= MOVED
 
 
 @njit(error_model="numpy")
-def _evaluate(state: State, slot: int, scratch: Scratch, times: Floats) -> float:
+def _evaluate(state: State, slot: int, stale: float, scratch: Scratch, times: Floats) -> float:
     """Bring a job's delays and the durations of its steps up to date; return how far P moved."""
     job = state.jobs[slot]
     for r in range(job.first_record, job.first_record + job.n_records):
         if state.marks[r] & DIRTY:
-            _evaluate_record(state, slot, r, scratch)
+            _evaluate_record(state, slot, r, stale, scratch)
     late_s = np.zeros((job.n_steps, STATES), np.float32)
     job.worst_record, longest_s = -1, np.float32(0.0)
     for r in range(job.first_record, job.first_record + job.n_records):
@@ -488,7 +494,7 @@ def _commit_job(
     a longer or shorter time than the totals know.
     """
     job = state.jobs[slot]
-    begin_s, rows, sums = scratch
+    begin_s = scratch[0]
     all_moved = abs(job.period_s / job.committed_s - 1.0) > 5.0 * tolerance
     at_s = job.compute_s
     for a in range(job.n_steps):
@@ -505,7 +511,7 @@ def _commit_job(
             first = job.first_entry + record.first_entry
             for k in range(first, first + record.n_entries):
                 record.times_s += state.entries[k].time_s
-            _commit(state, slot, r, begin_s, rows, sums, cursor)
+            _commit(state, slot, r, _STALE * tolerance, scratch, cursor)
 
 
 @njit(int64(STATE, int64[::1], float64, int64[::1], int64[::1]), cache=True, error_model="numpy")
@@ -547,7 +553,7 @@ def settle(state: State, cursor: Ints, tolerance: float, rounds: Ints, changed: 
         rounds[slot] += 1
         if rounds[slot] == 1:  # links shared anew, to which it adds nothing yet
             _commit_job(state, slot, tolerance, scratch, cursor)
-        moved = _evaluate(state, slot, by_state, times)
+        moved = _evaluate(state, slot, _STALE * tolerance, by_state, times)
         if rounds[slot] > _UNDAMPED:  # the fixed point is not near: smaller steps
             job.damping = max(_LEAST_DAMPING, 0.97 * min(_DAMPING, job.damping))
         if rounds[slot] < _MOST_ROUNDS:
