@@ -77,8 +77,8 @@ def main(folder: Path) -> int:
     lines = [
         (
             f"{len(scenes)} scenes of hard kinds. Variants of the model were compared on them, so "
-            "other scenes of these kinds may have larger errors. Truth: packets, mean over samples of "
-            "the starts. Errors in per cent: mean; contended: jobs "
+            "other scenes of these kinds may have larger errors. Truth: packets, mean over samples "
+            "of the starts. Errors in per cent: mean; contended: jobs "
             f"above {CONTENDED:g} in packets or by the model; bias; worst job; null: mean error of "
             "1. Alone: mean error of an iteration alone (with its sign) / the most that it is too "
             "short."

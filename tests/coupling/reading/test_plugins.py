@@ -66,7 +66,7 @@ def test_a_reference_names_a_class_in_a_file_beside_the_experiment(tmp_path):
     path = tmp_path / "try.toml"
     path.write_text(
         'topology = "cab"\n[workload]\ngenerator = "synth"\nmean_nodes = 4\nn_jobs = 12\n'
-        '[scheduler]\nallocator = "mine.py:Corner"\noptions = {step = 2}\n'
+        '[scheduler]\nallocator = "mine.py:Corner"\nallocator_options = {step = 2}\n'
     )
 
     read = fs.Experiment.read(path)
