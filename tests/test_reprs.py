@@ -187,7 +187,7 @@ def test_graphs_fabrics_and_patterns_stand_where_names_can():
     drawn = {"topology": graph, "jobs": [{"id": 1, "nodes": ["0", "1"], **PAIR}]}
 
     assert fs.estimate(made) == fs.estimate(by_name)
-    assert fs.estimate(drawn) == fs.estimate({**drawn, "topology": fs.from_networkx(graph)})
+    assert fs.estimate(drawn) == fs.estimate({**drawn, "topology": fs.topology(graph)})
     assert repr(fs.topology(graph)) == repr(fs.from_networkx(graph))
 
 

@@ -134,7 +134,7 @@ def test_aliases_name_registered_allocators():
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("jigsav", {}, "unknown allocator 'jigsav'; choose from .*jigsaw"),
+        ("jigsav", {}, r"unknown allocator 'jigsav' \(did you mean 'jigsaw'\?\); choose from .*"),
         ("jigsaw", {"oder": "index"}, "allocator 'jigsaw': unknown option 'oder'.* order"),
         ("jigsaw", {"order": "worst"}, "order: expected one of best-fit, index, got 'worst'"),
         ("jigsaw", {"single_leaf_links": 1}, "single_leaf_links: expected true or false, got 1"),

@@ -120,7 +120,10 @@ def test_a_routing_refuses_a_fabric_of_another_kind(name):
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("d-mod-q", "unknown routing 'd-mod-q'; choose from adaptive, d-mod-k, dimension-order"),
+        (
+            "d-mod-q",
+            r"unknown routing 'd-mod-q' \(did you mean 'd-mod-k'\?\); choose from adaptive",
+        ),
         ({"name": "d-mod-k", "seed": 3}, "routing 'd-mod-k': unknown option 'seed'"),
         ({"nam": "d-mod-k"}, "unknown routing None; choose from"),
         (None, "expected a name or a table, got None"),

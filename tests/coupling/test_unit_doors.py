@@ -67,7 +67,7 @@ def test_a_part_of_a_byte_is_refused_in_profiles_and_snapshots():
 
 @pytest.mark.parametrize("rate", ["100 Gb/s", "100Gbps", "100 Gbit/s", "12.5 GB/s", 12.5e9])
 def test_bandwidths_mean_the_same_in_files_and_on_the_command_line(command, tmp_path, rate):
-    table = TREE | {"bandwidth": rate}
+    table = TREE | {"bandwidth": rate, "latency": "none"}
     flows = {"topology": table, "flows": [[0, 1, "1 GB"]]}
     (tmp_path / "flows.json").write_text(json.dumps(flows))
     (tmp_path / "try.toml").write_text(

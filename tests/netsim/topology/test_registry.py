@@ -76,7 +76,7 @@ def test_a_rail_tree_gives_every_node_one_link_into_each_rail():
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("cabb", "unknown topology 'cabb'; choose from .*fat-tree.*cab"),
+        ("cabb", r"unknown topology 'cabb' \(did you mean 'cab'\?\); choose from .*fat-tree.*cab"),
         ({}, "field 'kind' is missing; choose from"),
         ({"kind": 3}, "unknown topology 3"),
         (None, "expected a table or a machine name, got None"),
