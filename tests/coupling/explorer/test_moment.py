@@ -23,10 +23,15 @@ PAIR = {"steps": [[[0, 1, "1 MB"]]], "compute_s": 0}
 
 
 def written(path, other):
-    """Write a snapshot of two jobs, whose flows up from leaf 0 share one cable under D-mod-k."""
+    """
+    Write a snapshot of two jobs, whose flows up from leaf 0 share one cable under D-mod-k.
+
+    Without latency and buffers each is slowed by exactly 2.
+    """
     jobs = [{"id": "one", "nodes": [0, 2], **PAIR}, {"id": other, "nodes": [1, 4], **PAIR}]
-    fabric = {"kind": "fat-tree", "radix": 4, "levels": 2}
-    path.write_text(json.dumps({"topology": fabric, "routing": "d-mod-k", "jobs": jobs}))
+    fabric = {"kind": "fat-tree", "radix": 4, "levels": 2, "latency": "none"}
+    scene = {"topology": fabric, "routing": "d-mod-k", "jobs": jobs}
+    path.write_text(json.dumps({**scene, "model_options": {"tolerance": 1e-6}}))
     return path
 
 

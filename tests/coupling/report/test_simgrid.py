@@ -11,6 +11,7 @@ EXPERIMENT = """
 kind = "fat-tree"
 radix = 4
 bandwidth = "1 GB/s"
+latency = "none"
 
 [workload]
 path = "log.csv"
@@ -68,6 +69,30 @@ def test_the_schedule_has_each_job_with_what_it_computes_and_sends(result, comma
     assert pairs == ["0 1", "0 2", "1 0", "1 2", "2 0", "2 1"]
     assert [float(line.split()[2]) for line in flows[:6]] == pytest.approx([6.25e9] * 6)
     assert flows[6] == "job 2 0.0 0.0 1 1 50.0 0"
+
+
+def test_a_job_sends_as_much_as_in_the_run_though_latency_is_left_out(result, command, tmp_path):
+    """
+    The default switch adds three packets of 4096 ns and three delays of 90 ns to a step of 2 ms.
+
+    So iterations are longer and there are fewer of them in 50 s, each of which sends as much.
+    """
+    text = (tmp_path / "three.toml").read_text().replace('latency = "none"\n', "")
+    (tmp_path / "three.toml").write_text(text)
+    assert command("run", tmp_path / "three.toml", "--out", tmp_path / "codes")[0] == 0
+    folders = {"none": result, "codes": tmp_path / "codes"}
+
+    said, sent = {}, {}
+    for name, folder in folders.items():
+        there = tmp_path / f"sg-{name}"
+        status, said[name], _ = command(
+            "export", folder, "--to", "simgrid", "--out", there, "--iterations", "4"
+        )
+        assert status == 0
+        sent[name] = float((there / "schedule.txt").read_text().splitlines()[2].split()[2])
+
+    assert said["codes"] == said["none"] + "latency and buffers are left out.\n"
+    assert sent["codes"] == pytest.approx(6.25e9 * 2e-3 / (2e-3 + 3 * 4.186e-6), rel=1e-9)
 
 
 def test_the_platform_has_the_way_that_each_flow_took(result, command, tmp_path):

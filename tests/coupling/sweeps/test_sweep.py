@@ -202,11 +202,11 @@ def test_an_input_that_changes_after_planning_is_refused(small, tmp_path):
 def test_a_plan_of_other_defaults_is_refused_by_a_task_and_planned_anew_by_a_sweep(
     small, tmp_path, command
 ):
-    """An older plan names no model: its cells, then under `fast`, are not filled with others."""
+    """An older plan names no model: its cells, then under another, are not filled with others."""
     folder = tmp_path / "older"
     folder.mkdir()
-    make_plan(Spec.read(small, ["network.model=fast"])).save(folder)
-    (folder / SWEEP).write_text((folder / SWEEP).read_text().replace('model = "fluid"', ""))
+    make_plan(Spec.read(small, ["network.model=flow-level"])).save(folder)
+    (folder / SWEEP).write_text((folder / SWEEP).read_text().replace('model = "flow-level"', ""))
     plan = json.loads((folder / PLAN).read_text())
     plan["sweep_sha256"] = sha256((folder / SWEEP).read_bytes()).hexdigest()
     (folder / PLAN).write_text(json.dumps(plan))
