@@ -27,6 +27,8 @@ WIRING = {
     "ring.graphml": "graphml",
     "edges.csv": "edge-csv",
 }
+# switches of one level are joined, which topology.conf, a tree of switches, cannot hold
+NO_TREES = {"aries.txt", "nodemap.txt", "ring.graphml", "ports.txt", "ibsim.net"}
 LOGS = {
     "swf": "log.swf",
     "sacct": "log.txt",

@@ -20,7 +20,7 @@ from fuzz.documents_seeds import (
     VERIFIED,
 )
 from fuzz.execute import STDIN
-from fuzz.file_seeds import FORM_OF_LOG, LOGS, WIRING, fabric, log, matrices, wiring
+from fuzz.file_seeds import FORM_OF_LOG, LOGS, NO_TREES, WIRING, fabric, log, matrices, wiring
 from fuzz.result_seeds import result_seeds
 from fuzz.site_seeds import site_seeds
 
@@ -237,13 +237,13 @@ def _fabrics(pool: tuple[Any, ...]) -> Iterator[Seed]:
             pool=pool,
             options=("--to", "--routing"),
         )
-    for name, form in WIRING.items():
+    for name in WIRING:
         kind = "csv" if name.endswith("csv") else "text"
         files, forms = {name: wiring(name)}, {name: kind}
         argv = ("topology", "inspect", name, "--json")
         yield Seed(f"inspect {name}", argv, files, forms, options=("--format",))
         for to in ("graphml", "edge-csv", "slurm-conf", "simgrid-xml"):
-            if to == "slurm-conf" and form in {"aries-links", "node-map", "graphml", "edge-csv"}:
+            if to == "slurm-conf" and name in NO_TREES:
                 continue
             argv = ("topology", "convert", name, "--to", to, "--out", "out.x", "--json")
             options = ("--to", "--out", "--format", "--routing")
