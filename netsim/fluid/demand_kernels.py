@@ -57,7 +57,8 @@ def _weight_times(
     """
     Find for flows, `order` by sender, their first weight 1/o and its integral until they end.
 
-    `sender`: of each flow; the flows of a sender are neighbours in `order`.
+    `sender`: of each flow; the flows of a sender are neighbours in `order`. Flows that stay on
+    their node end at 0 and are not open on the sender's link.
     """
     at = 0
     while at < order.size:
@@ -66,6 +67,7 @@ def _weight_times(
             stop += 1
         group = order[at:stop]
         by_end = group[np.argsort(end_s[group], kind="mergesort")]
+        by_end = by_end[np.count_nonzero(end_s[group] <= 0.0) :]
         integral, before = 0.0, 0.0
         for rank in range(by_end.size):
             f = by_end[rank]

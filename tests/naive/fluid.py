@@ -49,16 +49,15 @@ def weigh(flows, capacity):
     for flow in flows:
         flow.end = end_alone(flow, flows, capacity)
     for flow in flows:
-        group = [g for g in flows if g.sender == flow.sender]
-        flow.weight, flow.integral, flow.injected = 1.0 / len(group), 0.0, 0.0
+        group = [g for g in flows if g.sender == flow.sender and g.path]  # open on its link
+        flow.weight, flow.integral, flow.injected = 1.0 / max(1, len(group)), 0.0, 0.0
         ends = sorted(g.end for g in group)
         before = 0.0
         for rank, end in enumerate(ends):
             flow.integral += max(0.0, min(end, flow.end) - before) / (len(group) - rank)
             before = min(end, flow.end)
         for g in group:
-            if g.path:
-                flow.injected += g.nbytes * g.path[0][1] / capacity[g.path[0][0]]
+            flow.injected += g.nbytes * g.path[0][1] / capacity[g.path[0][0]]
 
 
 def drain_times(flows, capacity):
