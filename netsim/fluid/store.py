@@ -104,6 +104,7 @@ class Store:
         state.marks[rec : rec + n_rec] = 0
         state.channel[rec : rec + n_rec] = demand.channel
         state.own[rec : rec + n_rec] = 0.0
+        state.own_sums[rec : rec + n_rec] = np.zeros((), SUMS)
         state.entries[ent : ent + n_ent] = demand.entries
         state.delay[ent : ent + n_ent] = -1e30
         state.steps[step : step + n_step] = demand.steps

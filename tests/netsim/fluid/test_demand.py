@@ -56,6 +56,17 @@ def test_a_flow_weighs_one_over_those_that_its_sender_still_has_open():
     assert [rows[0, link]["feed_s"] for link in range(3)] == [4.0, 4.0, 4.0]
 
 
+def test_flows_within_a_node_are_not_open_on_its_link():
+    """Two of three flows cross links: they weigh a half each, as without the third."""
+    flows = [(0, [0, 1], 1.0, 0.0), (0, [0, 2], 3.0, 0.0)]
+    alone, _ = demand([flows], [1.0] * 3)
+    found, rows = demand([[(0, [], 5.0, 0.0), *flows]], [1.0] * 3)
+
+    assert [rows[0, link]["weight"] for link in range(3)] == [1.0, 0.5, 0.5]
+    np.testing.assert_array_equal(found.entries, alone.entries)
+    assert found.iteration_s == alone.iteration_s
+
+
 def test_per_flow_each_flow_weighs_one():
     _, rows = demand(
         [[(0, [0, 1], 1.0, 0.0), (0, [0, 2], 3.0, 0.0)]], [1.0] * 3, fairness="per-flow"

@@ -117,6 +117,28 @@ def test_tables_grow_and_close_their_holes(interference):
     assert values == pytest.approx(interference(topology, left), rel=NEAR)
 
 
+def test_nothing_of_ended_jobs_stays_in_rows_that_are_used_again(interference):
+    """Tables are filled, and rows moved together, several times while four jobs run."""
+    rng = np.random.default_rng(4)
+    fabric = make_fabric([1e6] * 24, buffer_bytes=1e4, packet_bytes=1e3)
+    model, running, values, n_records = Fluid(fabric, tolerance=1e-6), {}, {}, 0
+    for job in range(700):
+        paths = [rng.choice(24, 6, replace=False).tolist() for _ in range(4)]
+        steps = [[(job % 64, path, float(rng.integers(1, 9)) * 1e5, 0.0)] for path in paths]
+        running[job] = traffic_of(steps, 24, compute_s=float(rng.integers(1, 9)))
+        model.start(job, running[job])
+        n_records += np.unique(paths).size
+        if len(running) > 4:
+            gone = int(rng.choice(list(running)[:-1]))
+            model.end(gone)
+            del running[gone]
+            values.pop(gone, None)
+        values |= model.solve()
+
+    assert n_records > 8 * 1024  # a table holds so many at first
+    assert values == pytest.approx(interference(fabric, running, tolerance=1e-6), rel=1e-3)
+
+
 def test_the_order_of_phases_depends_on_the_seed(drawn, interference):
     topology, jobs = drawn("tapered tree", 5)
 
