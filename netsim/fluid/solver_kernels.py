@@ -50,6 +50,7 @@ _DAMPING, _LEAST_DAMPING = 0.8, 0.2
 _UNDAMPED = 4
 _OWN_CHANGE = 10.0  # tolerances by which a job's own iteration may move before it is asked anew
 _NEVER = np.float32(-1e30)
+_DIFFERENT = np.float32(1.001)  # delays whose ratio is less are equal: the first link is the worst
 
 _F4 = types.float32
 STATE = types.NamedTuple(
@@ -391,7 +392,7 @@ def _evaluate(state: State, slot: int, stale: float, scratch: Scratch, times: Fl
             for i in range(STATES):
                 late_s[a, i] = max(late_s[a, i], state.delay[k, i])
                 on_link_s += max(np.float32(0.0), state.delay[k, i])
-            if on_link_s > longest_s:
+            if on_link_s > longest_s * _DIFFERENT:
                 job.worst_record, longest_s = r - job.first_record, on_link_s
     all_shares = 0.0
     for i in range(STATES):

@@ -30,6 +30,7 @@ def stored(tmp_path_factory):
         workload={"generator": "synth", "mean_nodes": 4, "n_jobs": 60},
         communication={"version": 1, "rule": [RULE]},
         compare=["random", "first-free", "jigsaw"],
+        model_options={"tolerance": 1e-6},
         self_check=False,
         name="small",
     )
