@@ -58,7 +58,6 @@ class Emergent:
             scene.topology,
             fairness=scene.fairness,
             options=scene.options,
-            seed=scene.seed,
         )
 
     @classmethod

@@ -44,8 +44,13 @@ def profile(**fields):
 
 
 def lost_by_all(nodes, running):
-    """Return the node-hours that all lose in a day, as `estimate` says, with nodes for the new."""
-    jobs = [("new", nodes), *running]
+    """
+    Return the node-hours that all lose in a day, as `estimate` says, with nodes for the new.
+
+    Jobs are met in phases drawn from their numbers: the new one has the next, as in `place`.
+    """
+    running = [(int(name), own) for name, own in running]
+    jobs = [(max(name for name, _ in running) + 1, nodes), *running]
     snapshot = {
         "topology": TREE,
         "routing": "d-mod-k",
