@@ -360,10 +360,10 @@ def _evaluate_record(state: State, slot: int, r: int, stale: float, scratch: Scr
             wait_s = half * grown_s if grown_s <= queue_s else full_s
             wait_s = part * wait_s - (later_s - time_s)
             wait_s = wait_s if wait_s > zero and weights[i] > zero else zero
-            behind[i] = stretched_s + wait_s
+            behind[i] = stretched_s
+            delays[k, i] = stretched_s + wait_s - drain_s
         for i in range(times.size):
             y += shares[slot, i] * behind[i]
-            delays[k, i] = behind[i] - drain_s
         for i in range(times.size):
             greatest = max(greatest, delays[k, i])
         entry.time_s = max(entry.end_s, float(y))

@@ -28,7 +28,7 @@ ENTRY = np.dtype(  # a job on a link in one of its steps
         ("blocked", np.float64),  # g, part of the time in which it blocks what comes behind
         ("first_s", np.float64),  # of a first packet of each sender
         ("part", np.float64),  # v, of their flows that the bytes are: less than 1 on several paths
-        ("time_s", np.float64),  # y, of its last flow, among others
+        ("time_s", np.float64),  # y, of its last flow, among others, before it waits
         ("step", np.int32),
     ],
     align=True,

@@ -198,7 +198,7 @@ def shared_time(use, buffer_s, weight, rate):
 
 
 def late(step, use, own, others, buffer_s):
-    """Return y of a step on a link in each state."""
+    """Return y of a step on a link in each state, and how long its last packets wait then."""
     weight, rate, offered, blocked = sum(other.by_state for other in others)
     mean_weight = sum(other.weight for other in others)
     times = np.array([shared_time(use, buffer_s, n, r) for n, r in zip(weight, rate, strict=True)])
@@ -226,7 +226,7 @@ def late(step, use, own, others, buffer_s):
     full = most * (1.0 - most / np.maximum(1e-15, 2.0 * grown))
     wait = use.part * np.where(grown <= most, grown / 2.0, full)
     wait = np.maximum(0.0, wait - np.maximum(0.0, use.end - times))
-    return stretched + np.where(weight > 1e-5, wait, 0.0)
+    return stretched, np.where(weight > 1e-5, wait, 0.0)
 
 
 def sweep(jobs, buffer_s, damping):
@@ -250,8 +250,8 @@ def sweep(jobs, buffer_s, damping):
                 others = [own[n, link] for n in on_link[link] if n != number]
                 if not others or sum(other.weight for other in others) <= 1e-5:
                     continue
-                y = late(step, use, own[number, link], others, buffer_s[link])
-                row[:] = np.maximum(row, y - step.drain)
+                y, wait = late(step, use, own[number, link], others, buffer_s[link])
+                row[:] = np.maximum(row, y + wait - step.drain)
                 times.append((use, y))
         job.delays, job.speed = delays, 1.0 / (1.0 + delays.sum(axis=0) / job.alone)
         job.times = times

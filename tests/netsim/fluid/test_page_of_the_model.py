@@ -78,7 +78,7 @@ def test_a_queue_is_bounded_by_three_buffers():
     """P = 9 + 2 + W (1 - W / 2H) with W = 3 and H = 100 / P."""
     fabric = make_fabric([1.0], buffer_bytes=1.0)
     found, _ = together(fabric, one_flow(1.0, compute_s=9.0), one_flow(100.0))
-    assert found[0] == pytest.approx(14.0 / 1.045 / 10.0, rel=1e-4)
+    assert found[0] == pytest.approx(14.0 / 1.045 / 10.0, rel=1e-3)
 
 
 def test_no_queue_grows_where_less_is_offered_than_the_link_carries():

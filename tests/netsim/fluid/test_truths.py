@@ -35,12 +35,11 @@ def hard(shared):
 
 
 def test_kinds_of_scenes_outside_the_matrix_are_within_the_bounds(hard):
-    """The bias is 1.10 to 1.12, by the seed of the phases: somewhat too much contention."""
     _, contended, worst, bias = errors_of(*hard)
 
     assert contended <= 7.0
     assert worst <= 60.0
-    assert 0.9 <= bias <= 1.12
+    assert 0.9 <= bias <= 1.1
 
 
 def test_duty_cycles_of_another_packet_simulation_are_within_the_bounds(shared, interference):
@@ -48,7 +47,7 @@ def test_duty_cycles_of_another_packet_simulation_are_within_the_bounds(shared, 
     mean, _, _, bias = errors_of(true, found)
 
     assert mean <= 2.6
-    assert 0.9 <= bias <= 1.07
+    assert 0.87 <= bias <= 1.07
 
 
 def test_jobs_that_always_communicate_are_close_to_another_packet_simulation(shared, interference):
