@@ -9,13 +9,14 @@ import pandas as pd
 
 from coupling.papers.charts import Axis, bars, beside
 from coupling.papers.paper import Claim, Frames, Sheet
-from coupling.papers.pollard18_workloads import CHECKED, MODELS, SETTINGS, TITLES, Bench, Gain
+from coupling.papers.pollard18_workloads import CHECKED, MODEL, SETTINGS, TITLES, Bench, Gain
 from coupling.papers.runs import Runs
 from coupling.papers.tables import long
 from coupling.report.figures import Drawn
 
 ALL_JOBS = "all jobs"
-BUFFERED = f"{MODELS[-1]}, with buffers"
+EXACT = "flow-level"
+BUFFERED = f"{MODEL}, with buffers"
 QUICK, FULL = 3, 15  # workloads; the paper's simulations have fifteen
 PAPER_MOST = {"Cab, 4-128, 30 % communication": 1.31}
 _LARGE = SETTINGS[0].name  # tens of seconds of CPU a workload: not in the quick mode
@@ -24,7 +25,7 @@ _LEVELS = (0.025, 0.975)
 
 
 def isolation(runs: Runs) -> Frames:
-    """Compute the workloads, and how far the models are from the flow-level simulation."""
+    """Compute the workloads, and how far the model is from the flow-level simulation."""
     settings = [one for one in SETTINGS if not (runs.quick and one.name == _LARGE)]
     count = QUICK if runs.quick else FULL
 
@@ -34,11 +35,11 @@ def isolation(runs: Runs) -> Frames:
         )
 
     asked = [asdict(one) for one in settings]
-    found = {"isolation": runs.kept("isolation", [asked, MODELS, count], gains)}
+    found = {"isolation": runs.kept("isolation", [asked, MODEL, count], gains)}
     if not runs.quick:
         found["exact"] = runs.kept(
             "exact",
-            [asdict(SETTINGS[0]), MODELS, CHECKED, count],
+            [asdict(SETTINGS[0]), MODEL, CHECKED, count],
             lambda: _exact(Bench(SETTINGS[0]), count),
         )
     return found
@@ -58,22 +59,21 @@ def _table(setting: str, gains: Sequence[Gain]) -> pd.DataFrame:
             continue
         own: dict[str, Any] = {"setting": setting, "pattern": title, "jobs": len(part)}
         own["workloads"] = 1 + max(gain.workload for gain in gains)
-        for model in MODELS:
-            mean, low, high = interval(part, model)
-            own |= {model: mean, f"{model} low": low, f"{model} high": high}
-            own[f"{model} most"] = max(gain.speedup[model] for gain in part)
+        mean, low, high = interval(part)
+        own |= {MODEL: mean, f"{MODEL} low": low, f"{MODEL} high": high}
+        own[f"{MODEL} most"] = max(gain.speedup for gain in part)
         own["own"] = float(np.mean([gain.own for gain in part]))
-        own["interference"] = float(np.mean([gain.interference["fluid"] for gain in part]))
-        own["slower"] = float(np.mean([gain.speedup["fluid"] < 1.0 for gain in part]))
+        own["interference"] = float(np.mean([gain.interference for gain in part]))
+        own["slower"] = float(np.mean([gain.speedup < 1.0 for gain in part]))
         own["isolated"] = float(np.mean([gain.exact for gain in part]))
         rows.append(own)
     return pd.DataFrame(rows)
 
 
-def interval(gains: Sequence[Gain], model: str) -> tuple[float, float, float]:
-    """Return the mean speed-up over jobs and its 95 % interval, workloads drawn anew."""
+def interval(gains: Sequence[Gain]) -> tuple[float, float, float]:
+    """Return the mean speed-up over jobs and its 95 % interval, workloads resampled."""
     workloads = sorted({gain.workload for gain in gains})
-    total = np.array([sum(g.speedup[model] for g in gains if g.workload == w) for w in workloads])
+    total = np.array([sum(g.speedup for g in gains if g.workload == w) for w in workloads])
     count = np.array([sum(g.workload == w for g in gains) for w in workloads])
     drawn = np.random.default_rng(0).integers(len(workloads), size=(_DRAWS, len(workloads)))
     means = total[drawn].sum(axis=1) / count[drawn].sum(axis=1)
@@ -82,10 +82,10 @@ def interval(gains: Sequence[Gain], model: str) -> tuple[float, float, float]:
 
 
 def _exact(bench: Bench, workloads: int) -> pd.DataFrame:
-    """Return true and predicted interference on random nodes, where that is affordable."""
+    """Return interference on random nodes, simulated and predicted, where that is affordable."""
     found = [bench.against_exact(workload) for workload in range(workloads)]
     rows = [row for one in found for row in one or ()]
-    return pd.DataFrame(rows, columns=["true", *MODELS, BUFFERED])
+    return pd.DataFrame(rows, columns=[EXACT, MODEL, BUFFERED])
 
 
 def _said(setting: str, pattern: str) -> float | None:
@@ -114,7 +114,7 @@ def isolation_claims(found: Frames) -> list[Claim]:
         rows.append(
             Claim("" if rows else "V-B", f"speed-up when isolated, {name}: {names}",
                   ", ".join(f"{said[at]:.2f}" for at in shown),
-                  ", ".join(f"{own['accurate'].iloc[at]:.2f}" for at in shown),
+                  ", ".join(f"{own['fluid'].iloc[at]:.2f}" for at in shown),
                   never if "always" in name else random,
                   ", ".join(f"{low:.2f}-{high:.2f}" for low, high in ends.iloc[shown].to_numpy()))
         )  # fmt: skip
@@ -126,23 +126,23 @@ def isolation_claims(found: Frames) -> list[Claim]:
             Claim("", f"largest speed-up, {name}", f"{most:.2f}", ours, "ours are random pairs")
         )
     isolated = found["isolation"]["isolated"].min()
-    rows.append(Claim("", "isolated jobs that nobody disturbs", "guaranteed", f"{isolated:.0%}"))
+    rows.append(Claim("", "isolated jobs without interference", "guaranteed", f"{isolated:.0%}"))
     return rows
 
 
 def isolation_sheets(found: Frames) -> list[Sheet]:
     """Return the tables of section V-B."""
-    heads = ["pattern", "jobs", "paper", *MODELS, "own collisions", "interference", "largest"]
+    heads = ["pattern", "jobs", "paper", MODEL, "own collisions", "interference", "largest"]
     sheets = []
     for number, (name, own) in enumerate(_settings(found["isolation"])):
         rows = []
         for row in own.to_dict("records"):
             said = _said(name, row["pattern"])
-            means = [f"{row[m]:.2f} ({row[f'{m} low']:.2f}-{row[f'{m} high']:.2f})" for m in MODELS]
+            low, high = row[f"{MODEL} low"], row[f"{MODEL} high"]
             rows.append(
                 [row["pattern"], f"{row['jobs']:.0f}", "-" if said is None else f"{said:.2f}",
-                 *means, f"{row['own']:.2f}", f"{row['interference']:.2f}",
-                 f"{row['fluid most']:.2f}"]
+                 f"{row[MODEL]:.2f} ({low:.2f}-{high:.2f})", f"{row['own']:.2f}",
+                 f"{row['interference']:.2f}", f"{row[f'{MODEL} most']:.2f}"]
             )  # fmt: skip
         last = own.iloc[-1]
         note = (
@@ -155,26 +155,24 @@ def isolation_sheets(found: Frames) -> list[Sheet]:
 
 
 def _exact_sheets(found: Frames) -> list[Sheet]:
-    """Return how far the models are from the flow-level simulation, where it was run."""
+    """Return how far the model is from the flow-level simulation, where it was run."""
     if "exact" not in found or found["exact"].empty:
         return []
     table = found["exact"]
-    true = table["true"]
-    rows = [["flow-level", f"{true.mean():.2f}", f"{true.max():.2f}", "-", "-", "-"]]
-    for model in MODELS:
-        said = table[model]
-        error = 100 * (said / true - 1).abs()
-        rows.append(
-            [model, f"{said.mean():.2f}", f"{said.max():.2f}", f"{error.mean():.1f} %",
-             f"{error.max():.0f} %", f"{(said - 1).sum() / (true - 1).sum():.2f}"]
-        )  # fmt: skip
+    true, said = table[EXACT], table[MODEL]
+    error = 100 * (said / true - 1).abs()
+    rows = [
+        [EXACT, f"{true.mean():.2f}", f"{true.max():.2f}", "-", "-", "-"],
+        [MODEL, f"{said.mean():.2f}", f"{said.max():.2f}", f"{error.mean():.1f} %",
+         f"{error.max():.0f} %", f"{(said - 1).sum() / (true - 1).sum():.2f}"],
+    ]  # fmt: skip
     more = table[BUFFERED]
     rows.append([BUFFERED, f"{more.mean():.2f}", f"{more.max():.2f}", "-", "-", "-"])
     heads = ["", "mean", "largest", "mean error", "worst", "bias"]
     note = (
         f"Interference on random nodes of the {len(table)} jobs of the workloads that start at "
         f"most {CHECKED:,.0f} flows while the slowest job does an iteration. `flow-level` knows no "
-        "buffers, so the models have none here; the last row is what they add."
+        "buffers, so `fluid` has none here; the last row is what they add."
     )
     return [
         Sheet("isolation-exact", f"Against the flow-level simulation: {_LARGE}", heads, rows, note)

@@ -1,6 +1,6 @@
 """Pollard18, section V-B: how much faster isolated jobs are, in workloads of four patterns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -24,7 +24,7 @@ from scheduler.traffic import TrafficOf, rank_flows
 
 PATTERNS = ("stencil", "unstructured-mesh", "pairs", "sub-all-to-all")
 TITLES = ("Stencil 4D", "Unstr-mesh", "Pairs", "Sub-a2a")
-MODELS = ("fluid",)
+MODEL = "fluid"
 CHECKED = 1e5  # flow starts, an iteration of the slowest job: larger workloads are not simulated
 REFUSALS = 10  # draws in a row that do not fit until a workload counts as full
 
@@ -92,12 +92,12 @@ SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """What isolation gave one job; speed-up = own * interference, by model."""
+    """What isolation gave one job; speed-up = own * interference."""
 
     workload: int
     pattern: int
-    speedup: Mapping[str, float]
-    interference: Mapping[str, float]
+    speedup: float
+    interference: float
     own: float  # alone on random nodes / alone on the isolated ones
     exact: bool  # interference on the isolated placement is exactly 1
 
@@ -132,19 +132,16 @@ class Bench:
         scattered = self._scatter(jobs, workload)
         home, home_s = self._traffic(isolated, kinds, None)
         away, away_s = self._traffic(scattered, kinds, [own.compute_s for own in home])
-        found = {
-            model: (self._interference(model, home), self._interference(model, away))
-            for model in MODELS
-        }
+        here, there = self._interference(home), self._interference(away)
         own = away_s / home_s
         return [
             Gain(
                 workload,
                 kind,
-                {m: float(own[i] * there[i] / here[i]) for m, (here, there) in found.items()},
-                {m: float(there[i]) for m, (_, there) in found.items()},
+                float(own[i] * there[i] / here[i]),
+                float(there[i]),
                 float(own[i]),
-                all(here[i] == 1.0 for here, _ in found.values()),
+                bool(here[i] == 1.0),
             )
             for i, kind in enumerate(kinds)
         ]
@@ -157,10 +154,10 @@ class Bench:
 
     def against_exact(self, workload: int) -> list[tuple[float, ...]] | None:
         """
-        Return exact and predicted interference on random nodes, None where it takes too long.
+        Return interference on random nodes by job, None where the simulation takes too long.
 
-        The flow-level simulation knows no buffers, so models are compared without; last what the
-        best of them says with the buffers of the fabric.
+        By `flow-level`, by `fluid` without buffers, which `flow-level` does not model, and by
+        `fluid` with the buffers of the fabric.
         """
         traffic, alone_s = self.on_random_nodes(workload)
         flows = sum(
@@ -179,8 +176,7 @@ class Bench:
         )
         true = [own.interference for own in times.values()]
         bare = replace(self.tree, buffer_bytes=0.0)
-        said = [self._interference(model, traffic, bare) for model in MODELS]
-        said.append(self._interference(MODELS[-1], traffic))
+        said = self._interference(traffic, bare), self._interference(traffic)
         return list(zip(true, *(values.tolist() for values in said), strict=True))
 
     def _drawn(self, workload: int) -> tuple[list[Allocation], list[int]]:
@@ -241,11 +237,9 @@ class Bench:
             alone_s.append(own.alone_s + idle_s)
         return traffic, np.array(alone_s)
 
-    def _interference(
-        self, model: str, traffic: Sequence[Traffic], fabric: Topology | None = None
-    ) -> Floats:
+    def _interference(self, traffic: Sequence[Traffic], fabric: Topology | None = None) -> Floats:
         """Return together / alone of each job; `fabric`: another than that of the traffic."""
-        solver = make_contention_model(model, fabric or self.tree)
+        solver = make_contention_model(MODEL, fabric or self.tree)
         for job, own in enumerate(traffic):
             solver.start(job, own)
         values = solver.solve()

@@ -1,16 +1,16 @@
-"""Pollard18, section V-B: what the models are compared with."""
+"""Pollard18, section V-B: what the model is compared with."""
 
 from coupling.papers import pollard18_workloads
-from coupling.papers.pollard18_workloads import MODELS, SETTINGS, Bench
+from coupling.papers.pollard18_workloads import SETTINGS, Bench
 from netsim.contention_models import make_contention_model
 
 
-def test_models_are_compared_with_exact_without_the_buffers_that_it_does_not_know(monkeypatch):
+def test_fluid_is_compared_without_the_buffers_that_flow_level_does_not_model(monkeypatch):
     """The last column alone has the buffers of the packet simulation, 64 KiB."""
-    told = []
+    built = []
 
     def made(name, fabric):
-        told.append((name, fabric.buffer_bytes))
+        built.append((name, fabric.buffer_bytes))
         return make_contention_model(name, fabric)
 
     class Half:
@@ -24,5 +24,5 @@ def test_models_are_compared_with_exact_without_the_buffers_that_it_does_not_kno
 
     rows = Bench(SETTINGS[2]).against_exact(0)
 
-    assert told == [(MODELS[0], 0.0), (MODELS[1], 0.0), (MODELS[1], 65536.0)]
-    assert all(len(row) == 1 + len(told) and row[0] == 1.5 for row in rows)
+    assert built == [("fluid", 0.0), ("fluid", 65536.0)]
+    assert all(len(row) == 1 + len(built) and row[0] == 1.5 for row in rows)
