@@ -118,7 +118,6 @@ def now_of(site: Site) -> Now:
             scene.routing,
             model="fluid",
             fairness=scene.fairness,
-            owned=[False],
             ranks_per_node=sorted({int(n) for own in counts for n in np.unique(own)}),
             mix=mix_of_scene(scene),
         ),

@@ -415,7 +415,12 @@ def test_ids_of_jobs_stay_whole_numbers_in_tables(tmp_path):
 
 
 def test_jobs_of_a_queue_are_compared_with_packets_as_jobs_that_own_no_links(tmp_path):
-    """Nothing on a site gives links to one job alone, so the routing is that of all."""
-    found = fs.now(TREE, queue(tmp_path / "queue", PAIR), profile=rule(), draws=1)
+    """
+    Nothing on a site gives links to one job alone.
+
+    Of the routing `jigsaw` only jobs that own links are compared as such: others have D-mod-k.
+    """
+    jobs = queue(tmp_path / "queue", PAIR)
+    found = fs.now(TREE, jobs, profile=rule(), draws=1, routing="jigsaw")
 
     assert found.setting.routings == ("d-mod-k",)

@@ -179,3 +179,4 @@ def test_random_permutations_are_those_of_one_draw_however_many_are_routed_at_on
 
     found = report.random, report.random_clean, report.random_worst, report.random_mean
     assert found == (n_random, sum(load <= 1 for load in loads), max(loads), np.mean(loads))
+    assert largest_loads(FT2, DModK(FT2), whole, rank, drawn).tolist() == loads
