@@ -110,6 +110,9 @@ def assemble(experiment: Experiment, inputs: Inputs | None = None) -> Parts:
     profile, folder = _profile(experiment)
     named = (experiment.topology, experiment.routing, experiment.communication)
     read = hashes(named, experiment.folder) | hashes(profile.table, folder)
+    if topology.origin is not None:
+        included = [{"path": name} for name in topology.origin.included]
+        read |= hashes(included, Path())
     read |= sources(experiment.tables()) | sources(profile.table)
     if workload.sha256:
         read[workload.source] = workload.sha256

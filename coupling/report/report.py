@@ -28,6 +28,7 @@ from coupling.results.remarks import accuracy_lines
 from coupling.results.result import Result
 from fabricsim.checking import choice, path_of
 from fabricsim.checking.errors import public
+from fabricsim.checking.outputs import demand_apart
 from netsim.topology.base import Topology
 from netsim.wholefile import replace_file
 
@@ -73,7 +74,8 @@ def write_report(
     Raises
     ------
     ResultError
-        If there is no run, none of the baseline's name, or the file cannot be written.
+        If there is no run, none of the baseline's name, or the file cannot be written: also where
+        it is an input of the runs, or a file of a stored result.
 
     Notes
     -----
@@ -94,6 +96,7 @@ def write_report(
         workers=workers,
     )
     try:
+        demand_apart(path, *manifest.get("inputs_sha256", {}))
         replace_file(path, text)
     except OSError as error:
         raise ResultError(f"{path}: cannot be written: {error.strerror}.") from error

@@ -83,6 +83,13 @@ def demand_free(path: Path | str) -> None:
         raise _refusal(path, _STORED)
 
 
+def demand_apart(path: Path | str, *sources: Path | str) -> None:
+    """Refuse to overwrite a file that what is written was read from, in this call or before."""
+    file = _file(path)
+    if file is not None and file in map(_file, sources):
+        raise _refusal(path, _READ)
+
+
 def _file(path: Path | str) -> _File | None:
     """Return what stands for a regular file; None where there is none."""
     with suppress(OSError, ValueError):

@@ -29,6 +29,8 @@ class Origin:
         does not. None for files without port numbers.
     aliases : tuple of (str, int)
         Further names of vertices, with the vertex; several may share one, which then is none.
+    included : tuple of str
+        Other files that this one includes, which were read too.
     """
 
     source: str
@@ -39,3 +41,4 @@ class Origin:
     fake_roots: tuple[int, ...] = ()
     aliases: tuple[tuple[str, int], ...] = ()
     ports: Ints | None = None
+    included: tuple[str, ...] = ()

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fabricsim.checking import path_of, whole
 from fabricsim.checking.inputs import Pieces, demand_text, opened
+from fabricsim.checking.outputs import demand_apart
 from netsim.arrays import Floats, Ints
 from netsim.wholefile import replace_file
 from scheduler.errors import WorkloadError
@@ -107,7 +108,7 @@ def read_swf(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
 
 def write_swf(
     path: str | Path,
-    jobs: Iterable[Job],
+    jobs: Workload | Iterable[Job],
     header: Sequence[str] = (),
     *,
     processors_per_node: int = 1,
@@ -121,8 +122,9 @@ def write_swf(
     ----------
     path : str or Path
         Compressed where the name ends in ``.gz``.
-    jobs : iterable of Job
-        Times are written with the digits they need; communication and names are lost.
+    jobs : Workload or iterable of Job
+        Times are written with the digits they need; communication and names are lost. The log of
+        a workload is not overwritten; of an iterable it is not known.
     header : sequence of str
         Comment lines such as ``"Computer: none"``, without the semicolon.
     processors_per_node : int, default 1
@@ -152,6 +154,8 @@ def write_swf(
     if str(path).endswith(".gz"):
         data = gzip.compress(data, mtime=0)
     try:
+        if isinstance(jobs, Workload):
+            demand_apart(path, jobs.source)
         replace_file(path, data)
     except OSError as error:
         raise WorkloadError(f"{path}: cannot be written: {error.strerror}.") from error

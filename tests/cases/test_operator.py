@@ -1,5 +1,6 @@
 """Files and questions of a cluster's operator."""
 
+import hashlib
 import json
 import re
 from pathlib import Path
@@ -115,6 +116,31 @@ def test_configurations_are_read_as_slurm_parses_them(case, text, files):
     for name in ("topology.conf", "topology-include.conf", "own.conf"):
         fabric = inspected(command, name)
         assert (fabric["nodes"], fabric["switches"]) == (8, 3)
+
+
+def test_files_that_a_configuration_includes_are_among_the_inputs_of_a_result(case):
+    command = case("14-slurm-continuation-quotes-include")
+    Path("site").mkdir()
+    for name in ("topology-include.conf", "leaves.conf"):
+        Path(name).rename(f"site/{name}")
+    Path("site/e.toml").write_text(
+        '[topology]\nkind = "file"\npath = "topology-include.conf"\n'
+        '[workload]\ngenerator = "synth"\nmean_nodes = 2\nn_jobs = 5\n[network]\nmodel = "null"\n'
+    )
+
+    assert command("run", "site/e.toml", "--out", "result")[0] == 0
+    inputs = json.loads(Path("result/manifest.json").read_text())["inputs_sha256"]
+
+    assert {Path(name).name: digest for name, digest in inputs.items()} == {
+        name: hashlib.sha256(Path(f"site/{name}").read_bytes()).hexdigest()
+        for name in ("topology-include.conf", "leaves.conf")
+    }
+    assert command("rerun", "result")[0] == 0
+    leaves = Path("site/leaves.conf").read_text()
+    Path("site/leaves.conf").write_text(leaves + "# changed\n")
+    status, out, err = command("rerun", "result")
+    assert status == 1
+    assert "leaves.conf: changed" in " ".join((out + err).split())
 
 
 @pytest.mark.parametrize(

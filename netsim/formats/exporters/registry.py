@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fabricsim.checking import unknown
+from fabricsim.checking.outputs import demand_apart
 from fabricsim.checking.registry import Registry
 from netsim.errors import TopologyError
 from netsim.formats.exporters.tables import Written
@@ -37,10 +38,14 @@ def convert(
     Raises
     ------
     TopologyError
-        If the format is unknown or cannot hold the fabric, or the file cannot be written.
+        If the format is unknown or cannot hold the fabric, or the file cannot be written: it is
+        one of a stored result, or the fabric was read from it.
     """
     text, remarks = written(topology, form, routing)
+    origin = topology.origin
     try:
+        if origin is not None:
+            demand_apart(path, origin.source, *origin.included)
         replace_file(path, text)
     except OSError as error:
         raise TopologyError(f"{path}: cannot be written: {error.strerror}.") from None

@@ -73,6 +73,8 @@ class Sketch:
         What had to be assumed.
     fake_roots : list of str
         Switches that stand for a network which the file does not show.
+    included : list of str
+        Other files that this one includes.
     """
 
     source: str
@@ -82,6 +84,7 @@ class Sketch:
     cables: list[tuple[str, str, float | None]] = field(default_factory=list)
     assumed: list[str] = field(default_factory=list)
     fake_roots: list[str] = field(default_factory=list)
+    included: list[str] = field(default_factory=list)
 
     def add_node(self, name: str) -> None:
         """Take note of a node."""
@@ -110,10 +113,8 @@ class Sketch:
         )
         roots = tuple(len(self.nodes) + self.switches[name] for name in self.fake_roots)
         aliases = other_names([*self.nodes, *self.switches], labels)
-        graph = replace(
-            graph,
-            origin=Origin(self.source, self.form, labels, tuple(self.assumed), "", roots, aliases),
-        )
+        origin = Origin(self.source, self.form, labels, tuple(self.assumed), "", roots, aliases)
+        graph = replace(graph, origin=replace(origin, included=tuple(self.included)))
         return as_tree(graph)
 
     def _graph(self, settings: Settings) -> Topology:

@@ -50,7 +50,8 @@ def read_slurm_conf(text: str, source: str, settings: Settings) -> Topology:
     prompts = 0
     if (first := text.lstrip().partition("\n")[0]) and _COMMAND.fullmatch(first.rstrip("\r")):
         text, prompts = text.replace(first, "", 1), 1
-    for place, fields in _lines(text, source, [source]):
+    files = [source]
+    for place, fields in _lines(text, source, files):
         _take(read, fields, place)
     if read.switches and read.blocks:
         raise TopologyError(
@@ -64,6 +65,7 @@ def read_slurm_conf(text: str, source: str, settings: Settings) -> Topology:
         sketch = block_sketch(read.blocks, read.sizes, source, FORM)
     else:
         sketch = tree_sketch(read.switches, source, FORM)
+    sketch.included = sorted(set(files[1:]))
     if read.speeds:
         sketch.assumed.append("LinkSpeed is not used: Slurm gives it no unit")
     if prompts:

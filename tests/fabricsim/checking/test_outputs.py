@@ -8,15 +8,21 @@ import typer.main
 
 from coupling.cli.outputs import output
 from coupling.cli.root import app
+from coupling.errors import ResultError
+from coupling.experiments.campaign import run_campaign
+from coupling.experiments.experiment import Experiment
+from coupling.report.report import write_report
 from fabricsim.checking.inputs import read_text
 from fabricsim.checking.outputs import declare_output, demand_free, one_call
 from netsim.errors import TopologyError
 from netsim.formats.exporters.registry import convert
+from netsim.formats.importers.registry import read_topology
 from netsim.topology.fattree import fat_tree_of_radix
 from scheduler.errors import WorkloadError
 from scheduler.job import Job
 from scheduler.workload.base import Workload
-from scheduler.workload.swf import write_swf
+from scheduler.workload.registry import make_workload
+from scheduler.workload.swf import read_swf, write_swf
 from scheduler.workload.writers import write_trace
 
 OUTPUTS = {"out", "html", "svg", "lft", "per_minute"}
@@ -129,6 +135,46 @@ def test_functions_of_python_refuse_as_the_command_does(tmp_path, name):
         write_trace(workload, tmp_path / "jobs.csv")
 
     assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == before
+
+
+def contents(folder):
+    return {each.name: each.read_bytes() for each in folder.iterdir() if each.is_file()}
+
+
+@pytest.mark.parametrize("name", ["{}", "link-{}", "second-{}"])
+def test_functions_of_python_do_not_overwrite_what_was_read_for_them(tmp_path, name):
+    """The fabric with all files that it includes, the log, and the inputs of results."""
+    (tmp_path / "top.conf").write_text("Include leaves.conf\nSwitchName=top Switches=s[0-1]\n")
+    (tmp_path / "leaves.conf").write_text(
+        "SwitchName=s0 Nodes=n[1-4]\nSwitchName=s1 Nodes=n[5-8]\n"
+    )
+    write_swf(tmp_path / "log.swf", [Job(1, 0.0, 1, 1.0, 1.0)])
+    write_trace(read_swf(tmp_path / "log.swf"), tmp_path / "log.csv")
+    for file in ("top.conf", "leaves.conf", "log.swf", "log.csv"):
+        (tmp_path / f"link-{file}").symlink_to(file)
+        (tmp_path / f"second-{file}").hardlink_to(tmp_path / file)
+    fabric, log = read_topology(tmp_path / "top.conf"), read_swf(tmp_path / "log.swf")
+    sheet = make_workload({"path": str(tmp_path / "log.csv")})
+    tables = {"topology": {"kind": "file", "path": "top.conf"}, "network": {"model": "null"}}
+    run = Experiment.from_tables(tables | {"workload": {"path": "log.swf"}}, "e", tmp_path, "e")
+    campaign = run_campaign(run, tmp_path / "result")
+    before = contents(tmp_path)
+
+    def to(file):
+        return tmp_path / name.format(file)
+
+    for file in ("top.conf", "leaves.conf"):
+        with pytest.raises(TopologyError, match="one that is read"):
+            convert(fabric, "graphml", to(file))
+    with pytest.raises(WorkloadError, match="one that is read"):
+        write_swf(to("log.swf"), log)
+    with pytest.raises(WorkloadError, match="one that is read"):
+        write_trace(sheet, to("log.csv"))
+    for file in ("top.conf", "leaves.conf", "log.swf"):
+        with pytest.raises(ResultError, match="one that is read"):
+            write_report(campaign.results, run.tables(), campaign.manifest, to(file))
+
+    assert contents(tmp_path) == before
 
 
 def test_every_output_of_every_command_is_checked_before_anything_is_read():
