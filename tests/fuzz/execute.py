@@ -48,6 +48,8 @@ class Outcome:
     trace: str
     folder: Path
     written: tuple[str, ...]
+    overwritten: tuple[str, ...] = ()
+    """Files of the case that hold something else now."""
 
 
 def execute(case: Case, folder: Path) -> Outcome:
@@ -57,7 +59,9 @@ def execute(case: Case, folder: Path) -> Outcome:
     before = _files(folder)
     with inside(folder), _plain_report(case):
         status, out, err, crash, trace = _call(case.argv, case.files.get(STDIN, b""))
-    return Outcome(status, out, err, crash, trace, folder, tuple(sorted(_files(folder) - before)))
+    written = tuple(sorted(_files(folder) - before))
+    overwritten = tuple(n for n, data in case.files.items() if _contents(folder / n) != data)
+    return Outcome(status, out, err, crash, trace, folder, written, overwritten)
 
 
 def lay_out(files: Mapping[str, bytes], folder: Path) -> None:
@@ -72,6 +76,11 @@ def lay_out(files: Mapping[str, bytes], folder: Path) -> None:
 def _files(folder: Path) -> set[str]:
     """Return the names of all files and folders in a folder."""
     return {str(path.relative_to(folder)) for path in folder.rglob("*")}
+
+
+def _contents(path: Path) -> bytes | None:
+    """Return what a file holds; None where there is none."""
+    return path.read_bytes() if path.is_file() else None
 
 
 @contextmanager

@@ -22,6 +22,8 @@ _MAY_SAY_NO = {
 }
 _PROGRESS = re.compile(r"(compiling .*|.*: [\d,]+ jobs in .*|)")
 _LONGEST = 1500
+_GOES_ON = ("result resume", "result report")
+"""Commands that write files of their directory anew."""
 _RIGHT = (
     "wrap: list to true",
     'jobs.*.id: int to "\\u2603"',
@@ -38,6 +40,8 @@ def judge(case: Case, found: Outcome, plain: Outcome | None = None) -> str:
         return ""  # whoever wrote it wants to see where
     if found.crash:
         return f"traceback: {found.crash}"
+    if found.overwritten and not case.seed.name.startswith(_GOES_ON):
+        return f"overwrites {min(found.overwritten)}"
     if found.status == REFUSED:
         return _refusal(case, found) or python_faults(case, found)
     return (

@@ -65,6 +65,7 @@ def all_seeds(results: Path) -> tuple[Seed, ...]:
         *site_seeds(),
         *result_seeds(results),
         *_papers(),
+        *_over_inputs(),
         *_from_stdin(pools),
     )
 
@@ -351,6 +352,23 @@ def _papers() -> Iterator[Seed]:
     record = (Path(__file__).parents[2] / "docs" / "research" / "papers" / "yang.json").read_bytes()
     argv = ("paper", "yang", "--recorded", "r.json", "--out", "page", "--json")
     yield Seed("paper of a record", argv, {"r.json": record}, {"r.json": "foreign-json"}, 0.6)
+
+
+def _over_inputs() -> Iterator[Seed]:
+    """Yield commands whose output is a file that they read, which is refused."""
+    snapshot, tree = _json(SNAPSHOTS["fast"]), _json(TOPOLOGIES["tree"])
+    export = ("lft", "export", "s.json", "--fabric", "fabric.txt", "--out", "fabric.txt")
+    for argv, files in (
+        (("topology", "convert", "t.json", "--to", "graphml", "--out", "t.json"), {"t.json": tree}),
+        (("topology", "inspect", "t.json", "--svg", "./t.json"), {"t.json": tree}),
+        (("estimate", "s.json", "--html", "s.json"), {"s.json": snapshot}),
+        (("trace", "inspect", "log.swf", "--html", "log.swf"), {"log.swf": log("swf")}),
+        (("trace", "convert", "log.csv", "log.csv"), {"log.csv": log("csv")}),
+        (export, {**fabric(), "s.json": _json({"jobs": VERIFIED["owned"]["jobs"]})}),
+    ):
+        forms = {name: form for name, form in _forms(files).items() if name in argv}
+        name = f"{' '.join(argv[:2])} over its input"
+        yield Seed(name, argv, files, forms, 0.3, status=2)
 
 
 def _from_stdin(pools: Mapping[str, tuple[Any, ...]]) -> Iterator[Seed]:

@@ -105,6 +105,7 @@ FAULTS = {
         "memory",
     ),
     "an answer and an error": (REFUSAL | {"out": b"{}"}, "yet an answer"),
+    "an input overwritten": ({"overwritten": ("s.json",)}, "overwrites s.json"),
     "a file and an error": (REFUSAL | {"written": ("out",)}, "yet wrote out"),
 }
 
