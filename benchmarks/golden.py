@@ -168,7 +168,7 @@ def _papers() -> Iterator[Entry]:
     ):
         argv = ("sweep", f"{file}.toml", *more, "--out", "out", "--json")
         files = {f"{file}.toml": folder / paper / "quick" / f"{file}.toml"}
-        yield Entry(f"paper {paper}, {file}", (argv,), files)
+        yield Entry(f"paper {paper}, {file}", (argv,), files, contention=file == "speedups")
     argv = ("paper", "yang", "--recorded", "r.json", "--out", "page", "--json")
     files = {"r.json": ROOT / "docs" / "research" / "papers" / "yang.json"}
     yield Entry("paper yang as recorded", (argv,), files)
