@@ -9,7 +9,7 @@ Names are loaded on first use, so that a command imports what it needs alone.
 * `Cluster`, `Allocation`, `Geometry` -- free nodes and links; a job placed; how nodes lie in groups
 * `Allocator`, `ALLOCATORS`, `make_allocator`, `NodeChooser` -- where a job runs; the base for one's
   own
-* `QueuePolicy`, `POLICIES`, `make_policy` -- which waiting jobs start
+* `QueuePolicy`, `Machine`, `POLICIES`, `make_policy` -- which waiting jobs start, on what they see
 * `RateModel`, `Pace` -- how running jobs slow each other down, to be fulfilled by others
 * `simulate`, `Schedule`, `JobRecord` -- the event loop and what happened
 * `Observer` -- who watches a simulation
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from scheduler.errors import AllocationError, PolicyError, SchedulerError, WorkloadError
     from scheduler.geometry import Geometry
     from scheduler.job import Communication, Job
+    from scheduler.machine import Machine
     from scheduler.observer import Observer
     from scheduler.queues import POLICIES, QueuePolicy, make_policy
     from scheduler.rates import Pace, RateModel
@@ -60,6 +61,7 @@ __all__ = [
     "Geometry",
     "Job",
     "JobRecord",
+    "Machine",
     "NodeChooser",
     "Observer",
     "Pace",

@@ -705,3 +705,15 @@ def test_a_calibration_says_where_no_pattern_of_the_profile_fits(case):
     assert wrong["noise"] > 4.0  # most ports are idle, and idle ports fit anything
     named = [rule.get("match", {}).get("name") for rule in wrong["profile"]["rule"]]
     assert not {"a2a", "a2b"} & set(named)
+
+
+@pytest.mark.xfail(strict=True, reason="each adapter is read as a host of its own")
+def test_adapters_of_one_host_are_links_of_one_node(case):
+    """Four hosts with four adapters each, one on every leaf, under one spine."""
+    command = case("04-hosts-with-several-hcas")
+
+    fabric = inspected(command, "fabric.txt")
+    now = told(command("now", "--topology", "fabric.txt", "--squeue", "squeue.json", "--json"))
+
+    assert (fabric["nodes"], fabric["switches"], fabric["link_classes"][0]["links"]) == (4, 5, 16)
+    assert [now["machine"][key] for key in ("jobs", "used_nodes", "nodes")] == [2, 4, 4]

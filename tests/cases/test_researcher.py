@@ -3,6 +3,7 @@
 import inspect
 import json
 import random
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,8 +16,11 @@ from netsim.topology.fattree import build_fat_tree
 from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster
 from scheduler.job import Job
+from scheduler.machine import Machine
 from scheduler.queues import make_policy
 from scheduler.simulator import simulate
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("dropped_by", ["a.toml", "b.toml"])
@@ -177,3 +181,108 @@ def test_a_job_without_a_requested_time_asks_for_its_run_time(case, requested):
     )
 
     assert dict(zip(run.jobs["id"], run.jobs["start_s"], strict=True)) == {1: 0, 2: 50, 3: 2, 4: 60}
+
+
+class ShortestFirst:
+    """A policy of what the page of plug-ins names alone: the shortest waiting job that fits."""
+
+    name = "shortest-first"
+
+    def __init__(self):
+        self.waiting, self.seen = [], []
+
+    def submit(self, job):
+        self.waiting.append(job)
+
+    def select(self, machine: Machine):
+        self.waiting.sort(key=machine.estimate_s)
+        while self.waiting and self.waiting[0].n_nodes <= machine.cluster.n_free:
+            machine.start(machine.try_to_place(self.waiting.pop(0)))
+        self.seen.append((machine.now_s, dict(machine.expected_end_s)))
+
+    def __len__(self):
+        """Return the number of waiting jobs."""
+        return len(self.waiting)
+
+
+def test_a_policy_sees_the_time_the_estimates_and_the_expected_ends(case):
+    """By hand, 8 nodes: 1 runs to 10; then 3, which is shorter than 2, from 10 to 15."""
+    case("04-policy-plugin-docs-lack-machine")
+    tree = build_fat_tree((8, 1), (1, 1), (1, 1), "1 B/s")
+    rows = [(1, 0.0, 10.0), (2, 1.0, 20.0), (3, 2.0, 5.0)]
+    policy = ShortestFirst()
+
+    records = simulate(
+        [Job(number, at_s, 8, run_s, run_s) for number, at_s, run_s in rows],
+        Cluster(tree),
+        make_allocator("first-free", {}, 1),
+        policy,
+        estimate_s=lambda job: job.requested_s,
+    ).records
+
+    assert {record.job.id: record.start_s for record in records} == {1: 0, 3: 10, 2: 15}
+    assert (0.0, {1: 10.0}) in policy.seen
+    assert (10.0, {3: 15.0}) in policy.seen
+    page = (ROOT / "docs/how-to/plugins.md").read_text()
+    for name in ("now_s", "estimate_s", "expected_end_s", "cluster", "try_to_place", "start"):
+        assert f"`machine.{name}" in page
+        assert hasattr(Machine, name)
+
+
+@pytest.mark.parametrize("name", ["mishra20", "smith21", "stoltzfus13", "yang"])
+def test_the_page_of_a_paper_links_to_nothing_that_is_not_there(case, name):
+    """Made again from a record, which runs nothing."""
+    command = case("06-paper-page-links")
+    record = ROOT / "docs" / "research" / "papers" / f"{name}.json"
+
+    assert command("paper", name, "--recorded", record, "--out", "page")[0] == 0
+
+    pages = list(Path("page").rglob("*.md"))
+    assert pages
+    for page in pages:
+        for link in re.findall(r"\]\(([^)#\s]+)", page.read_text()):
+            assert link.startswith("https://") or (page.parent / link).is_file(), link
+
+
+@pytest.mark.parametrize("allocator", ["random", "jigsaw"])
+def test_numbers_of_the_summary_are_what_the_jobs_alone_give(case, allocator):
+    """Jobs run from start to end on all their nodes."""
+    case("22-metrics")
+    run = fs.run(
+        fs.Experiment(
+            topology={"kind": "fat-tree", "radix": 8},
+            workload={"generator": "synth", "mean_nodes": 10, "n_jobs": 60, "seed": 3},
+            allocator=allocator,
+            self_check=False,
+        )
+    )
+    jobs = run.jobs[run.jobs["dropped"] == ""]
+    nodes, run_s = jobs["n_nodes"], jobs["end_s"] - jobs["start_s"]
+    turnaround_s, wait_s = jobs["end_s"] - jobs["submit_s"], jobs["start_s"] - jobs["submit_s"]
+    end_s, last_s = jobs["end_s"].max(), jobs["start_s"].max()
+    until_last_s = jobs["end_s"].clip(upper=last_s) - jobs["start_s"]
+    work = nodes * run_s
+    expected = {
+        "makespan_s": end_s,
+        "utilization_makespan": work.sum() / (128 * end_s),
+        "utilization_steady": (nodes * until_last_s).sum() / (128 * last_s),
+        "throughput_jobs_per_hour": len(jobs) / end_s * 3600,
+        "node_hours": work.sum() / 3600,
+        "mean_wait_s": wait_s.mean(),
+        "median_wait_s": wait_s.median(),
+        "mean_turnaround_s": turnaround_s.mean(),
+        "mean_bounded_slowdown": (turnaround_s / run_s.clip(lower=10)).clip(lower=1).mean(),
+        "mean_interference": jobs["interference"].mean(),
+        "max_interference": jobs["interference"].max(),
+        "mean_interference_by_node_seconds": (jobs["interference"] * work).sum() / work.sum(),
+        "mean_slowdown": (run_s / jobs["runtime_reference_s"]).mean(),
+        "mean_placement_factor": jobs["placement_factor"].mean(),
+        "node_seconds_lost_to_interference": (nodes * jobs["lost_s"]).sum(),
+        "node_seconds_lost_to_placement": (
+            nodes * (run_s - jobs["lost_s"]) * (1 - 1 / jobs["placement_factor"])
+        ).sum(),
+        "mean_aph": jobs["aph"].mean(),
+    }
+
+    assert len(jobs) == 60
+    assert {name: run.summary[name] for name in expected} == pytest.approx(expected, rel=1e-9)
