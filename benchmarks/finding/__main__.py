@@ -25,6 +25,7 @@ import pandas as pd
 from benchmarks.finding.page import LOADS, UNBIASED, biases, numbers, page
 from benchmarks.finding.picture import picture
 from benchmarks.finding.runs import LOGS, SYNTHETIC, rows, run_all, sources
+from coupling.experiments.fields import DEFAULT_MODEL
 
 ROOT = Path(__file__).parents[2]
 RECORD = Path(__file__).with_name("cells.json")
@@ -71,7 +72,8 @@ def _record(found: pd.DataFrame, logs: list[str]) -> None:
     run = {
         "date": datetime.now(UTC).date().isoformat(),
         "fabricsim": version("fabricsim"),
-        "model_code": _last_change("netsim/contention"),
+        "model": DEFAULT_MODEL,
+        "model_code": _last_change("netsim/fluid"),
     }
     made["logs"] |= dict.fromkeys(logs, run)
     cells = [*kept, *found.to_numpy(dtype=object).tolist()]

@@ -147,7 +147,8 @@ def _made(logs: Mapping[str, Mapping[str, str]]) -> str:
     """Say when and with what the logs were run."""
     alike: dict[str, list[str]] = {}
     for log, one in logs.items():
-        what = f"{one['date']}, fabricsim {one['fabricsim']}, model `phased` as of"
+        model = one.get("model", "phased")  # of records that do not name it
+        what = f"{one['date']}, fabricsim {one['fabricsim']}, model `{model}` as of"
         alike.setdefault(f"{what} {one['model_code']}", []).append(log)
     return "; ".join(f"{', '.join(names)} on {what}" for what, names in alike.items())
 
