@@ -278,6 +278,8 @@ def _module_of_file(path: str) -> ModuleType:
     if getattr(main, "__file__", None) and Path(str(main.__file__)).resolve() == place:
         return main
     name = f"fabricsim_plugin_{hashlib.sha256(str(place).encode()).hexdigest()[:12]}"
+    if name in sys.modules:  # under another path
+        return sys.modules[name]
     loader = SourceFileLoader(name, str(place))  # also where a link leads to a name without .py
     spec = importlib.util.spec_from_loader(name, loader)
     if spec is None or spec.loader is None or not place.is_file():

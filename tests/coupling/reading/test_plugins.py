@@ -255,3 +255,15 @@ def test_what_is_installed_is_looked_through_once_until_a_directory_changes(tmp_
 
     assert fs.run(experiment(allocator="late-corner")).name == "late-corner"
     assert before == 1
+
+
+def test_a_plugin_is_one_under_its_relative_and_its_absolute_path(tmp_path, monkeypatch):
+    """As the command loads it: as given, and then as the experiment keeps it."""
+    (tmp_path / "twice_given.py").write_text(
+        "class Own:\n    pass\n\n\nPOLICIES = {'twice-given': Own}\n"
+    )
+    monkeypatch.chdir(tmp_path)
+
+    found = [load_file(path) for path in ("twice_given.py", tmp_path / "twice_given.py")]
+
+    assert found == [{"queues": ["twice-given"]}] * 2
