@@ -276,7 +276,7 @@ def test_the_finding_is_not_recorded_under_a_model_with_a_bias(tmp_path, monkeyp
     monkeypatch.setattr(finding, "RECORD", record)
     monkeypatch.setattr(finding, "biases", lambda: {"phases": 0.5, "always": 1.0})
 
-    with pytest.raises(SystemExit, match=r"unbiased \(0.9 to 1.1\)"):
+    with pytest.raises(SystemExit, match=r"unbiased \(0.85 to 1.15\)"):
         finding._record(pd.DataFrame([["Atlas", 7]], columns=["log", "draw"]), ["Atlas"])
 
 

@@ -30,7 +30,7 @@ PRICE: Mapping[str, Mapping[str, float]] = {
     "Atlas": {"jigsaw": 85.7 / 81.6 - 1, "ta": 90.8 / 81.6 - 1},
 }
 MIXES = ("near", "mixed", "far")
-UNBIASED = (0.9, 1.1)  # parts of the true excess, as in results; beyond, losses need correction
+UNBIASED = (0.85, 1.15)  # parts of the true excess; beyond, losses need correction
 LOADS = {"phases": "compute phases", "always": "always communicating"}
 _KEYS = ["log", "allocator", "model", "mix", "fraction"]
 _AGAINST = {BASELINE: "`first-free`", SCATTERED: "`random`"}

@@ -38,7 +38,10 @@ _SURE = 0.9
 _WIDE = 0.5  # an interval wider than this tells nothing
 _LEAST_STRETCH = 1e-3  # deviation of the stretch of communication, below which all runs are alike
 _GRID = 201
-_MODEL = "network.model=fluid"  # as `now` estimates, and what ports count is fitted to
+_MODEL = (  # as `now` estimates, and what ports count is fitted to; changes below `_CLOSE` are seen
+    "network.model=fluid",
+    "network.model_options.tolerance=1e-5",
+)
 _FINISHED = "COMPLETED"
 _MEANT = (
     "runs of one group on one number of nodes do the same work",
@@ -115,7 +118,7 @@ def calibrate_runs(
         "unknown": unknown,
         "timezone": timezone,
         "seed": seed,
-        "changes": [_MODEL, *([] if routing is None else [f"network.routing={routing}"])],
+        "changes": [*_MODEL, *([] if routing is None else [f"network.routing={routing}"])],
         "progress": progress,
     }
     off = nan

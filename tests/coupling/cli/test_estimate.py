@@ -16,13 +16,15 @@ from netsim.contention_models import CONTENTION_MODELS
 
 
 def test_options_reach_the_model():
-    """Another order of phases gives another answer; an unknown option is refused."""
+    """Another order of phases or tolerance gives another answer; an unknown one is refused."""
     document = json.loads((EXAMPLES / "placed_jobs.json").read_text())
 
-    eight = estimate(document, blame=False)
-    two = estimate(document | {"model_options": {"seed": 2}}, blame=False)
+    plain, *others = (
+        estimate(document | {"model_options": options}, blame=False).jobs[1].interference
+        for options in ({}, {"seed": 2}, {"tolerance": 1e-6})
+    )
 
-    assert two.jobs[0].interference != eight.jobs[0].interference
+    assert plain not in others
     with pytest.raises(SnapshotError, match="unknown option 'sample'"):
         estimate(document | {"model_options": {"sample": 2}})
     with pytest.raises(SnapshotError, match="model 'flow-level' has none"):

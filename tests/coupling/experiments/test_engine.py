@@ -207,7 +207,6 @@ def test_the_seed_of_the_run_draws_the_jobs_unless_the_generator_has_its_own(exp
         ("allocator", {"allocator": "random"}),
         ("routing", {"routing": "ecmp"}),
         ("model", {"model": "assumed", "model_options": {"scenario": "V1"}}),
-        ("model", {}),
     ],
 )
 def test_each_seed_changes_what_its_part_draws_and_nothing_else(experiment, part, changes):

@@ -34,7 +34,7 @@ def test_null_errs_as_much_as_jobs_are_slowed(duty, always):
 
 def test_fluid_on_duty_cycles(duty):
     assert duty["fluid"].mean <= 2.6
-    assert 0.9 <= duty["fluid"].bias <= 1.07
+    assert 0.87 <= duty["fluid"].bias <= 1.07
     assert duty["fluid"].rank >= 0.9
 
 
