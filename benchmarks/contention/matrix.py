@@ -136,7 +136,7 @@ def joined(
     found: Sequence[Measured], name: str, chosen: Choose = lambda _: True, *, dry: bool = False
 ) -> tuple[Floats, Floats]:
     """Return true and predicted interference of all jobs that are chosen."""
-    keep = [np.array([chosen(job) for job in one.scene.jobs]) for one in found]
+    keep = [np.array([chosen(job) for job in one.scene.jobs], dtype=bool) for one in found]
     true = [one.truth.interference[own] for one, own in zip(found, keep, strict=True)]
     said = [(one.dry if dry else one.wet)[name][own] for one, own in zip(found, keep, strict=True)]
     return np.concatenate([*true, np.empty(0)]), np.concatenate([*said, np.empty(0)])

@@ -45,6 +45,7 @@ def _tree(children: list[int], parents: list[int]) -> Mapping[str, Any]:
 
 
 _TREES = ("d-mod-k", "ecmp", "adaptive", "spray")
+_PLAIN = tuple({"kind": "fat-tree", "radix": radix} for radix in (8, 8, 12))
 MACHINES: Mapping[str, tuple[tuple[str, ...], tuple[Mapping[str, Any], ...]]] = {
     "full tree, 3 levels": (
         _TREES,
@@ -86,8 +87,19 @@ MACHINES: Mapping[str, tuple[tuple[str, ...], tuple[Mapping[str, Any], ...]]] = 
             {"kind": "dragonfly", "groups": 17, "routers": 8, "nodes_per_router": 4},
         ),
     ),
+    "damaged tree": (_TREES[:2], _PLAIN),
+    "short beside long": (_TREES[:1], _PLAIN),
+    "unequal messages": (_TREES[:1], _PLAIN),
 }
-"""By name: routings, and sizes of machines that scenes take in turn."""
+"""
+By name: routings, and sizes of machines that scenes take in turn.
+
+The last three are full trees with a switch of the last level or every twentieth cable between
+switches lost; with iterations that differ by a hundred; and with messages of unequal size.
+"""
+LONGEST_BY_SHORTEST = {"short beside long": 100.0}  # of iterations; 6 elsewhere
+UNEQUAL = 1.0  # standard deviation of the logarithm of sizes of messages
+LOST_CABLES = 0.05
 
 CELLS = tuple((name, way) for name, (ways, _) in MACHINES.items() for way in ways)
 
@@ -147,9 +159,11 @@ def scene(machine: str, routing: str, number: int) -> Scene:
     """Draw a scene; under all routings of a machine the same jobs lie on the same nodes."""
     specs = MACHINES[machine][1]
     spec = {**specs[number % len(specs)], "bandwidth": "100 Gb/s", "latency": "codes"}
-    built = make_topology(spec)
     rng = np.random.default_rng((1313, list(MACHINES).index(machine), number))
-    jobs = _draw_jobs(rng, built)
+    built = make_topology(spec)
+    if machine == "damaged tree":
+        built = make_topology({**spec, **_draw_damage(rng, built, one_switch=number % 4 < 2)})
+    jobs = _draw_jobs(rng, built, LONGEST_BY_SHORTEST.get(machine, ITERATION_S[1] / ITERATION_S[0]))
     ways = make_routing(routing, built, number)
     fabric = as_routed(built, ways)
     traffic_of, latency_of = _sizing(fabric, ways), LatencyOf(fabric)
@@ -163,6 +177,9 @@ def scene(machine: str, routing: str, number: int) -> Scene:
         )
         if placed is not None:
             own = placed.traffic
+            if machine == "unequal messages":
+                factor = np.exp(UNEQUAL * rng.standard_normal(own.nbytes.size))
+                own = replace(own, nbytes=own.nbytes * factor / factor.mean())
             latency_s = latency_of(own.routes, own.step, own.detoured).of(own.nbytes)
             traffic[place] = replace(own, latency_s=latency_s)
     kept = tuple(jobs[place] for place in traffic)
@@ -177,7 +194,24 @@ def _sizing(fabric: Topology, ways: Routing) -> TrafficOf:
     return traffic_of
 
 
-def _draw_jobs(rng: np.random.Generator, topology: Topology) -> list[Job]:
+def _draw_damage(
+    rng: np.random.Generator, topology: Topology, *, one_switch: bool
+) -> Mapping[str, list[str]]:
+    """Draw a switch of the last level, or cables between switches, that have failed."""
+    between = np.flatnonzero(
+        (topology.link_tail >= topology.n_nodes)
+        & (topology.link_head >= topology.n_nodes)
+        & (topology.link_tail < topology.link_head)
+    )
+    names = [topology.link_name(int(link)) for link in between]
+    if one_switch:
+        last = sorted({name.split(">")[1] for name in names if ">s3." in name})
+        return {"failed_switches": [str(rng.choice(last))]}
+    lost = rng.choice(len(names), max(1, int(LOST_CABLES * len(names))), replace=False)
+    return {"failed_links": [names[place] for place in lost]}
+
+
+def _draw_jobs(rng: np.random.Generator, topology: Topology, ratio: float) -> list[Job]:
     """Draw jobs on random nodes of a part of the machine."""
     n_nodes, room = topology.n_nodes, int(topology.n_nodes * rng.uniform(*FILL))
     drawn, asked = [], 0
@@ -199,7 +233,7 @@ def _draw_jobs(rng: np.random.Generator, topology: Topology) -> list[Job]:
         n_slots = int(slot.max()) + 1
         nodes, idle = np.sort(idle[:n_slots]), idle[n_slots:]
         fraction = 1.0 if rng.uniform() < ALWAYS else float(rng.uniform(*FRACTION))
-        low, high = np.log(longest_s / (ITERATION_S[1] / ITERATION_S[0])), np.log(longest_s)
+        low, high = np.log(longest_s / ratio), np.log(longest_s)
         seconds = float(np.exp(rng.uniform(low, high)))
         jobs.append(Job(name, pattern, nodes[slot], per_node, fraction, seconds))
     return jobs
