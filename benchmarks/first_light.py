@@ -53,15 +53,15 @@ EASY with a window of 50, run times known to the scheduler, as in Smith & Lowent
 Communication is the default profile (`examples/mixed.toml`): five patterns in equal shares,
 communication fractions uniform in 0.1-0.5. It is an assumption; what follows holds for it. Jobs
 slow each other down through the links they share, [model](../concepts/model.md) `{DEFAULT_MODEL}`.
-The log's run times are read as isolated ones. Each port has a buffer of 64 KiB, as in the packet
-simulations that the model is compared with.
+The log's run times are read as isolated ones. Each port has a [buffer](../concepts/model.md#queues)
+of 64 KiB, as in the packet simulations that the model is compared with.
 
 Written by `python -m benchmarks.first_light --logs FOLDER`; the same tables come from
 `fabricsim run examples/thunder.toml` and `examples/atlas.toml`.
 
 How to read it: jobs lose time in two ways. *Other jobs* on shared links cost random placement most
 and isolated jobs nothing. The *own placement* costs all of them: under static D-mod-k the flows of
-one job collide with each other, worst for random runs on many nodes. A job that is spread thin
+one job collide with each other, worst for random pairs on many nodes. A job that is spread thin
 collides less with itself, so random placement can end up with a shorter makespan than first-free
 although its jobs disturb each other more; isolation is not contention freedom. The speed-ups are
 those of jobs on the same reference run times, nobody assumed them.
