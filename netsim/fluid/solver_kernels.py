@@ -101,6 +101,9 @@ def _contribution(
     A step is on the link for L = min(d, max(e, y)) from its begin on, with the mean weight w / L,
     use B / L, and offered load min(o, w / L). While it is held up, y > e, its senders have nothing
     else open and weigh 1, or earlier, once a sender's window of one buffer is closed.
+
+    What blocks has the weight that it has alone: jobs that block each other on a link would else
+    each wait for as long as the other does, which has no fixed point.
     """
     job, record = state.jobs[slot], state.records[r]
     buffer_s = float(state.buffer_s[record.link])
@@ -132,7 +135,7 @@ def _contribution(
         sums[1] += weight * present
         sums[2] += weight * present * burst_s
         sums[3] += entry.blocked * use * present
-        sums[4] += entry.blocked * weight * present
+        sums[4] += entry.blocked * entry.weight_s / length_s * present
         sums[7] += entry.blocked * present
         t0 = begin_s[entry.step]
         t1 = t0 + length_s

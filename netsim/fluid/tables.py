@@ -66,7 +66,7 @@ SUMS = np.dtype(  # of a record or a link, means over an iteration
         ("weight", np.float32),  # N
         ("burst", np.float32),  # N x length of the burst
         ("blocked_use", np.float32),  # g R
-        ("blocked_weight", np.float32),  # g N
+        ("blocked_weight", np.float32),  # g E / L
         ("variance", np.float32),  # of the weight in time
         ("memory", np.float32),  # variance x correlation time
         ("blocked", np.float32, (CHANNELS,)),  # g by virtual channel

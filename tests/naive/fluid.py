@@ -165,7 +165,7 @@ def presence(job, link, buffer_s):
             own.weight += weight * there
             own.burst += weight * there * min(length, use.drain / use.offered)
             own.blocked_use += use.blocked * rate * there
-            own.blocked_weight += use.blocked * weight * there
+            own.blocked_weight += use.blocked * use.integral / length * there
             own.blocked += use.blocked * there
             own.channel += use.channel
             weight_s, length_s = weight_s + w, length_s + length
