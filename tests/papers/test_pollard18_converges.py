@@ -1,4 +1,4 @@
-"""Pollard18, section V-B: the model has a fixed point where jobs fill a machine and never compute."""
+"""Pollard18, section V-B: `fluid` has a fixed point where jobs fill a machine."""
 
 import pytest
 
