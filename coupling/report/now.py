@@ -76,8 +76,12 @@ def _drawn(found: Now) -> Html:
     load = np.zeros(found.topology.n_links)
     for link in found.links:
         load[found.topology.link_number(link.link)] = link.busy
-    picture = fabric_picture("fabric", Scene(found.topology, load), "The hottest cables")
-    caption = f"The fabric; only the {len(found.links)} links listed below have a colour."
+    jobs = {str(job): nodes for job, nodes in found.job_nodes.items()}
+    picture = fabric_picture("fabric", Scene(found.topology, load, jobs=jobs), "Jobs and cables")
+    caption = (
+        f"Nodes in the colour of their job, grey: none. Cables: load of the {len(found.links)} "
+        "directed links listed below."
+    )
     return figures([(picture.html(), caption)]) + rows
 
 

@@ -20,6 +20,7 @@ from coupling.snapshots.verify import JobVerdict, Verification
 from netsim.arrays import Ints
 from netsim.topology.base import Topology
 from netsim.topology.changes import leaf_tapers
+from netsim.topology.levels import links_in_service
 from netsim.topology.structure.inspect import TopologyReport
 
 _DRAWN = 12  # jobs that are drawn
@@ -140,14 +141,23 @@ def _proofs(
 
     weights = {} if witness is None else witness.weights
     cut = np.array(sorted(link for link, weight in weights.items() if weight > 0), dtype=np.int64)
-    scene = Scene(part, jobs=jobs, chosen=here(own), marked=here(cut), title="The partition")
+    scene = Scene(
+        part,
+        jobs=jobs,
+        first_colour=place,
+        chosen=here(own),
+        marked=here(cut),
+        title="The partition",
+    )
     words = "Nodes of the job, and the links that it owns."
     if cut.size:
         words += " Red: the cut of the witness. Its flows need more of these links than there are."
     drawn = [(fabric_picture(f"part-{place}", scene, f"Partition of job {job.id}"), words)]
     if paths and witness is None:
         some = [here(path) for path in paths[:_FLOWS]]
-        ways = Scene(part, jobs=jobs, paths=some, title="One permutation, routed")
+        ways = Scene(
+            part, jobs=jobs, first_colour=place, paths=some, title="One permutation, routed"
+        )
         left = len(paths) - len(some)
         more = f" {left} of {len(paths)} flows are not drawn." if left else ""
         text = (
@@ -161,9 +171,10 @@ def _proofs(
 def fabric_html(found: TopologyReport, what: str) -> str:
     """Return a page about a fabric."""
     topology = found.topology
-    pictures = [(inspected(found), f"Dotted: out of service. {layout_of(topology).words}")]
+    dotted = "" if links_in_service(topology).all() else "Dotted: out of service. "
+    pictures = [(inspected(found), f"{dotted}{layout_of(topology).words}")]
     leaves = oversubscription(topology)
-    if len(leaves):
+    if len(set(leaves["ratio"])) > 1:  # equal bars say less than the table of levels
         pictures.append(
             (
                 Picture(
@@ -254,7 +265,7 @@ def _paint_leaves(figure: Figure, leaves: pd.DataFrame) -> None:
     axes.bar(x, leaves["ratio"], 0.9 if len(leaves) < 200 else 1.0, color="#0072b2")  # noqa: PLR2004
     axes.axhline(1.0, color=FAINT, linewidth=0.8, linestyle="--")
     axes.set_title("Oversubscription")
-    axes.set_ylabel("nodes / uplinks")
+    axes.set_ylabel("capacity of nodes / of uplinks")
     ticks = np.unique(np.linspace(0, len(leaves) - 1, min(len(leaves), 6)).astype(int))
     name_ticks(
         axes.xaxis, ticks.tolist(), [str(leaves["switch"].iloc[tick])[:12] for tick in ticks]

@@ -7,6 +7,7 @@ from typing import Any
 from coupling.snapshots.snapshot import JobId
 from fabricsim.checking import shortened
 from netsim.accuracy import Setting, known_accuracy
+from netsim.arrays import Ints
 from netsim.tabled import Tabled
 from netsim.topology.base import Topology
 
@@ -115,6 +116,8 @@ class Now(Tabled):
         Node-hours lost in a day, in all; to other jobs alone.
     used_nodes : int
         Nodes that jobs hold.
+    job_nodes : mapping of int or str to int array
+        Nodes of each job, in the order of the job list.
     assumed : tuple of str
         What the files do not say and had to be assumed.
     remarks : tuple of str
@@ -135,6 +138,7 @@ class Now(Tabled):
     lost: LostHours
     to_others: LostHours
     used_nodes: int
+    job_nodes: Mapping[JobId, Ints]
     assumed: tuple[str, ...]
     remarks: tuple[str, ...]
     unknown_hosts: tuple[str, ...]

@@ -109,6 +109,7 @@ def now_of(site: Site) -> Now:
         lost=spread((to_placement + to_others).sum(axis=1)),
         to_others=spread(to_others.sum(axis=1)),
         used_nodes=int(np.unique(np.concatenate([job.nodes for job in scene.jobs])).size),
+        job_nodes={job.id: job.nodes for job in scene.jobs},
         assumed=site.assumed,
         remarks=(*site.remarks, *_latency_bound(loads.latency_bound)),
         unknown_hosts=site.unknown_hosts,

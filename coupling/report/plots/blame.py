@@ -16,6 +16,7 @@ MOST = 20
 """Victims, and culprits, that a matrix names."""
 _ROOM = 0.17  # inches of a row
 _LONG = 16  # letters of a name
+_NUMBERED = 8  # rows and columns up to which each cell holds its number
 
 
 def blame_matrix(blame: pd.DataFrame, most: int = MOST) -> pd.DataFrame:
@@ -129,6 +130,11 @@ def draw_blame(axes: Axes, matrix: pd.DataFrame, scale: float, unit: str) -> Non
         cmap="cividis", vmin=0.0, vmax=scale,
     )  # fmt: skip
     axes.grid(visible=False)
+    if max(values.shape) <= _NUMBERED:
+        for row, column in zip(*np.nonzero(values > 0), strict=True):
+            value = float(values[row, column])
+            ink = "white" if value < 0.5 * scale else "black"
+            axes.text(column, row, f"{value:.3g}", ha="center", va="center", color=ink, fontsize=7)
     labels: Mapping[str, Sequence[str]] = {
         "x": [str(name)[:_LONG] for name in matrix.columns],
         "y": [str(name)[:_LONG] for name in matrix.index],

@@ -20,7 +20,7 @@ from coupling.report.plots.sheet import add_bar
 from coupling.report.plots.style import FAINT, HALF_WIDTH, INK, Picture, put_key
 from netsim.arrays import Floats, Ints
 from netsim.topology.base import Topology
-from netsim.topology.levels import links_in_service
+from netsim.topology.levels import links_in_service, vertex_levels
 
 LOAD = LinearSegmentedColormap.from_list("load", list(LOAD_COLOURS))
 MARKED = "#d1242f"
@@ -50,6 +50,8 @@ class Scene:
         Load at the end of the colours; by default the largest.
     jobs : mapping of str to int array
         Nodes of jobs, by what the job is called.
+    first_colour : int
+        Colour of the first job, by its place in `COLOURS`; the others have the next ones.
     marked : int array, optional
         Links drawn in red.
     chosen : int array, optional
@@ -65,6 +67,7 @@ class Scene:
     load: Floats | None = None
     scale: float | None = None
     jobs: Mapping[str, Ints] = field(default_factory=dict)
+    first_colour: int = 0
     marked: Ints | None = None
     chosen: Ints | None = None
     paths: Sequence[Ints] = ()
@@ -101,16 +104,16 @@ def fabric_picture(name: str, scene: Scene, alt: str) -> Picture:
     )
 
 
-def job_colours(names: Sequence[str]) -> dict[str, str]:
-    """Return the colour of each job."""
-    return {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(names)}
+def job_colours(names: Sequence[str], first: int = 0) -> dict[str, str]:
+    """Return the colour of each job; `first`: place of the first one's in `COLOURS`."""
+    return {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(names, first)}
 
 
 def _paint(figure: Figure, scene: Scene, layout: Layout) -> None:
     """Draw the fabric on a figure, with the key of the jobs."""
     axes = figure.add_subplot()
     draw_fabric(axes, scene, layout)
-    colours = job_colours(list(scene.jobs))
+    colours = job_colours(list(scene.jobs), scene.first_colour)
     if colours:
         shown = list(colours.items())[:_KEYED]
         handles = [Patch(color=colour, label=name[:18]) for name, colour in shown]
@@ -155,7 +158,10 @@ def _draw_cables(axes: Axes, scene: Scene, layout: Layout) -> None:
     cables = _drawn(cables[works], scene)
     if scene.load is None:
         lines = segments(topology, layout, cables)
-        _lines(axes, lines, 1.0, dots, colors=FAINT, linewidths=0.5, alpha=0.6)
+        wide, alpha = (0.9, 1.0) if layout.kind == "slices" else (0.5, 0.6)
+        if layout.kind == "groups" and cables.size > _AS_LINES:
+            wide, alpha = 0.3, 0.15  # or a group is a disc
+        _lines(axes, lines, 1.0, dots, colors=FAINT, linewidths=wide, alpha=alpha)
     else:
         busy = np.maximum(scene.load[cables], scene.load[topology.reverse[cables]])
         order = np.argsort(busy, kind="stable")
@@ -202,15 +208,18 @@ def _draw_paths(axes: Axes, scene: Scene, layout: Layout) -> None:
 
 
 def _draw_names(axes: Axes, topology: Topology, layout: Layout) -> None:
-    """Name what there is, below nodes and above switches."""
+    """Name what there is, below nodes and leaves, above other switches."""
+    vertex_level = vertex_levels(topology)
     for vertex, (x, y) in enumerate(layout.place):
         node = vertex < topology.n_nodes
         name = topology.vertex_name(vertex)
+        # cables leave a leaf upwards only
+        below = layout.kind == "levels" and vertex_level[vertex] == 1
         axes.annotate(
             name if len(name) <= _LONG else f"{name[: _LONG - 1]}…",
             (x, y - layout.cell[1] / 2 if node else y),
-            xytext=(0, -2 if node else 5), textcoords="offset points", ha="center",
-            va="top" if node else "bottom", fontsize=5.5, rotation=90 if node else 0,
+            xytext=(0, -2 if node or below else 5), textcoords="offset points", ha="center",
+            va="top" if node or below else "bottom", fontsize=5.5, rotation=90 if node else 0,
             annotation_clip=False,
         )  # fmt: skip
 
@@ -229,7 +238,7 @@ def _draw_nodes(axes: Axes, scene: Scene, layout: Layout) -> None:
     """Draw the nodes: in the colour of their job, faint where they have none."""
     topology = scene.topology
     colour = np.full(topology.n_nodes, len(COLOURS), dtype=np.int64)
-    for place, nodes in enumerate(scene.jobs.values()):
+    for place, nodes in enumerate(scene.jobs.values(), scene.first_colour):
         colour[nodes] = place % len(COLOURS)
     there = np.zeros(topology.n_nodes, dtype=np.bool_)
     there[topology.usable_nodes] = True

@@ -13,7 +13,7 @@ from netsim.topology.origin import Origin
 from netsim.topology.torus import Torus
 
 _PLANE = 2  # axes of a slice of a grid
-_CLOSE, _WIDE = 0.66, 0.4  # of a cell: how far the nodes of a router spread
+_CLOSE, _WIDE = 0.5, 0.4  # of a cell: how far the nodes of a router spread
 _GAP = 0.6  # of a node's room: between the nodes of two leaves
 _BEYOND, _OUTSIDE = 1.12, 0.28  # of a group's radius: where its nodes begin, room of a node
 _ARC = 12  # points of a bent cable

@@ -89,13 +89,21 @@ def test_flows_draw_their_ways_and_the_load(page):
     assert inert(text)
 
 
-def test_inspect_draws_the_fabric_and_the_oversubscription(page, tmp_path):
-    svg = tmp_path / "cab.svg"
+def test_inspect_draws_the_fabric_and_the_oversubscription_where_leaves_differ(page, tmp_path):
+    svg, uneven = tmp_path / "cab.svg", tmp_path / "uneven.toml"
+    uneven.write_text(
+        'kind = "fat-tree"\nchildren = [3, 4]\nparents = [1, 2]\nfailed_links = ["s1.0>s2.1"]\n',
+        encoding="utf-8",
+    )
 
     text = page("topology", "inspect", "cab", "--svg", svg)
 
-    assert "Oversubscription" in text
+    assert "Oversubscription" not in text
+    assert "Dotted" not in text
     assert inert(text)
+    uneven_text = page("topology", "inspect", uneven)
+    assert "Oversubscription" in uneven_text
+    assert "Dotted: out of service." in uneven_text
     assert svg.read_text(encoding="utf-8").startswith("<?xml")
 
 
