@@ -16,6 +16,7 @@ MOST = 20
 """Victims, and culprits, that a matrix names."""
 _ROOM = 0.17  # inches of a row
 _LONG = 16  # letters of a name
+_MIDDLE = 0.179  # luminance on which black and white have equal contrast
 _NUMBERED = 8  # rows and columns up to which each cell holds its number
 
 
@@ -118,6 +119,18 @@ def _paint(figure: Figure, matrix: pd.DataFrame, scale: float, words: tuple[str,
     axes.set_title(words[0])
 
 
+def cell_ink(colour: Sequence[float]) -> str:
+    """
+    Return whether black or white is legible on a colour.
+
+    `colour` (3,): red, green and blue of sRGB, 0 to 1. Result: ``black`` or ``white``, with a
+    contrast of at least 4.5 by WCAG 2.
+    """
+    light = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in colour]  # noqa: PLR2004 (sRGB)
+    luminance = 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2]
+    return "black" if luminance > _MIDDLE else "white"
+
+
 def draw_blame(axes: Axes, matrix: pd.DataFrame, scale: float, unit: str) -> None:
     """
     Draw a matrix of victims and culprits.
@@ -133,7 +146,7 @@ def draw_blame(axes: Axes, matrix: pd.DataFrame, scale: float, unit: str) -> Non
     if max(values.shape) <= _NUMBERED:
         for row, column in zip(*np.nonzero(values > 0), strict=True):
             value = float(values[row, column])
-            ink = "white" if value < 0.5 * scale else "black"
+            ink = cell_ink(image.cmap(image.norm(value))[:3])
             axes.text(column, row, f"{value:.3g}", ha="center", va="center", color=ink, fontsize=7)
     labels: Mapping[str, Sequence[str]] = {
         "x": [str(name)[:_LONG] for name in matrix.columns],

@@ -1,8 +1,10 @@
 """Victims and culprits as a matrix, by hand."""
 
+import numpy as np
 import pandas as pd
+from matplotlib import colormaps
 
-from coupling.report.plots.blame import blame_matrix, named_most
+from coupling.report.plots.blame import blame_matrix, cell_ink, named_most
 
 
 def test_the_largest_victims_and_culprits_are_named_and_the_rest_summed_up():
@@ -32,3 +34,17 @@ def test_where_nobody_loses_there_is_no_matrix():
     blame = pd.DataFrame({"victim": [1], "culprit": [2], "lost": [0.0]})
 
     assert blame_matrix(blame).empty
+
+
+def test_numbers_on_cells_have_a_contrast_of_4_5():
+    """Contrast by WCAG 2: (lighter + 0.05) / (darker + 0.05) of relative luminances."""
+    colours = colormaps["cividis"](np.linspace(0.0, 1.0, 256))[:, :3]
+    linear = np.where(colours <= 0.04045, colours / 12.92, ((colours + 0.055) / 1.055) ** 2.4)
+    luminance = linear @ [0.2126, 0.7152, 0.0722]
+    white = np.array([cell_ink(colour) == "white" for colour in colours])
+
+    contrast = np.where(white, 1.05 / (luminance + 0.05), (luminance + 0.05) / 0.05)
+
+    assert contrast.min() >= 4.5
+    assert white[0]
+    assert not white[-1]
