@@ -144,9 +144,10 @@ def draw_blame(axes: Axes, matrix: pd.DataFrame, scale: float, unit: str) -> Non
     )  # fmt: skip
     axes.grid(visible=False)
     if max(values.shape) <= _NUMBERED:
+        colours = np.asarray(image.to_rgba(values))
         for row, column in zip(*np.nonzero(values > 0), strict=True):
             value = float(values[row, column])
-            ink = cell_ink(image.cmap(image.norm(value))[:3])
+            ink = cell_ink(colours[row, column, :3].tolist())
             axes.text(column, row, f"{value:.3g}", ha="center", va="center", color=ink, fontsize=7)
     labels: Mapping[str, Sequence[str]] = {
         "x": [str(name)[:_LONG] for name in matrix.columns],
