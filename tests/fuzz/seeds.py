@@ -314,10 +314,10 @@ def _plugins(pool: tuple[Any, ...]) -> Iterator[Seed]:
     """Yield plug-ins and what names them."""
     files, forms = {"mine.py": PLUGIN}, {"mine.py": "text"}
     argv = ("check-plugin", "mine.py", "--json")
-    yield Seed("check-plugin of a file", argv, files, forms, 0.4, ("--kind", "--set"))
+    yield Seed("check-plugin of a file", argv, files, forms, 1.0, ("--kind", "--set"))
     argv = ("check-plugin", "swf", "--kind", "readers", "--set", "path=log.swf", "--json")
     files, forms = {"log.swf": log("swf")}, {"log.swf": "columns"}
-    yield Seed("check-plugin of a reader", argv, files, forms, 0.4, ("--kind", "--set"))
+    yield Seed("check-plugin of a reader", argv, files, forms, 1.0, ("--kind", "--set"))
     tables = tomli_w.dumps(EXPERIMENTS["plain"] | {"scheduler": {"allocator": "mine.py:Corner"}})
     files = {"e.toml": tables.encode(), "mine.py": PLUGIN}
     forms = {"e.toml": "toml", "mine.py": "text"}
