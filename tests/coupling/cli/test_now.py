@@ -60,7 +60,7 @@ def test_json_holds_all_jobs_and_files_the_same_table(command, tmp_path):
     page = (tmp_path / "now.html").read_text()
     assert "train_net" in page
     assert "leaf3&gt;spine1" in page
-    assert 'aria-label="The hottest cables"' in page
+    assert 'aria-label="Jobs and cables"' in page
 
 
 def test_the_queue_comes_from_standard_input(command):
