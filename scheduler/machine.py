@@ -30,8 +30,8 @@ class Machine:
         What the scheduler may know of a job's run time in seconds (requested time or run
         time, as the experiment says).
 
-    Attributes
-    ----------
+    now_s : float
+        The instant.
     expected_end_s : dict of int to float
         Expected end of every running job.
     leaving : list of (float, int)
@@ -88,7 +88,15 @@ class Machine:
         """
         Ask the allocator for a placement now.
 
-        Result: None when it does not fit now.
+        Parameters
+        ----------
+        job : Job
+            It waits.
+
+        Returns
+        -------
+        Allocation or None
+            None when it does not fit now.
         """
         if job.n_nodes > self.cluster.n_free:
             self.why = NODES
@@ -109,7 +117,23 @@ class Machine:
     def ask(
         self, job: Job, cluster: Cluster, allocator: Allocator | None = None
     ) -> Allocation | None:
-        """Ask the allocator, or another one, for a placement in some state, and count it."""
+        """
+        Ask the allocator, or another one, for a placement in some state, and count it.
+
+        Parameters
+        ----------
+        job : Job
+            The job to be placed.
+        cluster : Cluster
+            Free nodes and links.
+        allocator : Allocator, optional
+            Default: that of the machine.
+
+        Returns
+        -------
+        Allocation or None
+            None when it does not fit.
+        """
         self.cluster.tally.allocator_calls += 1
         return (allocator or self.allocator).allocate(job, cluster)
 
@@ -122,7 +146,17 @@ class Machine:
         """
         Say why a job that found no place in a state of the machine found none.
 
-        Result: a key of `REASONS`.
+        Parameters
+        ----------
+        job : Job
+            The job.
+        cluster : Cluster
+            Free nodes and links.
+
+        Returns
+        -------
+        str
+            A key of `REASONS`.
         """
         if job.n_nodes > cluster.n_free:
             return NODES
@@ -136,6 +170,11 @@ class Machine:
         Let a job's patience with a limit of switches run, and be woken when it ends.
 
         Policies that plan ahead call this, since they may never see a refusal.
+
+        Parameters
+        ----------
+        job : Job
+            It waits.
         """
         if self.limit is None:
             return
@@ -149,7 +188,21 @@ class Machine:
         """
         Ask the allocator for a placement in another state of the machine.
 
-        Result: None when it does not fit.
+        Parameters
+        ----------
+        job : Job
+            The job to be placed.
+        cluster : Cluster
+            Nodes and links that are free then.
+        time_s : float
+            When, in seconds.
+        allocator : Allocator, optional
+            Default: that of the machine.
+
+        Returns
+        -------
+        Allocation or None
+            None when it does not fit.
         """
         if job.n_nodes > cluster.n_free:
             return None
@@ -160,11 +213,25 @@ class Machine:
         return found if limit.patience_ends_s(job) <= time_s else None
 
     def wake(self, time_s: float) -> None:
-        """Ask to be asked again."""
+        """
+        Ask to be asked again.
+
+        Parameters
+        ----------
+        time_s : float
+            When at the latest, in seconds.
+        """
         self.wake_s = min(self.wake_s, time_s)
 
     def start(self, allocation: Allocation) -> None:
-        """Start a job."""
+        """
+        Start a job.
+
+        Parameters
+        ----------
+        allocation : Allocation
+            Where, as `try_to_place` found it.
+        """
         self.cluster.place(allocation)
         job = allocation.job
         self.expected_end_s[job.id] = end_s = self.now_s + self.estimate_s(job)
