@@ -58,6 +58,7 @@ class Emergent:
             scene.topology,
             fairness=scene.fairness,
             options=scene.options,
+            seed=None if scene.model == "fluid" else scene.seed,  # phases as in a snapshot
         )
 
     @classmethod
