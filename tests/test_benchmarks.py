@@ -269,17 +269,6 @@ def test_cells_of_logs_that_are_not_run_again_stay_recorded_with_their_date(tmp_
         finding._record(pd.DataFrame([["Atlas", 7]], columns=columns), ["Atlas"])
 
 
-def test_the_finding_is_not_recorded_under_a_model_with_a_bias(tmp_path, monkeypatch):
-    """The page says what jobs lose as it was found; half of the truth would need a correction."""
-    record = tmp_path / "cells.json"
-    record.write_text(json.dumps({"made": {"bias": {}, "logs": {}}, "columns": [], "cells": []}))
-    monkeypatch.setattr(finding, "RECORD", record)
-    monkeypatch.setattr(finding, "biases", lambda: {"phases": 0.5, "always": 1.0})
-
-    with pytest.raises(SystemExit, match=r"unbiased \(0.85 to 1.15\)"):
-        finding._record(pd.DataFrame([["Atlas", 7]], columns=["log", "draw"]), ["Atlas"])
-
-
 def test_losses_of_the_finding_are_means_over_draws_and_the_nearest_assumption_is_told():
     """Baseline loses 1 and 3 % to neighbours, and 4, 8, 16, 5 and 7 % by the assumptions."""
     names = ["log", "part", "allocator", "model", "mix", "fraction", "draw", "neighbours"]

@@ -30,7 +30,6 @@ PRICE: Mapping[str, Mapping[str, float]] = {
     "Atlas": {"jigsaw": 85.7 / 81.6 - 1, "ta": 90.8 / 81.6 - 1},
 }
 MIXES = ("near", "mixed", "far")
-UNBIASED = (0.85, 1.15)  # parts of the true excess; beyond, losses need correction
 LOADS = {"phases": "compute phases", "always": "always communicating"}
 _KEYS = ["log", "allocator", "model", "mix", "fraction"]
 _AGAINST = {BASELINE: "`first-free`", SCATTERED: "`random`"}
@@ -108,6 +107,8 @@ def page(made: Mapping[str, Any], found: pd.DataFrame) -> str:
         price=_price_table(found),
         jobs=", ".join(jobs),
         cells=f"{len(found):,}",
+        bias_phases=f"{made['bias']['phases']:.2f}",
+        bias_always=f"{made['bias']['always']:.2f}",
     )
 
 
