@@ -29,8 +29,8 @@ import fabricsim as fs
 from benchmarks import asking
 from benchmarks.evidence import record, verdict
 from coupling.calibration.answers import Calibration
+from coupling.site.estimate import estimate
 from coupling.site.site import Site, read_site
-from coupling.snapshots.estimate import estimate
 
 COMMAND = "python -m benchmarks.calibrate"
 SEEDS = range(1, 13)

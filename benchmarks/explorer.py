@@ -24,7 +24,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.evidence import record, verdict
-from coupling.explorer.exhibit import exhibit_of
+from coupling.explorer.run_view import exhibit_of
 
 FIRST_S, ANEW_S, MOST_MIB = 3.0, 0.3, 1536
 LEAST_BARS = 1_000_000

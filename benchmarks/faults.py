@@ -19,8 +19,8 @@ from faults.kills import Killer
 from faults.same import EXPERIMENT
 
 from benchmarks.evidence import record, verdict
-from coupling.experiments.campaign import run_campaign
-from coupling.experiments.experiment import Experiment
+from coupling.inputs.experiment import Experiment
+from coupling.runs.campaign import run_campaign
 
 KILLS = 100
 MOST = 5  # kills of one result

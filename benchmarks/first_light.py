@@ -23,11 +23,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.evidence import record, verdict
-from coupling.experiments.campaign import run_campaign
-from coupling.experiments.experiment import Experiment
-from coupling.experiments.fields import DEFAULT_MODEL
+from coupling.inputs.experiment import Experiment
+from coupling.inputs.experiment_fields import DEFAULT_MODEL
 from coupling.report.terminal import ProgressDisplay, markdown_table
 from coupling.results.result import Result
+from coupling.runs.campaign import run_campaign
 
 ROOT = Path(__file__).parents[1]
 LOGS = {

@@ -89,7 +89,7 @@ PARTS = {
             "coupling/results/summary.py",
             "coupling/results/over_time.py",
             "coupling/results/by_size.py",
-            "coupling/results/mind.py",
+            "coupling/results/mean_distance.py",
         ),
         ("tests/coupling/results/test_summary.py",),
     ),
@@ -102,7 +102,7 @@ PARTS = {
             ),
             (f"tests/coupling/{name}",),
         )
-        for name in ("site", "calibration", "sweeps", "pace")
+        for name in ("site", "calibration", "sweep", "rates")
     },
     "contention twins": Part(
         ("tests/naive/contention.py",),

@@ -14,18 +14,18 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from coupling.experiments.campaign import Campaign, run_campaign
-from coupling.experiments.experiment import Experiment
-from coupling.experiments.fabrics import drawable_fabrics
+from coupling.inputs.experiment import Experiment
+from coupling.inputs.snapshot import read_snapshot
 from coupling.report.figures import run_figures
 from coupling.report.moments import estimate_html, moment_scene
 from coupling.report.plots.fabric import fabric_picture
 from coupling.report.plots.style import Picture
 from coupling.report.proofs import fabric_html, verify_html
 from coupling.report.report import report_html
-from coupling.snapshots.estimate import estimate
-from coupling.snapshots.snapshot import read_snapshot
-from coupling.snapshots.verify import verify
+from coupling.runs.campaign import Campaign, run_campaign
+from coupling.runs.fabrics import drawable_fabrics
+from coupling.site.estimate import estimate
+from coupling.site.verify import verify
 from netsim.topologies import make_topology
 from netsim.topology.structure.inspect import inspect_topology
 

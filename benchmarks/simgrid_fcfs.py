@@ -27,10 +27,10 @@ import numpy as np
 from benchmarks import asking
 from benchmarks.evidence import record
 from benchmarks.speed.process import COMMAND, run_process
-from coupling.experiments.assembly import assemble
-from coupling.experiments.engine import run
-from coupling.experiments.experiment import Experiment
-from coupling.pace.simulated import shaped
+from coupling.inputs.experiment import Experiment
+from coupling.rates.simulated import shaped
+from coupling.runs.assembly import assemble
+from coupling.runs.engine import run
 from netsim.arrays import Floats
 from netsim.flowsim.snapshot import SLOWEST_DOES
 from netsim.partition import Partition
@@ -52,8 +52,8 @@ TIMES = 3
 PROCESS = """
 import sys
 from pathlib import Path
-from coupling.experiments.engine import run
-from coupling.experiments.experiment import Experiment
+from coupling.runs.engine import run
+from coupling.inputs.experiment import Experiment
 run(Experiment.read(Path(sys.argv[1])))
 """
 TOML = """

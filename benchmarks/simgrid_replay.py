@@ -20,11 +20,11 @@ import pandas as pd
 
 from benchmarks import asking
 from benchmarks.evidence import record
-from coupling.experiments.campaign import run_campaign
-from coupling.experiments.experiment import Experiment
-from coupling.experiments.retrace import retrace
-from coupling.experiments.stored import Stored
+from coupling.inputs.experiment import Experiment
 from coupling.report.simgrid import PLATFORM, PLAYER, SCHEDULE, simgrid_files
+from coupling.runs.campaign import run_campaign
+from coupling.runs.retrace import retrace
+from coupling.runs.stored import Stored
 
 RUNS = (
     ("jigsaw", "fluid"),

@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks import asking
 from benchmarks.evidence import record, verdict
 from coupling.site.now import now_of
-from coupling.site.placing import place_on
+from coupling.site.place import place_on
 from coupling.site.site import read_site
 
 CASES = ((2_000, 500, 1), (2_000, 500, 64), (10_000, 2_000, 64))  # nodes, jobs, tasks of a node

@@ -19,10 +19,10 @@ from unittest.mock import patch
 
 from benchmarks import asking
 from benchmarks.evidence import record, verdict
-from coupling.experiments import engine
-from coupling.experiments.assembly import Parts, assemble
-from coupling.experiments.experiment import Experiment
+from coupling.inputs.experiment import Experiment
 from coupling.results.result import Result
+from coupling.runs import engine
+from coupling.runs.assembly import Parts, assemble
 from scheduler.observer import Observer
 
 JOBS, PAIRS = 1500, 7

@@ -25,20 +25,20 @@ from fabricsim.checking.siblings import check_siblings
 
 if TYPE_CHECKING:
     from coupling.errors import CouplingError, ExperimentError, ResultError, SnapshotError
-    from coupling.experiments.campaign import Campaign, run_campaign
-    from coupling.experiments.engine import run
-    from coupling.experiments.experiment import Experiment
-    from coupling.pace.ledgers import NetworkLedger
-    from coupling.pace.network import NetworkPace
+    from coupling.inputs.experiment import Experiment
+    from coupling.inputs.snapshot import Snapshot, read_snapshot
+    from coupling.rates.ledgers import NetworkLedger
+    from coupling.rates.network import NetworkPace
     from coupling.report.report import write_report
     from coupling.results.result import Result
     from coupling.results.summary import speedup, summarize
-    from coupling.snapshots.estimate import Estimate, estimate
-    from coupling.snapshots.snapshot import Snapshot, read_snapshot
-    from coupling.snapshots.verify import Verification, verify
-    from coupling.sweeps.comparison import Comparison, compare_policies
-    from coupling.sweeps.spec import Spec
-    from coupling.sweeps.sweep import Sweep, run_sweep
+    from coupling.runs.campaign import Campaign, run_campaign
+    from coupling.runs.engine import run
+    from coupling.site.estimate import Estimate, estimate
+    from coupling.site.verify import Verification, verify
+    from coupling.sweep.comparison import Comparison, compare_policies
+    from coupling.sweep.spec import Spec
+    from coupling.sweep.sweep import Sweep, run_sweep
 
 __all__ = [
     "Campaign",

@@ -34,24 +34,7 @@ from fabricsim.checking.onuse import on_use
 from fabricsim.checking.siblings import check_siblings
 
 if TYPE_CHECKING:
-    from coupling.calibration.answers import Calibration
-    from coupling.experiments.campaign import Campaign, run_campaign
-    from coupling.experiments.experiment import Experiment
-    from coupling.replays.answers import Replay
-    from coupling.report.report import write_report
-    from coupling.results.result import Result
-    from coupling.results.summary import speedup, summarize
-    from coupling.site.answers import Now
-    from coupling.site.comparison import WhatIf
-    from coupling.site.options import Placing
-    from coupling.snapshots.estimate import Estimate
-    from coupling.snapshots.flows import Flows
-    from coupling.snapshots.snapshot import Snapshot, read_snapshot
-    from coupling.snapshots.verify import Verification
-    from coupling.sweeps.comparison import Comparison
-    from coupling.sweeps.sweep import Sweep
-    from fabricsim.checking.errors import FabricsimError
-    from fabricsim.front import (
+    from coupling.api import (
         allocators,
         calibrate,
         calibrate_runs,
@@ -74,7 +57,24 @@ if TYPE_CHECKING:
         verify,
         whatif,
     )
-    from fabricsim.plot import plot
+    from coupling.calibration.answers import Calibration
+    from coupling.inputs.experiment import Experiment
+    from coupling.inputs.snapshot import Snapshot, read_snapshot
+    from coupling.plot import plot
+    from coupling.replay.answers import Replay
+    from coupling.report.report import write_report
+    from coupling.results.result import Result
+    from coupling.results.summary import speedup, summarize
+    from coupling.runs.campaign import Campaign, run_campaign
+    from coupling.site.answers import Now
+    from coupling.site.comparison import WhatIf
+    from coupling.site.estimate import Estimate
+    from coupling.site.flows import Flows
+    from coupling.site.placement_options import Placing
+    from coupling.site.verify import Verification
+    from coupling.sweep.comparison import Comparison
+    from coupling.sweep.sweep import Sweep
+    from fabricsim.checking.errors import FabricsimError
     from netsim.formats.importers.graphs import from_networkx
     from netsim.routing.base import Routing
     from netsim.topology.base import Topology

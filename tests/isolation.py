@@ -7,8 +7,8 @@ and the cable that the topology's arrays give them.
 
 from collections import Counter, defaultdict
 
-from coupling.contracts import ownership
-from coupling.contracts.ownership import held_nodes, links_of
+from coupling.checks import ownership
+from coupling.checks.ownership import held_nodes, links_of
 
 
 class Ends:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from coupling.experiments.experiment import Experiment
-from coupling.sweeps.plan import make_plan
-from coupling.sweeps.spec import Spec
+from coupling.inputs.experiment import Experiment
+from coupling.sweep.plan import make_plan
+from coupling.sweep.spec import Spec
 from netsim import ROUTINGS, make_topology
 from scheduler import ALLOCATORS, READERS
 

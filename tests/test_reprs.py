@@ -118,7 +118,7 @@ def objects(tmp_path_factory):
             draws=1,
         ),
         fs.read_log("examples/data/synth16.swf.gz"),
-        import_module("coupling.snapshots.snapshot").snapshot_from(scene(), LONG),
+        import_module("coupling.inputs.snapshot").snapshot_from(scene(), LONG),
     ]
 
 

@@ -18,11 +18,11 @@ import numpy as np
 
 from benchmarks import asking
 from benchmarks.evidence import record
-from coupling.experiments.assembly import assemble
-from coupling.experiments.engine import run
-from coupling.experiments.experiment import Experiment
+from coupling.inputs.experiment import Experiment
 from coupling.results.result import Result
-from coupling.sweeps.intervals import mean_interval
+from coupling.runs.assembly import assemble
+from coupling.runs.engine import run
+from coupling.sweep.intervals import mean_interval
 from fabricsim.checking.documents import parse_toml
 from netsim.arrays import Floats
 from netsim.contention.base import Traffic

@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks import asking
 from benchmarks.evidence import record, verdict
-from coupling.snapshots.estimate import estimate
+from coupling.site.estimate import estimate
 from netsim.arrays import Floats
 
 COMMAND = "python -m benchmarks.contention.hard FOLDER"

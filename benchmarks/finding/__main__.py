@@ -25,7 +25,7 @@ import pandas as pd
 from benchmarks.finding.page import biases, numbers, page
 from benchmarks.finding.picture import picture
 from benchmarks.finding.runs import LOGS, SYNTHETIC, rows, run_all, sources
-from coupling.experiments.fields import DEFAULT_MODEL
+from coupling.inputs.experiment_fields import DEFAULT_MODEL
 
 ROOT = Path(__file__).parents[2]
 RECORD = Path(__file__).with_name("cells.json")

@@ -18,7 +18,7 @@ from benchmarks.finding.runs import (
     SHARING,
     SYNTHETIC,
 )
-from coupling.sweeps.intervals import mean_interval
+from coupling.sweep.intervals import mean_interval
 from netsim.accuracy import ANY, comparisons
 from netsim.topology.switches import SWITCHES
 

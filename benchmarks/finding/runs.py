@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from coupling.sweeps.spec import Spec
-from coupling.sweeps.sweep import run_sweep
+from coupling.sweep.spec import Spec
+from coupling.sweep.sweep import run_sweep
 from fabricsim.checking.documents import parse_toml
 
 HERE = Path(__file__).parent

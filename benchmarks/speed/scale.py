@@ -17,10 +17,10 @@ import numpy as np
 
 from benchmarks.evidence import record
 from benchmarks.speed.process import COMMAND, Process, repeated, run_process
-from coupling.experiments.engine import run
-from coupling.experiments.experiment import Experiment
-from coupling.snapshots.estimate import estimate
-from coupling.snapshots.snapshot import read_snapshot
+from coupling.inputs.experiment import Experiment
+from coupling.inputs.snapshot import read_snapshot
+from coupling.runs.engine import run
+from coupling.site.estimate import estimate
 from netsim.arrays import Floats
 
 ROOT = Path(__file__).parents[2]

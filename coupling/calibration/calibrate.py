@@ -11,11 +11,11 @@ from coupling.calibration.answers import Calibration, GroupFit, LinkFit
 from coupling.calibration.design import BY, Group, design_of
 from coupling.calibration.fit import misfit
 from coupling.calibration.ports import Measured, measured
+from coupling.calibration.profile_writer import Told, profile_table
 from coupling.calibration.slow import Traces, routing_differs, slow_cables
 from coupling.calibration.work import DRAWS, Settings, Work
-from coupling.calibration.written import Told, profile_table
 from coupling.errors import SnapshotError
-from coupling.results.readable import counted
+from coupling.results.formatting import counted
 from coupling.site.site import Site, profile_of, read_site
 from fabricsim.checking import choice, number, whole
 from fabricsim.checking.errors import public

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from coupling.errors import SnapshotError
-from coupling.record.places import Placed
-from coupling.site.scene import Scene
+from coupling.inputs.places import Placed
+from coupling.site.state import Scene
 from netsim.arrays import Floats, Ints
 from netsim.contention.traffic import bytes_per_link
 from netsim.errors import NetsimError, RoutingError

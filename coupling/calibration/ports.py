@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from coupling.errors import SnapshotError
-from coupling.reading.fabric import demand_same, read_wiring
+from coupling.inputs.fabric import demand_same, read_wiring
 from fabricsim.checking.inputs import read_text
 from netsim.arrays import Floats, Ints
 from netsim.errors import NetsimError

@@ -14,12 +14,12 @@ from scipy.stats import f as f_distribution
 
 from coupling.calibration.answers import Calibration, GroupFit
 from coupling.calibration.design import BY, Group, label_of, possible
-from coupling.calibration.written import Told, profile_table
+from coupling.calibration.profile_writer import Told, profile_table
 from coupling.errors import SnapshotError
-from coupling.experiments.engine import Progress
-from coupling.record.record import NO_ZONE, read_record
-from coupling.replays.replay import replay
-from coupling.results.readable import counted
+from coupling.inputs.record import NO_ZONE, read_record
+from coupling.replay.replay import replay
+from coupling.results.formatting import counted
+from coupling.runs.engine import Progress
 from coupling.site.site import fabric_of, profile_of
 from fabricsim.checking import choice, whole
 from fabricsim.checking.errors import public

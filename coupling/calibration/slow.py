@@ -9,7 +9,7 @@ from coupling.calibration.answers import SlowCable
 from coupling.calibration.design import Design
 from coupling.calibration.fit import Fit
 from coupling.calibration.ports import Measured
-from coupling.site.scene import Scene, SceneJob
+from coupling.site.state import Scene, SceneJob
 from netsim.arrays import Bools, Floats, Ints
 from scheduler.traffic import TrafficOf, rank_flows
 

@@ -9,9 +9,9 @@ import numpy as np
 from coupling.calibration.design import Design
 from coupling.calibration.fit import HUBER, Fit, choose, deviations, fit
 from coupling.calibration.ports import Measured
-from coupling.site.load import Load, Loads
-from coupling.site.scene import Scene, Sent
-from coupling.site.solve import solve
+from coupling.site.drawn_traffic import Load, Loads
+from coupling.site.outcome import solve
+from coupling.site.state import Scene, Sent
 from netsim.arrays import Bools, Floats
 from patterns.base import Pattern
 from scheduler.job import LEAST_FRACTION

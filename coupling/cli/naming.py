@@ -26,7 +26,7 @@ def names(
       fabricsim list allocators
     """
     from coupling.errors import ExperimentError
-    from coupling.reading.names import names_of
+    from coupling.inputs.names import names_of
     from fabricsim.checking import choice
 
     found = names_of(choice("list", kind, _KINDS, error=ExperimentError))

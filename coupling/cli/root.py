@@ -21,10 +21,10 @@ from coupling.cli import site as cli_site
 from coupling.cli import sweeps as cli_sweeps
 from coupling.cli import trace as cli_trace
 from coupling.cli.shown import Group, arrange
-from coupling.collector import few_collections
 from coupling.errors import Stopped
-from coupling.guard import check_arguments, guarded, remark, visible
+from coupling.gc_tuning import few_collections
 from coupling.stopping import SIGNALLED, stop
+from coupling.terminal_text import check_arguments, guarded, remark, visible
 from fabricsim.checking.outputs import note_read, one_call
 from netsim.wholefile import replace_file
 
@@ -68,7 +68,7 @@ def root(
     """Keep commands as commands, also while there is only one."""
     del version
     if plugins:
-        from coupling.reading.plugins import load_file
+        from coupling.inputs.plugins import load_file
 
         for path in plugins:
             note_read(path)

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from coupling.errors import ResultError
-from coupling.experiments.experiment import Experiment
-from coupling.experiments.fabrics import drawable_fabrics
-from coupling.explorer.exhibit import Exhibit, Told
+from coupling.explorer.run_view import Exhibit, Told
 from coupling.explorer.worker import Failed
+from coupling.inputs.experiment import Experiment
 from coupling.report.plots.colours import palette
-from coupling.results.pictured import LEAST_SCALE, dates_of
+from coupling.results.picture_values import LEAST_SCALE, dates_of
 from coupling.results.result import Result
-from coupling.sweeps.plan import Plan
-from coupling.sweeps.running import Bench
-from coupling.sweeps.store import Store
+from coupling.runs.fabrics import drawable_fabrics
+from coupling.sweep.plan import Plan
+from coupling.sweep.running import Bench
+from coupling.sweep.store import Store
 
 
 class Cells(Exhibit):

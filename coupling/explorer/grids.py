@@ -9,9 +9,9 @@ import pandas as pd
 from bokeh.palettes import Cividis256
 from PIL import Image
 
-from coupling.explorer.shades import points_of
+from coupling.explorer.colours import points_of
 from coupling.report.plots.blame import named_most
-from coupling.results.readable import number
+from coupling.results.formatting import number
 from netsim.arrays import Floats, Ints
 from scheduler.traffic import RankFlows
 

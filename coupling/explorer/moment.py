@@ -9,12 +9,12 @@ import pandas as pd
 
 from coupling.explorer.address import Address
 from coupling.explorer.network import Look
+from coupling.inputs.snapshot import PlacedJob, Snapshot, read_snapshot
 from coupling.report.moments import blame_rows, moment_scene, stem
 from coupling.report.plots.blame import blame_matrix
 from coupling.report.plots.fabric import job_colours
-from coupling.snapshots.estimate import Estimate, JobEstimate, estimate
-from coupling.snapshots.loads import LinkLoad
-from coupling.snapshots.snapshot import PlacedJob, Snapshot, read_snapshot
+from coupling.site.estimate import Estimate, JobEstimate, estimate
+from coupling.site.loads import LinkLoad
 from netsim.arrays import Floats, Ints
 from netsim.errors import TopologyError
 

@@ -7,10 +7,10 @@ from typing import Any
 from coupling.explorer.address import Address
 from coupling.explorer.grids import Cell, blame_rows, pattern_of
 from coupling.explorer.moment import Moment
-from coupling.explorer.story import MOST, templates, to_cable, to_job
+from coupling.explorer.side_panel import MOST, templates, to_cable, to_job
 from coupling.report.columns import seconds
-from coupling.results.readable import percent, ratio, volume
-from coupling.snapshots.estimate import JobEstimate
+from coupling.results.formatting import percent, ratio, volume
+from coupling.site.estimate import JobEstimate
 from netsim.accuracy import accuracy_line
 
 _MOST_JOBS = 500  # that the panel lists

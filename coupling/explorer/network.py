@@ -9,9 +9,9 @@ from bokeh.models import ColumnDataSource, FixedTicker, PanTool, Range1d, Span, 
 from bokeh.plotting import figure
 
 from coupling.explorer.address import Address
-from coupling.explorer.exhibit import Run
+from coupling.explorer.colours import Shades, points_of
 from coupling.explorer.figures import Axis, Figure, points_along, time_figure
-from coupling.explorer.shades import Shades, points_of
+from coupling.explorer.run_view import Run
 from coupling.report.plots.colours import LOAD
 from coupling.report.plots.layout import Layout, cables_of, layout_of, segments
 from coupling.results.link_time import heat, in_order

@@ -29,12 +29,12 @@ from tornado.websocket import WebSocketHandler
 
 from coupling.errors import CouplingError
 from coupling.explorer.address import BY
-from coupling.explorer.exhibit import Exhibit
 from coupling.explorer.figures import Axis
 from coupling.explorer.moment import Moment
 from coupling.explorer.moment_session import MomentSession, moment_fields
+from coupling.explorer.run_view import Exhibit
 from coupling.explorer.session import Session
-from coupling.explorer.story import html, templates
+from coupling.explorer.side_panel import html, templates
 from coupling.report.plots.colours import LOAD
 
 HOST = "127.0.0.1"

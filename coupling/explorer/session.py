@@ -13,7 +13,7 @@ from bokeh.palettes import Cividis256
 from coupling.explorer.address import Address, replaced
 from coupling.explorer.bars import Window
 from coupling.explorer.channel import Follower
-from coupling.explorer.exhibit import Exhibit, Run
+from coupling.explorer.colours import Shades, picture_of, shades_of, weight_of
 from coupling.explorer.figures import (
     Axis,
     Figure,
@@ -24,10 +24,10 @@ from coupling.explorer.figures import (
     points_along,
     strips,
 )
-from coupling.explorer.met import marks_of, met, pace_lines
+from coupling.explorer.interferers import marks_of, met, pace_lines
 from coupling.explorer.network import Fabric, Heat, look_at
-from coupling.explorer.shades import Shades, picture_of, shades_of, weight_of
-from coupling.explorer.story import duration, job_line, key_of, story_of, waiting
+from coupling.explorer.run_view import Exhibit, Run
+from coupling.explorer.side_panel import duration, job_line, key_of, story_of, waiting
 
 _WIDEST, _TALLEST = 2400, 1200  # points of a picture
 _LEAST_S, _LEAST_NODES = 1e-3, 1.0  # that can be shown

@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 import pandas as pd
 
-from coupling.experiments.assembly import assemble
-from coupling.experiments.experiment import Experiment
-from coupling.pace.baseline_rates import REFERENCE, cost_ratio_of
+from coupling.inputs.experiment import Experiment
 from coupling.papers.runs import Runs
+from coupling.rates.baseline_rates import REFERENCE, cost_ratio_of
+from coupling.runs.assembly import assemble
 from netsim.topology.base import Topology
 from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster

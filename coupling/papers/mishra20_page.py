@@ -3,7 +3,7 @@
 import pandas as pd
 
 from coupling.papers.charts import Axis, bars, beside
-from coupling.papers.mishra20_said import (
+from coupling.papers.mishra20_reference import (
     DEFAULT,
     LOGS,
     OURS,

@@ -12,10 +12,10 @@ import pandas as pd
 from coupling.errors import ExperimentError
 from coupling.papers.frames import from_json, to_json
 from coupling.results.manifest import read_object, write_file
-from coupling.sweeps.plan import hash_of
-from coupling.sweeps.spec import Spec
-from coupling.sweeps.store import Store
-from coupling.sweeps.sweep import Progress, Sweep, run_sweep
+from coupling.sweep.plan import hash_of
+from coupling.sweep.spec import Spec
+from coupling.sweep.store import Store
+from coupling.sweep.sweep import Progress, Sweep, run_sweep
 from fabricsim.checking import look_up
 from fabricsim.checking.documents import parse_toml
 

@@ -9,7 +9,7 @@ from coupling.papers.logs import ATLAS, THUNDER
 from coupling.papers.paper import Frames, Paper
 from coupling.papers.runs import Runs
 from coupling.papers.smith21_page import claims, figures, sheets
-from coupling.papers.smith21_said import BASELINE, LARGE, SPED_UP, STRICT
+from coupling.papers.smith21_reference import BASELINE, LARGE, SPED_UP, STRICT
 from coupling.results.columns import finished
 from coupling.results.over_time import instantaneous_utilization
 

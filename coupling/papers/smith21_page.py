@@ -5,7 +5,7 @@ import pandas as pd
 
 from coupling.papers.charts import Axis, bars, beside
 from coupling.papers.paper import Claim, Frames, Sheet
-from coupling.papers.smith21_said import (
+from coupling.papers.smith21_reference import (
     ASSUMED,
     BASELINE,
     LARGE,

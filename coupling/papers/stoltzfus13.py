@@ -10,7 +10,7 @@ from coupling.papers.runs import Runs
 from coupling.papers.tables import long, pivot
 from coupling.report.figures import Drawn
 from coupling.results.columns import finished
-from coupling.results.mind import mind_gain
+from coupling.results.mean_distance import mind_gain
 
 REFERENCE = "FIFO-0"
 SHOWN = ("Largest-1", "Largest-2", "Largest-4", "Largest-8", "Closest", "ClosestMind")

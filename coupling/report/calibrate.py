@@ -10,7 +10,7 @@ from coupling.report.columns import assumptions, text_lines
 from coupling.report.columns import table as terminal_table
 from coupling.report.now import short_link
 from coupling.report.page import Html, bullets, figures, page, table
-from coupling.results import readable as units
+from coupling.results import formatting as units
 from fabricsim.checking import shortened
 from netsim.topology.base import Topology
 

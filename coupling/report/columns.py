@@ -10,8 +10,8 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
-from coupling.guard import visible
-from coupling.results.readable import number
+from coupling.results.formatting import number
+from coupling.terminal_text import visible
 
 _LONG_S = 1e8  # years; more digits would not fit beside other columns
 _FOLDED = 10  # columns that a folded column has at least, unless it needs fewer

@@ -10,7 +10,7 @@ from coupling.errors import ResultError
 from coupling.report.perfetto import trace_events
 from coupling.results.columns import finished
 from coupling.results.folding import folded
-from coupling.results.readable import listing
+from coupling.results.formatting import listing
 from coupling.results.result import Result
 from fabricsim.checking.sheets import sheet
 from netsim.hostlist import expand_hostlist

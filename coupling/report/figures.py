@@ -8,8 +8,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from coupling.errors import ResultError
-from coupling.experiments.copies import spread
-from coupling.reading.files import sheet_of, write_whole
+from coupling.inputs.files import sheet_of, write_whole
 from coupling.report.plots.blame import MOST, blame_pictures
 from coupling.report.plots.colours import palette
 from coupling.report.plots.gantt import gantt_pictures
@@ -20,8 +19,9 @@ from coupling.report.plots.over_time import time_plots
 from coupling.report.plots.style import Picture
 from coupling.report.plots.wiring import wiring_of
 from coupling.results.comparison import comparable
-from coupling.results.pictured import begin_of
+from coupling.results.picture_values import begin_of
 from coupling.results.result import Result
+from coupling.runs.process_pool import spread
 from netsim.topology.base import Topology
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_+.-]")  # in names of files

@@ -9,7 +9,7 @@ from coupling.report.columns import table as terminal_table
 from coupling.report.columns import text_lines
 from coupling.report.page import Html, bullets, details, figures, page, table
 from coupling.report.plots.log import trace_plots
-from coupling.results import readable as units
+from coupling.results import formatting as units
 from scheduler.workload import Workload
 from scheduler.workload.statistics import Numbers, job_frame
 

@@ -6,17 +6,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from coupling.inputs.snapshot import PlacedJob, Snapshot
 from coupling.report.columns import seconds
 from coupling.report.page import Html, bullets, details, figures, page, paragraph, table
 from coupling.report.plots.blame import blame_matrix, blame_picture, named_most
 from coupling.report.plots.fabric import Scene, fabric_picture
 from coupling.report.plots.layout import layout_of
 from coupling.report.plots.style import Picture
-from coupling.results.readable import counted, listing, percent, ratio, volume
-from coupling.snapshots.estimate import Estimate, JobEstimate, estimate
-from coupling.snapshots.flows import Flows
-from coupling.snapshots.loads import LinkLoad
-from coupling.snapshots.snapshot import PlacedJob, Snapshot
+from coupling.results.formatting import counted, listing, percent, ratio, volume
+from coupling.site.estimate import Estimate, JobEstimate, estimate
+from coupling.site.flows import Flows
+from coupling.site.loads import LinkLoad
 from netsim.accuracy import accuracy_line
 from netsim.arrays import Floats, Ints
 from netsim.topology.base import Topology

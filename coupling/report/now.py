@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from coupling.report.columns import assumptions, text_lines
 from coupling.report.columns import table as terminal_table
 from coupling.report.page import Html, bullets, figures, page, table
-from coupling.results import readable as units
+from coupling.results import formatting as units
 from coupling.site.answers import JobNow, LinkNow, LostHours, Now
 from fabricsim.checking import shortened
 from netsim.accuracy import accuracy_line

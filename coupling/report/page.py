@@ -8,7 +8,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from coupling.guard import visible_lines
+from coupling.terminal_text import visible_lines
 
 Html = Markup
 """HTML, as opposed to text, which is escaped when it is put into HTML."""

@@ -5,8 +5,8 @@ from rich.console import RenderableType
 from coupling.report.columns import assumptions, copied_lines, table, text_lines
 from coupling.report.page import bullets, page
 from coupling.report.page import table as html_table
-from coupling.results import readable as units
-from coupling.site.options import Later, Option, Placing
+from coupling.results import formatting as units
+from coupling.site.placement_options import Later, Option, Placing
 
 _HEADS = ("", "slowed", "5-95 %", "own lost", "others'", "most hurt", "by")
 _NAMES = 3  # links that a line names

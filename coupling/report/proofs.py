@@ -8,15 +8,15 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from coupling.inputs.snapshot import PlacedJob, Snapshot
 from coupling.report.moments import stem
 from coupling.report.page import Html, bullets, figures, heading, page, paragraph, table
 from coupling.report.plots.fabric import Scene, fabric_picture
 from coupling.report.plots.layout import layout_of, part_of
 from coupling.report.plots.sheet import name_ticks
 from coupling.report.plots.style import FAINT, Picture
-from coupling.results.readable import counted, listing, ratio
-from coupling.snapshots.snapshot import PlacedJob, Snapshot
-from coupling.snapshots.verify import JobVerdict, Verification
+from coupling.results.formatting import counted, listing, ratio
+from coupling.site.verify import JobVerdict, Verification
 from netsim.arrays import Ints
 from netsim.topology.base import Topology
 from netsim.topology.changes import leaf_tapers

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import tomli_w
 
-from coupling.pace.rate_models import rate_model
+from coupling.rates.rate_models import rate_model
 from coupling.report.page import (
     Html,
     bullets,
@@ -19,10 +19,10 @@ from coupling.report.page import (
     verbatim,
 )
 from coupling.report.plots.jobs import SILENT, communicating
-from coupling.results import readable as units
+from coupling.results import formatting as units
 from coupling.results.columns import finished
 from coupling.results.comparison import node_seconds
-from coupling.results.remarks import accuracy_lines, dropped_lines, remark_lines
+from coupling.results.notes import accuracy_lines, dropped_lines, remark_lines
 from coupling.results.result import Result
 
 _RUNTIME_MEANS = {

@@ -7,11 +7,11 @@ from math import exp
 import pandas as pd
 from rich.console import RenderableType
 
-from coupling.replays.answers import Gain, Replay, Waits
+from coupling.replay.answers import Gain, Replay, Waits
 from coupling.report import page as pages
 from coupling.report.columns import assumptions, table, text_lines
-from coupling.results import readable as units
-from coupling.results.pictured import begin_of
+from coupling.results import formatting as units
+from coupling.results.picture_values import begin_of
 from coupling.results.result import Result
 
 _JOBS = ("job", "nodes", "node-h", "slowed", "together / alone", "lost node-h")

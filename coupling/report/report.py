@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from coupling.errors import ResultError
-from coupling.pace.rate_models import rate_model
+from coupling.rates.rate_models import rate_model
 from coupling.report.figures import Section, drawn_for_page, run_figures
 from coupling.report.page import Html, bullets, details, figures, page, paragraph
 from coupling.report.plots.colours import palette
 from coupling.report.plots.jobs import speedups_to
 from coupling.report.provenance import assumptions, provenance, subtitle
+from coupling.report.summary_text import headlines, network_matters
 from coupling.report.tables import (
     Colours,
     hottest_links,
@@ -20,11 +21,10 @@ from coupling.report.tables import (
     speedup_table,
     waiting_table,
 )
-from coupling.report.words import headlines, network_matters
 from coupling.results.columns import finished
 from coupling.results.comparison import comparable
-from coupling.results.readable import listing
-from coupling.results.remarks import accuracy_lines
+from coupling.results.formatting import listing
+from coupling.results.notes import accuracy_lines
 from coupling.results.result import Result
 from fabricsim.checking import choice, path_of
 from fabricsim.checking.errors import public
@@ -56,7 +56,7 @@ def write_report(
     results : sequence of Result
         The runs, at least one, each with its own name.
     experiment_tables : mapping
-        As from `coupling.experiments.experiment.Experiment.tables`.
+        As from `coupling.inputs.experiment.Experiment.tables`.
     manifest : mapping
         Where the results come from; the only source of dates.
     path : Path

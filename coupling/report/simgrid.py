@@ -7,7 +7,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from coupling.errors import ResultError
-from coupling.experiments.retrace import RanJob, Retraced
+from coupling.runs.retrace import RanJob, Retraced
 from netsim.formats.exporters.simgrid import PLAIN_MAX_MIN, XML_HEAD
 from netsim.topology.base import Topology
 

@@ -8,8 +8,8 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from coupling.guard import visible
-from coupling.results.readable import ratio
+from coupling.results.formatting import ratio
+from coupling.terminal_text import visible
 
 MOST = 10
 """Bars that are drawn."""

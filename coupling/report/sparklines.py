@@ -8,8 +8,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from coupling.report.sketches import NUMBER, PLACEMENT, blocks, fitted, width_of
+from coupling.results.formatting import duration, percent
 from coupling.results.over_time import binned
-from coupling.results.readable import duration, percent
 from coupling.results.result import Result
 from netsim.arrays import Floats
 

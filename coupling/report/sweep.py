@@ -7,18 +7,18 @@ from typing import Any
 import pandas as pd
 from rich.console import RenderableType
 
-from coupling.reading.files import write_whole
+from coupling.inputs.files import write_whole
 from coupling.report.columns import table, text_lines
 from coupling.report.page import Html, bullets, figures, page
 from coupling.report.page import table as html_table
 from coupling.report.plots.style import Picture
 from coupling.report.plots.sweeps import forest_picture, heat_picture
-from coupling.results.readable import counted, number
-from coupling.sweeps.comparison import ALL, POLICY, Comparison, better
-from coupling.sweeps.factors import is_seed
-from coupling.sweeps.intervals import FEW
-from coupling.sweeps.sweep import Sweep
-from coupling.sweeps.variance import REST
+from coupling.results.formatting import counted, number
+from coupling.sweep.comparison import ALL, POLICY, Comparison, better
+from coupling.sweep.factors import is_seed
+from coupling.sweep.intervals import FEW
+from coupling.sweep.sweep import Sweep
+from coupling.sweep.variance import REST
 
 PAGE = "sweep.html"
 FORMS = ("svg", "png")

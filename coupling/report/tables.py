@@ -7,7 +7,7 @@ import pandas as pd
 
 from coupling.report.page import Html, details, label, paragraph, table
 from coupling.report.plots.jobs import affected, class_names, classes
-from coupling.results import readable as units
+from coupling.results import formatting as units
 from coupling.results.comparison import comparison_rows, present_columns, write_column
 from coupling.results.result import Result
 from scheduler.reasons import REASONS

@@ -23,10 +23,9 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from coupling.guard import visible
 from coupling.report.sketches import Bar, SlowdownBars
 from coupling.report.sparklines import UtilizationLines
-from coupling.report.words import reading
+from coupling.report.summary_text import reading
 from coupling.results.comparison import (
     FIRST,
     Column,
@@ -36,9 +35,10 @@ from coupling.results.comparison import (
     present_columns,
     write_column,
 )
-from coupling.results.readable import EXACT_ONE, duration, percent
-from coupling.results.remarks import accuracy_lines, dropped_lines, remark_lines
+from coupling.results.formatting import EXACT_ONE, duration, percent
+from coupling.results.notes import accuracy_lines, dropped_lines, remark_lines
 from coupling.results.result import Result
+from coupling.terminal_text import visible
 
 _REDRAW_S = 0.2
 _TELL_S = 30.0  # between lines where there is no terminal

@@ -4,7 +4,7 @@ from rich.console import RenderableType
 
 from coupling.report.columns import assumptions, table, text_lines
 from coupling.report.now import NAME, USER, short_link
-from coupling.results import readable as units
+from coupling.results import formatting as units
 from coupling.site.answers import LostHours
 from coupling.site.comparison import JobChange, Ranking, WhatIf
 from fabricsim.checking import shortened

@@ -7,7 +7,7 @@ from math import isnan
 import numpy as np
 import pandas as pd
 
-from coupling.results import readable as units
+from coupling.results import formatting as units
 from coupling.results.columns import finished
 from coupling.results.result import Result
 from coupling.results.summary import compare, node_seconds_lost, speedup

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from coupling.pace.ledgers import BlameLedger, LinkLedger
-from coupling.pace.link_timeline import LinkTimeline
-from coupling.pace.waits import WaitLedger
+from coupling.rates.ledgers import BlameLedger, LinkLedger
+from coupling.rates.link_timeline import LinkTimeline
+from coupling.rates.wait_ledger import WaitLedger
 from coupling.results.folding import folded_each
 from coupling.results.framed import Coded, Columns
 from netsim.topology.base import Topology

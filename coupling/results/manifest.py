@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from coupling.errors import ResultError, SnapshotError
-from coupling.reading.files import read_json
-from coupling.reading.table import Table, brief
+from coupling.inputs.files import read_json
+from coupling.inputs.table import Table, brief
 from fabricsim.checking.inputs import MOST_BYTES
 from fabricsim.checking.outputs import MANIFEST, note_read
 from netsim.wholefile import replace_file

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from coupling.errors import ResultError
-from coupling.reading.files import sheet_of
-from coupling.reading.table import Table
+from coupling.inputs.files import sheet_of
+from coupling.inputs.table import Table
 from coupling.results.columns import COLUMNS, FURTHER, read_table, typed
 from coupling.results.framed import Columns, Framed
 from coupling.results.manifest import SUMMARY, hashes_of, read_checked, read_object, write_file

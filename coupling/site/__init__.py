@@ -1,1 +1,1 @@
-"""A machine as its own files tell it: who runs where, and what a change would do."""
+"""One moment of a machine: estimate, verify, flows, and from its own files now, what if, place."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from coupling.snapshots.snapshot import JobId
+from coupling.inputs.snapshot import JobId
 from fabricsim.checking import shortened
 from netsim.accuracy import Setting, known_accuracy
 from netsim.arrays import Ints

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from coupling.errors import SnapshotError
-from coupling.site.scene import Scene, SceneJob
+from coupling.site.state import Scene, SceneJob
 from netsim.arrays import Ints
 from netsim.errors import NetsimError
 from netsim.partition import Partition

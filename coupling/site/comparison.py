@@ -3,8 +3,8 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from coupling.inputs.snapshot import JobId
 from coupling.site.answers import LostHours
-from coupling.snapshots.snapshot import JobId
 from fabricsim.checking import shortened
 from netsim.tabled import Tabled
 from netsim.topology.base import Topology

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from coupling.results.readable import counted
+from coupling.results.formatting import counted
 from coupling.site.answers import JobNow, LinkNow, LostHours, Now
-from coupling.site.load import Loads, mix_of_scene
-from coupling.site.scene import Scene
+from coupling.site.drawn_traffic import Loads, mix_of_scene
+from coupling.site.outcome import NOBODY, Outcome, solve
 from coupling.site.site import Site, read_site
-from coupling.site.solve import NOBODY, Outcome, solve
+from coupling.site.state import Scene
 from fabricsim.checking.errors import public
 from netsim.accuracy import setting_of
 from netsim.arrays import Bools, Floats, Ints

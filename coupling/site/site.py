@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from coupling.errors import SnapshotError
-from coupling.reading.described import described, left_open, with_names
-from coupling.reading.fabric import topology_of, usual_routing
-from coupling.reading.inputs import demand_one_stdin
-from coupling.reading.table import Table
-from coupling.record.places import MOST_RANKS, Placed, Places, place
-from coupling.results.readable import counted
-from coupling.site.queue import Held, Running, running_at, running_in_queue
-from coupling.site.scene import MOST_DRAWS, Scene, scene_of_places, scene_of_snapshot
-from coupling.snapshots.snapshot import Snapshot
+from coupling.inputs.fabric import topology_of, usual_routing
+from coupling.inputs.fabric_argument import described, left_open, with_names
+from coupling.inputs.places import MOST_RANKS, Placed, Places, place
+from coupling.inputs.referenced_files import demand_one_stdin
+from coupling.inputs.snapshot import Snapshot
+from coupling.inputs.table import Table
+from coupling.results.formatting import counted
+from coupling.site.running_jobs import Held, Running, running_at, running_in_queue
+from coupling.site.state import MOST_DRAWS, Scene, scene_of_places, scene_of_snapshot
 from fabricsim.checking import choice, whole, wrong
 from netsim.errors import NetsimError
 from netsim.routing.spread import as_routed

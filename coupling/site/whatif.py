@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from coupling.errors import SnapshotError
+from coupling.inputs.snapshot import Snapshot, demand_snapshot, read_snapshot
 from coupling.site.changes import Changed, Changes, changed
 from coupling.site.comparison import (
     CUT_OFF,
@@ -21,12 +22,11 @@ from coupling.site.comparison import (
     Ranking,
     WhatIf,
 )
-from coupling.site.load import Load, Loads
+from coupling.site.drawn_traffic import Load, Loads
 from coupling.site.now import HOURS, lost_hours, spread
-from coupling.site.scene import Scene
+from coupling.site.outcome import Outcome, solve
 from coupling.site.site import Site, known_names, read_site, site_of_snapshot
-from coupling.site.solve import Outcome, solve
-from coupling.snapshots.snapshot import Snapshot, demand_snapshot, read_snapshot
+from coupling.site.state import Scene
 from fabricsim.checking.errors import public
 from netsim.arrays import Floats, Ints
 from netsim.routing.leastloaded import LeastLoaded

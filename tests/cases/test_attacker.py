@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coupling.snapshots import permutations
+from coupling.site import permutations
 
 
 def test_a_matrix_whose_last_line_does_not_end_is_read_as_one_that_does(case):

@@ -12,8 +12,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from coupling.contracts.allocators import COUNTED, TALK, Churn, job_of
-from coupling.contracts.fabrics import damaged_fabrics, whole_fabrics
+from coupling.checks.allocators import COUNTED, TALK, Churn, job_of
+from coupling.checks.fabrics import damaged_fabrics, whole_fabrics
 from scheduler.allocators import ALIASES, ALLOCATORS, make_allocator
 from scheduler.allocators.base import Allocator
 from scheduler.allocators.isolating.laas import Laas

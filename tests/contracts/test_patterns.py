@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coupling.contracts.patterns import RULES, outcome
+from coupling.checks.patterns import RULES, outcome
 from patterns import PATTERNS, PatternError, make_pattern
 
 DATA = Path(__file__).parents[1] / "patterns" / "data"

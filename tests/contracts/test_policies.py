@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from coupling.contracts.queues import (
+from coupling.checks.queues import (
     Queue,
     every_job_runs_once,
     limits_are_kept,

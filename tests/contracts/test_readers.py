@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coupling.contracts.readers import RULES, Sample
+from coupling.checks.readers import RULES, Sample
 from scheduler.workload.registry import READERS
 from scheduler.workload.synthetic import synth
 from scheduler.workload.writers import write_trace

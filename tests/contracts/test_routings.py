@@ -5,8 +5,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from coupling.contracts.breach import breaches
-from coupling.contracts.routings import RULES, Case
+from coupling.checks.breach import breaches
+from coupling.checks.routings import RULES, Case
 from netsim.errors import RoutingError
 from netsim.routings import ROUTINGS, make_routing
 from netsim.topologies import make_topology

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coupling.contracts.topologies import RULES, hops_are_shortest
+from coupling.checks.topologies import RULES, hops_are_shortest
 from netsim.topologies import TOPOLOGIES, make_topology
 from netsim.topology.machines import MACHINES
 

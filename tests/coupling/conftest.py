@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coupling.experiments.experiment import Experiment
+from coupling.inputs.experiment import Experiment
 
 PAIRS_AND_STENCILS = {
     "version": 1,

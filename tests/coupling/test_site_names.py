@@ -8,7 +8,7 @@ import pytest
 from small_site import GUID, HOSTS, discovered, forms
 
 from coupling.errors import SnapshotError
-from coupling.snapshots.estimate import estimate
+from coupling.site.estimate import estimate
 from netsim import make_topology
 from netsim.hostlist import expand_hostlist
 

@@ -6,10 +6,10 @@ import pytest
 
 import fabricsim
 from coupling.errors import CouplingError
-from coupling.experiments.assembly import assemble
-from coupling.experiments.experiment import Experiment
-from coupling.snapshots.estimate import estimate
-from coupling.snapshots.snapshot import snapshot_from
+from coupling.inputs.experiment import Experiment
+from coupling.inputs.snapshot import snapshot_from
+from coupling.runs.assembly import assemble
+from coupling.site.estimate import estimate
 from patterns import make_pattern
 from patterns.pairs import Ring
 from scheduler.errors import WorkloadError

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import fabricsim as fs
-from coupling.experiments.rerun import rerun
-from coupling.experiments.stored import Stored
+from coupling.runs.rerun import rerun
+from coupling.runs.stored import Stored
 from netsim.errors import NetsimError
 from patterns import PATTERNS
 from scheduler import write_swf

@@ -10,8 +10,8 @@ from pathlib import Path
 from unittest.mock import patch
 
 from coupling.errors import ResultError
-from coupling.experiments.campaign import run_campaign
-from coupling.experiments.experiment import Experiment
+from coupling.inputs.experiment import Experiment
+from coupling.runs.campaign import run_campaign
 from faults.kills import start
 from faults.same import differences, faults_of
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from random import Random
 
 from coupling.cli.do.results import run_report
-from coupling.experiments.campaign import run_campaign
-from coupling.experiments.experiment import Experiment
+from coupling.inputs.experiment import Experiment
+from coupling.runs.campaign import run_campaign
 from faults.same import EXPERIMENT, differences, faults_of, is_complete
 
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 from coupling.cli.do.results import run_report
 from coupling.errors import CouplingError
-from coupling.experiments.stored import Stored
+from coupling.runs.stored import Stored
 
 EXPERIMENT = """
 [topology]

@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from coupling.experiments.campaign import run_campaign
-from coupling.experiments.experiment import Experiment
+from coupling.inputs.experiment import Experiment
+from coupling.runs.campaign import run_campaign
 from faults.disk import fill_at
 from faults.kills import Killer
 from faults.same import EXPERIMENT, differences

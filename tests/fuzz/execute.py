@@ -20,7 +20,7 @@ import coupling.cli.do.run
 import coupling.cli.root
 import coupling.explorer.server
 from coupling.cli.root import main
-from coupling.reading import plugins
+from coupling.inputs import plugins
 from fuzz.cases import Case
 
 ROOT = Path(__file__).parents[2]

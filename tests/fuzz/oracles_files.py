@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from coupling.reading.fabric import read_wiring
+from coupling.inputs.fabric import read_wiring
+from coupling.inputs.snapshot import read_snapshot
 from coupling.results.manifest import MANIFEST
-from coupling.snapshots.snapshot import read_snapshot
-from coupling.snapshots.table_check import check_tables
+from coupling.site.table_check import check_tables
 from fuzz.cases import Case
 from netsim.infiniband.dump import read_lft_dump, tables_of
 

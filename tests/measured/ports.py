@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import tomli_w
 
-from coupling.site.load import Loads
+from coupling.site.drawn_traffic import Loads
+from coupling.site.outcome import solve
 from coupling.site.site import Site, read_site
-from coupling.site.solve import solve
 from netsim.arrays import Floats
 from netsim.infiniband.discover import IbFabric, write_ibnetdiscover
 from netsim.infiniband.wiring import tree_fabric, wire_fat_tree

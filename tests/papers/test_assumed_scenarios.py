@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from coupling.pace.baseline_rates import assumed_interference
+from coupling.rates.baseline_rates import assumed_interference
 from netsim.baselines.assumed import Assumption
 from netsim.topology.fattree import fat_tree_of_radix
 from scheduler.allocators import make_allocator

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coupling.experiments.assembly import assemble
-from coupling.experiments.engine import run
 from coupling.papers.mishra20_individual import Effort, on_same_states
-from coupling.papers.mishra20_said import DEFAULT, PAPER_HOURS
+from coupling.papers.mishra20_reference import DEFAULT, PAPER_HOURS
 from coupling.papers.runs import specs_of
+from coupling.runs.assembly import assemble
+from coupling.runs.engine import run
 from netsim.topology.fattree import build_fat_tree
 from patterns.algorithms import RecursiveDoubling, RecursiveHalvingVectorDoubling
 from scheduler.allocation import Allocation

@@ -5,16 +5,16 @@ from pathlib import Path
 from typing import Any
 
 from coupling.calibration.calibrate import calibrate
+from coupling.calibration.profile_writer import profile_text
 from coupling.calibration.runs import calibrate_runs
-from coupling.calibration.written import profile_text
 from coupling.cli.do.estimate import print_json
 from coupling.errors import SnapshotError
-from coupling.guard import remark
-from coupling.reading.files import write_whole
+from coupling.inputs.files import write_whole
 from coupling.report.calibrate import calibration_html, calibration_parts, profile_head
 from coupling.report.columns import text_of
 from coupling.report.terminal import ProgressDisplay
 from coupling.site.site import refuse_two_stdins
+from coupling.terminal_text import remark
 
 _COUNTERS = ("squeue", "sacct", "at", "before", "after", "seconds", "lft", "noise", "tick_s")
 

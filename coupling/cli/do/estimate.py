@@ -10,14 +10,14 @@ from typing import Any
 from rich.console import RenderableType
 
 from coupling.errors import SnapshotError
-from coupling.reading.files import read_json, write_whole
+from coupling.inputs.files import read_json, write_whole
+from coupling.inputs.snapshot import MODELS, Snapshot, read_snapshot
 from coupling.report.columns import seconds, table, text_lines, text_of
 from coupling.report.sketches import Bar, SlowdownBars, on_terminal
-from coupling.results.readable import counted, listing, percent, ratio, volume
-from coupling.snapshots.estimate import Estimate, JobEstimate, estimate
-from coupling.snapshots.flows import Flows, answer_flows
-from coupling.snapshots.loads import LinkLoad
-from coupling.snapshots.snapshot import MODELS, Snapshot, read_snapshot
+from coupling.results.formatting import counted, listing, percent, ratio, volume
+from coupling.site.estimate import Estimate, JobEstimate, estimate
+from coupling.site.flows import Flows, answer_flows
+from coupling.site.loads import LinkLoad
 from fabricsim.checking import choice
 from netsim.accuracy import accuracy_line
 from netsim.contention_models import refuse_renamed

@@ -7,11 +7,11 @@ from typing import Any
 
 from coupling.cli.do.estimate import print_json
 from coupling.errors import ResultError
-from coupling.experiments.stored import Stored
 from coupling.report.columns import text_lines, text_of
 from coupling.results.explained import explain_job, explain_run, why, words_of
-from coupling.results.readable import ratio
+from coupling.results.formatting import ratio
 from coupling.results.waiting import HOUR_S
+from coupling.runs.stored import Stored
 from fabricsim.checking import choice
 
 

@@ -8,16 +8,16 @@ import numpy as np
 
 from coupling.cli.do.estimate import print_json
 from coupling.errors import SnapshotError
-from coupling.guard import remark
-from coupling.reading.fabric import demand_same, read_wiring, topology_of
-from coupling.reading.files import read_json, write_whole
-from coupling.reading.inputs import demand_one_stdin
-from coupling.reading.table import Table
+from coupling.inputs.fabric import demand_same, read_wiring, topology_of
+from coupling.inputs.files import read_json, write_whole
+from coupling.inputs.referenced_files import demand_one_stdin
+from coupling.inputs.snapshot import Snapshot, snapshot_from
+from coupling.inputs.table import Table
 from coupling.report.columns import text_lines, text_of
-from coupling.snapshots.apart import check_jobs_apart
-from coupling.snapshots.partition_check import owned_links, partition_faults, traffic_faults
-from coupling.snapshots.snapshot import Snapshot, snapshot_from
-from coupling.snapshots.table_check import TableCheck, check_tables
+from coupling.site.partition_check import owned_links, partition_faults, traffic_faults
+from coupling.site.table_check import TableCheck, check_tables
+from coupling.site.table_isolation import check_jobs_apart
+from coupling.terminal_text import remark
 from fabricsim.checking.inputs import read_text
 from netsim.errors import NetsimError
 from netsim.infiniband.damaged import missing_parts

@@ -9,14 +9,14 @@ import pandas as pd
 from rich.console import RenderableType
 
 from coupling.cli.do.estimate import print_json
-from coupling.experiments.stored import Stored, line_up
-from coupling.reading.files import sheet_of, write_whole
+from coupling.inputs.files import sheet_of, write_whole
 from coupling.report.columns import table, text_of
 from coupling.results.by_size import hops_by_size, wait_by_size
-from coupling.results.mind import MindGain, mind_gain_of
+from coupling.results.formatting import duration, number, percent
+from coupling.results.mean_distance import MindGain, mind_gain_of
 from coupling.results.over_time import instantaneous_utilization, utilization_per_minute
-from coupling.results.readable import duration, number, percent
 from coupling.results.result import Result
+from coupling.runs.stored import Stored, line_up
 
 
 def run_metrics(

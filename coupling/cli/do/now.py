@@ -6,7 +6,7 @@ from typing import Any
 
 from coupling.cli.do.estimate import print_json
 from coupling.errors import SnapshotError
-from coupling.reading.files import write_table, write_whole
+from coupling.inputs.files import write_table, write_whole
 from coupling.report.columns import text_of
 from coupling.report.now import now_html, terminal_parts
 from coupling.site.now import now_of

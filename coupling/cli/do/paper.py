@@ -10,7 +10,6 @@ from rich.console import RenderableType
 from coupling.cli.do.estimate import print_json
 from coupling.cli.do.sweep import RESULTS, Whole
 from coupling.errors import ExperimentError, Stopped
-from coupling.guard import remark, visible
 from coupling.papers.page import CLAIM_HEADS, cells_of, write_page
 from coupling.papers.paper import Paper
 from coupling.papers.record import Record, record_of
@@ -18,7 +17,8 @@ from coupling.papers.registry import PAPERS
 from coupling.papers.runs import run_all, specs_of
 from coupling.report.columns import table, text_lines, text_of
 from coupling.report.terminal import ProgressDisplay
-from coupling.sweeps.pace import CellPace
+from coupling.sweep.remaining_time import CellPace
+from coupling.terminal_text import remark, visible
 from fabricsim.checking import look_up
 
 

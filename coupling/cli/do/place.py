@@ -9,17 +9,17 @@ from typing import Any
 
 from coupling.cli.do.estimate import print_json
 from coupling.errors import SnapshotError
-from coupling.guard import remark
-from coupling.reading.described import described
-from coupling.reading.fabric import demand_same, read_wiring
-from coupling.reading.files import write_table, write_whole
+from coupling.inputs.fabric import demand_same, read_wiring
+from coupling.inputs.fabric_argument import described
+from coupling.inputs.files import write_table, write_whole
+from coupling.inputs.snapshot import snapshot_from
 from coupling.report.columns import copied_lines, text_of
 from coupling.report.place import place_html, place_parts
-from coupling.site.options import Option, Placing
-from coupling.site.placing import document_of, place_on
+from coupling.site.partition_check import partition_faults, traffic_faults
+from coupling.site.place import document_of, place_on
+from coupling.site.placement_options import Option, Placing
 from coupling.site.site import Site, read_site, refuse_two_stdins
-from coupling.snapshots.partition_check import partition_faults, traffic_faults
-from coupling.snapshots.snapshot import snapshot_from
+from coupling.terminal_text import remark
 from fabricsim.checking.inputs import read_text
 from netsim.errors import NetsimError
 from netsim.infiniband.difference import Difference, difference_of
@@ -53,7 +53,7 @@ def run_place(
     site : dict
         Keywords of `coupling.site.site.read_site`.
     wanted : dict
-        Keywords of `coupling.site.placing.place_on`.
+        Keywords of `coupling.site.place.place_on`.
     base : Path or None
         Dump of the tables that are loaded.
     output : Output

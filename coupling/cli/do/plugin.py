@@ -4,10 +4,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from coupling.checks.check import Finding, PluginCheck, check_plugin
 from coupling.cli.do.estimate import print_json
-from coupling.contracts.check import Finding, PluginCheck, check_plugin
 from coupling.errors import ExperimentError
-from coupling.reading.table import value_of
+from coupling.inputs.table import value_of
 from coupling.report.columns import text_lines, text_of
 
 

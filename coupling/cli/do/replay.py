@@ -8,12 +8,12 @@ from coupling.cli.do.estimate import print_json
 from coupling.cli.do.results import write_pages
 from coupling.cli.do.run import default_folder
 from coupling.errors import Stopped
-from coupling.guard import remark
-from coupling.reading.files import write_whole
-from coupling.replays.replay import FREED, RECORDED, THEN, replay
+from coupling.inputs.files import write_whole
+from coupling.replay.replay import FREED, RECORDED, THEN, replay
 from coupling.report.columns import text_of
 from coupling.report.replay import replay_html, replay_parts
 from coupling.report.terminal import ProgressDisplay
+from coupling.terminal_text import remark
 
 
 def run_replay(
@@ -31,7 +31,7 @@ def run_replay(
     Parameters
     ----------
     options : dict
-        Keywords of `coupling.replays.replay.replay`.
+        Keywords of `coupling.replay.replay.replay`.
     files : tuple of Path or None
         Folder for results (None: ``results/replay``, numbered if it exists), and a page.
     top : int

@@ -10,24 +10,24 @@ from typing import Any
 
 from coupling.cli.do.estimate import print_json
 from coupling.errors import ResultError
-from coupling.experiments.engine import planned
-from coupling.experiments.fabrics import drawable_fabrics
-from coupling.experiments.moment import moment
-from coupling.experiments.rerun import REPEATED, Rerun
-from coupling.experiments.rerun import rerun as run_again
-from coupling.experiments.stored import Lineup, Stored, line_up
-from coupling.guard import visible
-from coupling.reading.files import write_whole
-from coupling.report.beside import agreement_parts
+from coupling.inputs.files import write_whole
 from coupling.report.columns import text_lines, text_of
+from coupling.report.compare_external import agreement_parts
 from coupling.report.exchange import VIEWERS
 from coupling.report.figures import run_figures, write_figures
 from coupling.report.report import write_report
 from coupling.report.terminal import ProgressDisplay, comparison_table
 from coupling.results.comparison import comparison_rows
-from coupling.results.elsewhere import agreement, read_elsewhere
-from coupling.results.readable import counted, listing
-from coupling.results.remarks import accuracy_of
+from coupling.results.external_schedule import agreement, read_elsewhere
+from coupling.results.formatting import counted, listing
+from coupling.results.notes import accuracy_of
+from coupling.runs.engine import planned
+from coupling.runs.fabrics import drawable_fabrics
+from coupling.runs.rerun import REPEATED, Rerun
+from coupling.runs.rerun import rerun as run_again
+from coupling.runs.run_snapshot import moment
+from coupling.runs.stored import Lineup, Stored, line_up
+from coupling.terminal_text import visible
 from fabricsim.checking import choice
 from netsim.errors import UnitError
 from netsim.topology.base import Topology
@@ -312,8 +312,8 @@ def _export_to_simgrid(
     folder: Path, out: Path, run: str | None, iterations: int | None, *, as_json: bool
 ) -> None:
     """Write platform, schedule and player into a folder."""
-    from coupling.experiments.retrace import retrace
     from coupling.report.simgrid import ITERATIONS, remarks, simgrid_files
+    from coupling.runs.retrace import retrace
 
     if str(out) == "-":
         raise ResultError(f"--out: expected a folder beside --to {_SIMGRID}, got '-'.")

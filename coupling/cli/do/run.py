@@ -8,14 +8,14 @@ from itertools import count
 from pathlib import Path
 
 from coupling.errors import ExperimentError, Stopped
-from coupling.experiments.campaign import Campaign, run_campaign
-from coupling.experiments.engine import planned
-from coupling.experiments.experiment import Experiment
-from coupling.experiments.fabrics import drawable_fabrics
-from coupling.guard import remark
+from coupling.inputs.experiment import Experiment
 from coupling.report.report import write_report
 from coupling.report.terminal import ProgressDisplay, comparison_table
-from coupling.results.remarks import accuracy_of
+from coupling.results.notes import accuracy_of
+from coupling.runs.campaign import Campaign, run_campaign
+from coupling.runs.engine import planned
+from coupling.runs.fabrics import drawable_fabrics
+from coupling.terminal_text import remark
 from fabricsim.checking.outputs import MANIFEST
 
 RESULTS = Path("results")

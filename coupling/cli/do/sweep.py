@@ -11,18 +11,17 @@ import pandas as pd
 
 from coupling.cli.do.estimate import print_json
 from coupling.errors import ExperimentError, ResultError, Stopped
-from coupling.guard import remark, visible
-from coupling.reading.files import write_whole
+from coupling.inputs.files import write_whole
 from coupling.report.columns import text_of
 from coupling.report.sweep import sweep_page, sweep_parts, write_sweep_page
 from coupling.report.terminal import ProgressDisplay
-from coupling.results.readable import counted, duration, volume
-from coupling.sweeps.array import cells_of_task, parse_task, spec_of, write_array
-from coupling.sweeps.comparison import POLICY, Comparison, compare_policies
-from coupling.sweeps.cost import Estimate, estimate, missing
-from coupling.sweeps.pace import CellPace
-from coupling.sweeps.plan import Plan, make_plan
-from coupling.sweeps.sweep import (
+from coupling.results.formatting import counted, duration, volume
+from coupling.sweep.array import cells_of_task, parse_task, spec_of, write_array
+from coupling.sweep.comparison import POLICY, Comparison, compare_policies
+from coupling.sweep.cost import Estimate, estimate, missing
+from coupling.sweep.plan import Plan, make_plan
+from coupling.sweep.remaining_time import CellPace
+from coupling.sweep.sweep import (
     METRICS,
     Sweep,
     check_folder,
@@ -30,6 +29,7 @@ from coupling.sweeps.sweep import (
     gather,
     run_sweep,
 )
+from coupling.terminal_text import remark, visible
 from fabricsim.checking.outputs import PLAN
 
 RESULTS = Path("results")

@@ -7,13 +7,13 @@ from rich.console import RenderableType
 
 from coupling.cli.do.estimate import print_json
 from coupling.errors import SnapshotError
-from coupling.guard import remark
-from coupling.reading.described import described, left_open, with_names
-from coupling.reading.fabric import topology_of
-from coupling.reading.files import write_whole
-from coupling.reading.table import Table
+from coupling.inputs.fabric import topology_of
+from coupling.inputs.fabric_argument import described, left_open, with_names
+from coupling.inputs.files import write_whole
+from coupling.inputs.table import Table
 from coupling.report.columns import seconds, table, text_lines, text_of
-from coupling.results.readable import counted, ratio, volume
+from coupling.results.formatting import counted, ratio, volume
+from coupling.terminal_text import remark
 from netsim.errors import NetsimError
 from netsim.formats.exporters.registry import written
 from netsim.routings import make_routing

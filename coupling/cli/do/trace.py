@@ -7,10 +7,10 @@ from typing import Any
 
 from coupling.cli.do.estimate import print_json
 from coupling.errors import ExperimentError
-from coupling.reading.files import write_whole
+from coupling.inputs.files import write_whole
 from coupling.report.columns import text_lines, text_of
 from coupling.report.log import terminal_parts, trace_html
-from coupling.results.readable import listing
+from coupling.results.formatting import listing
 from fabricsim.checking import unknown
 from scheduler.workload import GENERATORS, READERS, Workload, make_workload
 from scheduler.workload.registry import format_of

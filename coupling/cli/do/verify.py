@@ -6,11 +6,11 @@ from pathlib import Path
 from rich.console import RenderableType
 
 from coupling.cli.do.estimate import print_json
-from coupling.reading.files import write_whole
+from coupling.inputs.files import write_whole
+from coupling.inputs.snapshot import read_snapshot
 from coupling.report.columns import table, text_lines, text_of
-from coupling.results.readable import listing
-from coupling.snapshots.snapshot import read_snapshot
-from coupling.snapshots.verify import JobVerdict, Verification, verify
+from coupling.results.formatting import listing
+from coupling.site.verify import JobVerdict, Verification, verify
 
 _LINES = 5  # shared links and broken conditions that are written out for a job
 _WORDS = {True: "yes", False: "NO", None: "-"}

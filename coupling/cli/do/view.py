@@ -35,8 +35,8 @@ def run_view(paths: Sequence[Path], port: int, *, browser: bool, as_json: bool) 
         raise CouplingError(
             "view: expected the package bokeh, it is missing; pip install 'fabricsim[view]'."
         )
+    from coupling.explorer.open_path import shown_of
     from coupling.explorer.server import Explorer
-    from coupling.explorer.shown import shown_of
 
     shown = shown_of(paths)
     shown.prepare()

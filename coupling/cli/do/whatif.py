@@ -9,14 +9,14 @@ from typing import Any
 
 from coupling.cli.do.estimate import print_json
 from coupling.errors import SnapshotError
-from coupling.guard import remark
-from coupling.reading.files import write_table
+from coupling.inputs.files import write_table
+from coupling.inputs.snapshot import read_snapshot
 from coupling.report.columns import text_of
 from coupling.report.whatif import ranking_parts, whatif_parts
 from coupling.site.changes import Changes
 from coupling.site.site import Site, read_site, refuse_two_stdins, site_of_snapshot
 from coupling.site.whatif import rank_failures, whatif_of
-from coupling.snapshots.snapshot import read_snapshot
+from coupling.terminal_text import remark
 
 _EVERY_S = 10.0  # between lines of progress
 

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
-from coupling.results.readable import duration_unit
+from coupling.results.formatting import duration_unit
 from netsim.arrays import Floats
 
 _DAY_S = 86_400.0

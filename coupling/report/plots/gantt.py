@@ -14,7 +14,7 @@ from coupling.report.plots.clock import Clock
 from coupling.report.plots.sheet import add_bar, name_ticks
 from coupling.report.plots.style import HALF_WIDTH, Picture
 from coupling.results.columns import finished
-from coupling.results.pictured import node_names, slowdown_scale, zone_of
+from coupling.results.picture_values import node_names, slowdown_scale, zone_of
 from coupling.results.result import Result
 from netsim.arrays import Floats, Ints
 from netsim.errors import TopologyError

@@ -13,7 +13,7 @@ from coupling.report.plots.clock import Clock
 from coupling.report.plots.sheet import add_bar, name_ticks
 from coupling.report.plots.style import HALF_WIDTH, Picture
 from coupling.results.link_time import TIMELINE, heat, in_order, load_of
-from coupling.results.pictured import zone_of
+from coupling.results.picture_values import zone_of
 from coupling.results.result import Result
 from netsim.arrays import Floats, Ints
 

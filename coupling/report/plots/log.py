@@ -18,7 +18,7 @@ from coupling.report.plots.style import (
     legend,
     places,
 )
-from coupling.results.readable import duration_unit
+from coupling.results.formatting import duration_unit
 from netsim.arrays import Floats
 from scheduler.workload.statistics import Numbers, busy_steps
 

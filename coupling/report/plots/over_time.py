@@ -14,7 +14,7 @@ from coupling.report.plots.colours import palette
 from coupling.report.plots.sheet import percent_axis
 from coupling.report.plots.style import Picture, legend
 from coupling.results.over_time import binned
-from coupling.results.pictured import zone_of
+from coupling.results.picture_values import zone_of
 from coupling.results.result import Result
 from netsim.arrays import Floats
 

@@ -11,7 +11,7 @@ from estimatescenes import EXAMPLES, TAPERED, THREE, one_flow, scene
 from coupling import estimate, read_snapshot
 from coupling.cli import network
 from coupling.errors import SnapshotError
-from coupling.snapshots.snapshot import snapshot_from
+from coupling.inputs.snapshot import snapshot_from
 from netsim.contention_models import CONTENTION_MODELS
 
 

@@ -5,9 +5,9 @@ import json
 import pandas as pd
 import pytest
 
-from coupling.experiments.campaign import run_campaign
-from coupling.experiments.experiment import Experiment
+from coupling.inputs.experiment import Experiment
 from coupling.results.manifest import read_manifest, write_manifest
+from coupling.runs.campaign import run_campaign
 
 SHORT = {"generator": "synth", "mean_nodes": 6, "n_jobs": 150, "seed": 3}
 

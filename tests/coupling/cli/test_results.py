@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from coupling.cli.root import main
-from coupling.experiments.campaign import run_campaign
-from coupling.experiments.experiment import Experiment
+from coupling.inputs.experiment import Experiment
 from coupling.results.manifest import read_manifest, write_manifest
 from coupling.results.result import Result
+from coupling.runs.campaign import run_campaign
 from scheduler.workload import synth, write_swf
 
 EXPERIMENT = """
@@ -97,7 +97,7 @@ def test_a_changed_input_is_told_before_anything_is_run(fabricsim, tmp_path, mon
     made("one")
     with (tmp_path / "log.swf").open("a") as log:
         log.write("; one more line\n")
-    monkeypatch.setattr("coupling.experiments.rerun.run_campaign", None)
+    monkeypatch.setattr("coupling.runs.rerun.run_campaign", None)
 
     status, out, _ = fabricsim("rerun", "one")
 

@@ -11,12 +11,12 @@ from multiprocessing import active_children
 import pytest
 
 from coupling.errors import ResultError
-from coupling.experiments.campaign import run_campaign
-from coupling.experiments.claim import claimed
-from coupling.experiments.experiment import Experiment
-from coupling.experiments.stored import Stored
-from coupling.experiments.workers import _IDLE, _PHASE, _Watch
+from coupling.inputs.experiment import Experiment
 from coupling.report.terminal import ProgressDisplay
+from coupling.runs.campaign import run_campaign
+from coupling.runs.directory_lock import claimed
+from coupling.runs.stored import Stored
+from coupling.runs.workers import _IDLE, _PHASE, _Watch
 
 MAIN = "from coupling.cli.root import main; main()"
 LONG = """

@@ -3,8 +3,8 @@
 import pytest
 from chromium import NO_BROWSER, PROGRAM
 
-from coupling.experiments.campaign import run_campaign
-from coupling.experiments.experiment import Experiment
+from coupling.inputs.experiment import Experiment
+from coupling.runs.campaign import run_campaign
 
 WAIT_MS = 20_000
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking")

@@ -9,10 +9,10 @@ from explorer_help import panel, served, shown
 
 from coupling.errors import ResultError
 from coupling.explorer.cells import Cells
-from coupling.explorer.shown import shown_of
+from coupling.explorer.open_path import shown_of
 from coupling.results.manifest import write_file
-from coupling.sweeps.spec import Spec
-from coupling.sweeps.sweep import run_sweep
+from coupling.sweep.spec import Spec
+from coupling.sweep.sweep import run_sweep
 
 SWEEP = """
 [topology]

@@ -9,7 +9,7 @@ from chromium import NO_BROWSER, PROGRAM
 from coupling_samples import sample
 from explorer_help import EVIL, command, panel, place, point, served, shown
 
-from coupling.explorer.exhibit import Exhibit, exhibit_of
+from coupling.explorer.run_view import Exhibit, exhibit_of
 from coupling.report.plots.layout import cables_of, layout_of, segments
 from coupling.results.explained import explain_job, why
 

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coupling.explorer.address import Address, read_address
+from coupling.explorer.colours import Shades, picture_of, points_of, shades_of
 from coupling.explorer.figures import Axis
+from coupling.explorer.overview import lost_share, series_of
 from coupling.explorer.raster_kernels import Cells
-from coupling.explorer.series import lost_share, series_of
-from coupling.explorer.shades import Shades, picture_of, points_of, shades_of
 from coupling.results.link_time import Load, heat, load_of
 
 

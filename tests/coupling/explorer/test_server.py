@@ -17,7 +17,7 @@ from explorer_help import command, served
 
 from coupling.cli.do.view import run_view
 from coupling.errors import CouplingError, ResultError
-from coupling.explorer.exhibit import exhibit_of
+from coupling.explorer.run_view import exhibit_of
 from coupling.explorer.server import Explorer
 from coupling.results.manifest import read_manifest, write_manifest
 

@@ -14,7 +14,7 @@ from coupling.papers.paper import Claim
 from coupling.papers.record import Record
 from coupling.papers.registry import PAPERS
 from coupling.papers.runs import Runs, experiment_files, specs_of
-from coupling.sweeps.plan import make_plan
+from coupling.sweep.plan import make_plan
 
 ROOT = Path(__file__).parents[3]
 NAMES = sorted(PAPERS)

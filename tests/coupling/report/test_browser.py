@@ -7,13 +7,13 @@ import pytest
 from chromium import NO_BROWSER, PROGRAM, look, printed
 from coupling_samples import sample
 
-from coupling.experiments.experiment import Experiment
+from coupling.inputs.experiment import Experiment
+from coupling.inputs.snapshot import read_snapshot
 from coupling.report.moments import estimate_html
 from coupling.report.proofs import fabric_html, verify_html
 from coupling.report.report import report_html
-from coupling.snapshots.estimate import estimate
-from coupling.snapshots.snapshot import read_snapshot
-from coupling.snapshots.verify import verify
+from coupling.site.estimate import estimate
+from coupling.site.verify import verify
 from netsim.topologies import make_topology
 from netsim.topology.structure.inspect import inspect_topology
 

@@ -9,8 +9,8 @@ import pytest
 from coupling_samples import with_dropped
 
 from coupling.errors import ResultError
-from coupling.experiments.experiment import Experiment
-from coupling.experiments.fields import DEFAULT_MODEL
+from coupling.inputs.experiment import Experiment
+from coupling.inputs.experiment_fields import DEFAULT_MODEL
 from coupling.report.provenance import assumptions
 from coupling.report.report import report_html, write_report
 from netsim.accuracy import Setting, accuracy_line

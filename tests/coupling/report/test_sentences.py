@@ -15,9 +15,9 @@ import pytest
 from drawn_runs import NAMES, Ran, Scene, scenes
 from hypothesis import assume, given, settings
 
+from coupling.report.summary_text import headlines, network_matters, reading
 from coupling.report.terminal import comparison_table
-from coupling.report.words import headlines, network_matters, reading
-from coupling.results.remarks import accuracy_lines
+from coupling.results.notes import accuracy_lines
 from netsim.accuracy import Setting
 
 PERCENT = r"(< 0\.1|> -0\.1|-?[\d,]+\.\d|0) %"

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 from coupling_samples import sample, with_dropped
 
+from coupling.report.summary_text import headlines, network_matters, reading
 from coupling.report.terminal import ProgressDisplay, comparison_table, markdown_table
-from coupling.report.words import headlines, network_matters, reading
 from coupling.results.comparison import comparison_rows
-from coupling.results.remarks import dropped_lines, remark_lines
+from coupling.results.notes import dropped_lines, remark_lines
 
 
 def test_a_row_holds_the_numbers_of_a_run_and_those_relative_to_baseline(runs):

@@ -4,8 +4,8 @@ import shutil
 
 import pytest
 
-from coupling.experiments.campaign import run_campaign
-from coupling.experiments.experiment import Experiment
+from coupling.inputs.experiment import Experiment
+from coupling.runs.campaign import run_campaign
 
 EXPERIMENT = """
 [topology]

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from coupling.experiments.engine import run
 from coupling.results.result import Result
+from coupling.runs.engine import run
 
 
 @pytest.mark.parametrize("model", ["fluid", "hop-cost"])

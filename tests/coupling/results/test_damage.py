@@ -8,9 +8,9 @@ import pytest
 from result_readers import READERS, refused
 
 from coupling.errors import ResultError
-from coupling.experiments.campaign import run_campaign
 from coupling.results.manifest import hashes_of, read_manifest, sha256, write_manifest
 from coupling.results.result import FILES, Result
+from coupling.runs.campaign import run_campaign
 
 
 def contents(folder):

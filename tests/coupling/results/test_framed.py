@@ -16,8 +16,8 @@ from coupling.results.result import Result
 ROOT = Path(__file__).parents[3]
 RUN = """
 import sys
-from coupling.experiments.engine import run
-from coupling.experiments.experiment import Experiment
+from coupling.runs.engine import run
+from coupling.inputs.experiment import Experiment
 workload = {"generator": "synth", "n_jobs": 5, "mean_nodes": 8}
 result = run(Experiment(topology="synth-1024", workload=workload, model="fluid"))
 assert result.summary["jobs"] == 5

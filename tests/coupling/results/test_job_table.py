@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coupling.experiments.assembly import assemble
-from coupling.experiments.engine import run, schedule_alone
-from coupling.experiments.experiment import Experiment
+from coupling.inputs.experiment import Experiment
 from coupling.results.columns import JOB_COLUMNS, finished
 from coupling.results.folding import folded_each
 from coupling.results.framed import frame_of
 from coupling.results.job_table import job_table
+from coupling.runs.assembly import assemble
+from coupling.runs.engine import run, schedule_alone
 from netsim.distance import average_pairwise_hops
 from netsim.hostlist import expand_hostlist
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from coupling.experiments.campaign import run_campaign
-from coupling.experiments.engine import run
-from coupling.experiments.rerun import rerun
-from coupling.experiments.stored import Stored
 from coupling.results.result import Result
+from coupling.runs.campaign import run_campaign
+from coupling.runs.engine import run
+from coupling.runs.rerun import rerun
+from coupling.runs.stored import Stored
 from scheduler.queues import POLICIES
 from scheduler.reasons import NO_JOB
 

@@ -10,7 +10,7 @@ from naive.splitmix import uniform
 
 import fabricsim as fs
 from coupling.site.now import among_worst
-from coupling.site.queue import running_at
+from coupling.site.running_jobs import running_at
 from coupling.site.site import read_site
 
 CLOSE = 1e-2  # fixed points, each within its tolerance

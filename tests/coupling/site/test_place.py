@@ -9,7 +9,7 @@ import pytest
 
 import fabricsim as fs
 from coupling.errors import SnapshotError
-from coupling.site.placing import document_of, place_on
+from coupling.site.place import document_of, place_on
 from coupling.site.site import read_site
 
 CLOSE = 1e-4

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coupling.site.queue import running_at
+from coupling.site.running_jobs import running_at
 
 RECORDS = """\
 JobID|JobIDRaw|State|Submit|Start|End|ElapsedRaw|NNodes|NodeList

@@ -10,11 +10,11 @@ import pytest
 import fabricsim as fs
 from coupling.cli import site as site_commands
 from coupling.errors import SnapshotError
+from coupling.inputs.snapshot import read_snapshot, snapshot_from
 from coupling.site.changes import Changes
-from coupling.site.scene import scene_of_snapshot
 from coupling.site.site import Site, read_site
+from coupling.site.state import scene_of_snapshot
 from coupling.site.whatif import rank_failures, whatif_of
-from coupling.snapshots.snapshot import read_snapshot, snapshot_from
 from netsim.routings import make_routing
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

@@ -9,9 +9,9 @@ import typer.main
 from coupling.cli.outputs import output
 from coupling.cli.root import app
 from coupling.errors import ResultError
-from coupling.experiments.campaign import run_campaign
-from coupling.experiments.experiment import Experiment
+from coupling.inputs.experiment import Experiment
 from coupling.report.report import write_report
+from coupling.runs.campaign import run_campaign
 from fabricsim.checking.inputs import read_text
 from fabricsim.checking.outputs import declare_output, demand_free, one_call
 from netsim.errors import TopologyError

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coupling.snapshots.estimate import estimate
+from coupling.site.estimate import estimate
 
 DRAGONFLY = {"kind": "dragonfly", "groups": 9, "routers": 4, "nodes_per_router": 4}
 TREE = {"kind": "fat-tree", "radix": 8}

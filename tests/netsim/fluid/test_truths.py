@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from measured.packets import FILES, read_cases, tree_of_packets
 
-from coupling.snapshots.estimate import estimate
+from coupling.site.estimate import estimate
 
 CONTENDED = 1.02
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from coupling.errors import SnapshotError
-from coupling.snapshots.estimate import estimate
-from coupling.snapshots.flows import answer_flows
-from coupling.snapshots.snapshot import snapshot_from
-from coupling.snapshots.verify import verify
+from coupling.inputs.snapshot import snapshot_from
+from coupling.site.estimate import estimate
+from coupling.site.flows import answer_flows
+from coupling.site.verify import verify
 from netsim.contention.base import Traffic
 from netsim.contention_models import make_contention_model
 from netsim.errors import ContentionError, RoutingError, TopologyError

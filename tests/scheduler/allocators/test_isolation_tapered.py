@@ -7,7 +7,7 @@ import pytest
 from certificates import assert_permutation_routed
 from isolation import Ledger, Meter, minimal_links
 
-from coupling.contracts.ownership import held_nodes, same_state
+from coupling.checks.ownership import held_nodes, same_state
 from netsim.nonblocking.verdict import Status, rearrangeable
 from netsim.partition import Partition
 from netsim.routing.wraparound import Wraparound

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coupling.pace.waits import MOST_HOLDERS, WaitLedger
+from coupling.rates.wait_ledger import MOST_HOLDERS, WaitLedger
 from coupling.results.from_schedule import wait_table
 from netsim.topology.fattree import fat_tree_of_radix
 from scheduler.allocators import FirstFree, make_allocator

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import fabricsim as fs
-from coupling.site.queue import running_at
+from coupling.site.running_jobs import running_at
 from scheduler.errors import WorkloadError
 from scheduler.workload.slurm import read_sacct
 

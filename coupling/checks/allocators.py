@@ -1,0 +1,312 @@
+"""What every allocator keeps: jobs come and go, and nodes and links are given once."""
+
+from collections.abc import Callable, Iterator
+from itertools import combinations
+
+import numpy as np
+
+from coupling.checks.breach import Breach, raised
+from coupling.checks.ownership import Ownership, same_state
+from netsim.errors import NetsimError
+from netsim.flows.isolation import used_links
+from netsim.routings import make_routing
+from netsim.topology.base import Topology
+from patterns.algorithms import RecursiveDoubling
+from patterns.alltoall import OneToAll
+from patterns.pairs import Ring
+from scheduler.allocation import Allocation
+from scheduler.allocators.base import Allocator, fits_by_count
+from scheduler.cluster import Cluster
+from scheduler.errors import AllocationError
+from scheduler.job import Communication, Job
+
+PROMISES = "it has a name, and says whether it isolates and is monotone"
+UNTOUCHED = "asking for a placement changes nothing"
+SAME = "the same state gives the same placement, also to a fresh allocator"
+OWN = "nodes and links are given once and come back"
+COUNTS = "what the machine counts as free is what nobody holds"
+SIZES = "a job of no nodes, or of more than there are, is refused with an AllocationError"
+LARGER = "monotone_in_size: where n nodes find no place, n + 1 find none"
+FREED = "monotone_in_free: what finds a place finds one when others have left"
+COUNTED = "fits_by_count: a job waits only for want of nodes, and holds no more than it wants"
+EMPTY = "an empty machine takes every size, each on different nodes"
+ISOLATES = "isolating: two jobs never share a link between switches"
+RULES = (
+    PROMISES,
+    UNTOUCHED,
+    SAME,
+    OWN,
+    COUNTS,
+    SIZES,
+    LARGER,
+    FREED,
+    COUNTED,
+    EMPTY,
+    ISOLATES,
+)
+
+
+def unclaimed(allocator: Allocator) -> frozenset[str]:
+    """Return the rules about what an allocator does not say of itself."""
+    said = {
+        LARGER: getattr(allocator, "monotone_in_size", False),
+        FREED: getattr(allocator, "monotone_in_free", False),
+        COUNTED: fits_by_count(allocator),
+        ISOLATES: getattr(allocator, "isolating", False),
+    }
+    return frozenset(rule for rule, claimed in said.items() if not claimed)
+
+
+TALK = (
+    None,
+    Communication("ring", Ring(2**20), 0.3),
+    Communication("doubling", RecursiveDoubling(2**16), 1.0),
+    Communication("one-to-all", OneToAll(2**10), 0.5, iteration_s=0.01),
+    Communication("silent", Ring(), 0.0),
+)
+_NEVER = "does not fit under allocator"
+_STEPS, _SEED = 40, 7
+_FITTING = ("jigsaw", "d-mod-k")  # routings under which allocators of trees isolate
+
+
+def job_of(n_nodes: int, number: int = 0, communication: Communication | None = None) -> Job:
+    """
+    Return a job.
+
+    Result: submitted at once, for 100 s.
+    """
+    return Job(number, 0.0, n_nodes, 100.0, 100.0, communication=communication)
+
+
+class Churn:
+    """
+    Jobs that come and go on one machine; what is wrong is gathered in `broken`.
+
+    Parameters
+    ----------
+    make : callable
+        Makes a fresh allocator.
+    fabric : Topology
+        The machine's.
+    whole : bool, default True
+        Whether nothing is missing or broken there: on a damaged machine an allocator may say
+        that some size has no place at all.
+    """
+
+    def __init__(
+        self, make: Callable[[], Allocator], fabric: Topology, *, whole: bool = True
+    ) -> None:
+        self.make, self.fabric, self.whole = make, fabric, whole
+        self.cluster = Cluster(fabric)
+        self.allocator = make()
+        self.owner = Ownership(fabric)
+        self.number = 0
+        self.broken: list[Breach] = []
+
+    def submit(self, n_nodes: int, talk: Communication | None) -> None:
+        """Ask for a placement, in several ways, and place the job."""
+        self.number += 1
+        wanted = job_of(n_nodes, self.number, talk)
+        before = self.cluster.copy()
+        found = self._ask(self.allocator, wanted, self.cluster)
+        self._expect(
+            UNTOUCHED, same_state(self.cluster, before), f"job of {n_nodes} nodes: it does"
+        )
+        again = self._ask(self.allocator, wanted, self.cluster)
+        fresh = self._ask(self.make(), wanted, before)
+        for other, who in ((again, "asked again"), (fresh, "a fresh one")):
+            self._expect(SAME, _same(found, other), f"job of {n_nodes} nodes: {who} says otherwise")
+        if found is None:
+            self._finds_none_for_more(wanted)
+            enough = n_nodes <= self.cluster.n_free and fits_by_count(self.allocator)
+            self._expect(COUNTED, not enough, f"{n_nodes} nodes wait, {before.n_free} are free")
+            return
+        self._expect(OWN, found.job is wanted, "the placement is of another job")
+        idle = found.idle if fits_by_count(self.allocator) else 0
+        self._expect(COUNTED, not idle, f"{n_nodes} nodes are wanted, {idle} more are held")
+        if self.allocator.monotone_in_free:
+            self._still_fits_when_others_leave(wanted)
+        wrong = self.owner.place(found)
+        self.broken += [(OWN, sentence) for sentence in wrong]
+        if not wrong:
+            self.cluster.place(found)
+
+    def end(self, choice: int) -> None:
+        """End a job: it gives back exactly what it was given."""
+        running = list(self.cluster.running)
+        allocation = self.cluster.release(running[choice % len(running)])
+        self.broken += [(OWN, sentence) for sentence in self.owner.release(allocation)]
+
+    def submit_what_can_never_run(self, size: int) -> None:
+        """
+        Ask for no nodes at all, or for more than there are.
+
+        `size`: from 1: so many more than there are.
+        """
+        n_nodes = size if size < 1 else self.cluster.n_nodes + size
+        said = ""
+        try:
+            self.allocator.allocate(job_of(n_nodes, -1), self.cluster)
+        except AllocationError as error:
+            said = str(error)
+        except Exception as error:  # noqa: BLE001 (whatever a plug-in raises)
+            said = raised(error)
+        holds = "n_nodes must be in" in said
+        self._expect(SIZES, holds, f"{n_nodes} nodes: {said or 'nothing is raised'}")
+
+    def count(self) -> None:
+        """Compare what the machine counts with what is held."""
+        cluster, free = self.cluster, self.owner.n_free
+        counts = (
+            cluster.n_free,
+            sum(cluster.pod_free),
+            sum(mask.bit_count() for mask in cluster.leaf_free),
+        )
+        self._expect(COUNTS, set(counts) == {free}, f"{counts} are free of which {free} are")
+        comm = [0] * cluster.n_leaves
+        for allocation in cluster.running.values():
+            if allocation.job.communication is not None:
+                for leaf, nodes, _ in allocation.leaves:
+                    comm[leaf] += nodes.bit_count()
+        self._expect(COUNTS, cluster.leaf_comm == comm, "communicating nodes are miscounted")
+
+    def close(self) -> None:
+        """End all jobs: the machine is as new."""
+        for running in list(self.cluster.running):
+            self.cluster.release(running)
+        self._expect(OWN, same_state(self.cluster, Cluster(self.fabric)), "something stays taken")
+
+    def share_no_link(self) -> None:
+        """Route between all nodes of every job: those of an isolating allocator never meet."""
+        if not self.allocator.isolating:
+            return
+        shared = [self._shared(name) for name in _FITTING]
+        known = [pair for pair in shared if pair is not None]
+        if known and "" not in known:
+            self._expect(ISOLATES, holds=False, sentence=known[0])
+
+    def fill(self, sizes: Iterator[int] | range | None = None) -> None:
+        """Ask the empty machine for many sizes."""
+        cluster = Cluster(self.fabric)
+        for n_nodes in sizes or range(1, cluster.n_nodes + 1):
+            wanted = job_of(n_nodes, communication=TALK[n_nodes % len(TALK)])
+            try:
+                found = self.allocator.allocate(wanted, cluster)
+            except AllocationError as error:
+                allowed = not self.whole and _NEVER in str(error)
+                self._expect(EMPTY, allowed, f"{n_nodes} nodes: {error}")
+                continue
+            self._expect(EMPTY, found is not None, f"{n_nodes} nodes wait on the empty machine")
+            if found is not None:
+                n_given = np.unique(found.nodes()).size
+                self._expect(EMPTY, n_given == n_nodes, f"{n_nodes} nodes: {n_given} are given")
+
+    def promise(self) -> None:
+        """Look at the attributes."""
+        name = getattr(self.allocator, "name", None)
+        self._expect(PROMISES, isinstance(name, str) and bool(name), f"name is {name!r}")
+        for promise in ("isolating", "monotone_in_size", "monotone_in_free"):
+            value = getattr(self.allocator, promise, None)
+            self._expect(PROMISES, isinstance(value, bool), f"{promise} is {value!r}")
+
+    def _shared(self, routing: str) -> str | None:
+        """Return two jobs that share a link under a routing, or nothing; None without one."""
+        try:
+            way = make_routing(routing, self.fabric)
+            used = {}
+            for allocation in self.cluster.running.values():
+                part = allocation.partition()
+                src, dst = (ends.ravel() for ends in np.meshgrid(part.nodes, part.nodes))
+                used[allocation.job.id] = used_links(way.routes(src, dst, part))
+        except NetsimError:
+            return None
+        for (one, links), (other, others) in combinations(used.items(), 2):
+            both = np.intersect1d(links, others)
+            if both.size:
+                link = self.fabric.link_name(int(both[0]))
+                return f"jobs {one} and {other} both use {link} under routing {routing!r}"
+        return ""
+
+    def _ask(self, allocator: Allocator, wanted: Job, cluster: Cluster) -> Allocation | None:
+        """Ask for a placement; only a damaged machine may say "never", and only when empty."""
+        try:
+            return allocator.allocate(wanted, cluster)
+        except AllocationError as error:
+            allowed = not self.whole and not cluster.running
+            self._expect(EMPTY, allowed, f"{wanted.n_nodes} nodes, {cluster.n_free} free: {error}")
+            return None
+
+    def _finds_none_for_more(self, wanted: Job) -> None:
+        """Look at a refusal: where that is promised, a larger job is refused as well."""
+        if self.allocator.monotone_in_size and wanted.n_nodes < self.cluster.n_nodes:
+            larger = job_of(wanted.n_nodes + 1, self.number, wanted.communication)
+            found = self._ask(self.allocator, larger, self.cluster)
+            self._expect(
+                LARGER, found is None, f"{wanted.n_nodes} nodes find none, {larger.n_nodes} do"
+            )
+
+    def _still_fits_when_others_leave(self, wanted: Job) -> None:
+        """Freed nodes and links never turn a placement into a refusal."""
+        emptier = self.cluster.copy()
+        for running in list(emptier.running):
+            emptier.release(running)
+            found = self.allocator.allocate(wanted, emptier)
+            self._expect(
+                FREED, found is not None, f"{wanted.n_nodes} nodes wait after an end of another"
+            )
+
+    def _expect(self, rule: str, holds: bool, sentence: str) -> None:
+        """Gather what does not hold."""
+        if not holds:
+            self.broken.append((rule, sentence))
+
+
+def broken(
+    make: Callable[[], Allocator], fabric: Topology, *, whole: bool = True
+) -> Iterator[Breach]:
+    """
+    Yield what an allocator breaks while jobs come and go at random.
+
+    Yields rule and sentence.
+    """
+    churn = Churn(make, fabric, whole=whole)
+    rng = np.random.default_rng(_SEED)
+    try:
+        churn.promise()
+        if not churn.broken:
+            _stir(churn, rng)
+    except Exception as error:  # noqa: BLE001 (whatever a plug-in raises)
+        churn.broken.append((OWN, raised(error)))
+    yield from churn.broken
+
+
+def _stir(churn: Churn, rng: np.random.Generator) -> None:
+    """Let jobs come and go, small ones more often than large ones."""
+    n_nodes = churn.cluster.n_nodes
+    churn.fill()
+    for size in (-1, 0, 1):
+        churn.submit_what_can_never_run(size)
+    for _ in range(_STEPS):
+        if churn.cluster.running and rng.random() < 1 / 3:
+            churn.end(int(rng.integers(10**6)))
+        else:
+            size = max(1, round(n_nodes * float(rng.random()) ** 3))
+            churn.submit(size, TALK[rng.integers(len(TALK))])
+        churn.count()
+        churn.share_no_link()
+        if churn.broken:
+            return
+    churn.close()
+
+
+def _same(one: Allocation | None, other: Allocation | None) -> bool:
+    """Say whether two answers of an allocator are the same."""
+    if one is None or other is None:
+        return one is other
+    return (one.leaves, one.l2s, one.order, one.idle, one.units) == (
+        other.leaves,
+        other.l2s,
+        other.order,
+        other.idle,
+        other.units,
+    )

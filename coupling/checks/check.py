@@ -1,0 +1,316 @@
+"""Check a part against the rules of its kind, on small machines and with small jobs."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, is_dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from coupling.checks import allocators, models, patterns, queues, readers, routings, topologies
+from coupling.checks.breach import Breach, breaches, raised
+from coupling.checks.fabrics import damaged_fabrics, whole_fabrics
+from coupling.inputs.plugins import (
+    REGISTRIES,
+    PluginError,
+    load_file,
+    load_installed,
+    named,
+    referred,
+)
+from netsim.contention_models import make_contention_model
+from netsim.errors import RoutingError
+from netsim.routings import make_routing
+from netsim.topologies import make_topology
+from netsim.topology.base import Topology
+from patterns.registry import PATTERNS, make_pattern
+from scheduler.allocators import make_allocator
+from scheduler.cluster import Cluster
+from scheduler.errors import AllocationError
+from scheduler.queues import make_policy
+from scheduler.workload.registry import READERS
+
+Options = Mapping[str, Any]
+
+_TAKEN = "it takes a machine of some kind, and refuses others with a reason"
+_SENTENCES = 3  # of each rule that is broken
+_SEED = 7
+_KIND_OF_METHOD = {"allocate": "allocators", "select": "queues", "steps": "patterns"}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """
+    What was found about one rule.
+
+    Parameters
+    ----------
+    kind : str
+        Of the part, e.g. ``"allocators"``.
+    name : str
+        Of the part.
+    rule : str
+        What a part of this kind keeps.
+    broken : tuple of str
+        Some of the cases that break it, a sentence each; empty where it holds.
+    claimed : bool
+        Whether the part claims what the rule is about. An allocator that does not say that it
+        isolates neither keeps nor breaks the rule of those that do.
+    """
+
+    kind: str
+    name: str
+    rule: str
+    broken: tuple[str, ...]
+    claimed: bool = True
+
+    @property
+    def holds(self) -> bool:
+        """Whether the part claims the rule and nothing breaks it."""
+        return self.claimed and not self.broken
+
+
+@dataclass(frozen=True, slots=True)
+class PluginCheck:
+    """
+    What was found about plug-ins, rule by rule.
+
+    Parameters
+    ----------
+    findings : tuple of Finding
+        By part, in the order of its rules.
+    """
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every rule that is claimed holds."""
+        return not any(finding.broken for finding in self.findings)
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        n_broken = sum(bool(finding.broken) for finding in self.findings)
+        return f"<PluginCheck: {len(self.findings)} rules, {n_broken} broken>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `fabricsim check-plugin --json` prints."""
+        return {"passed": self.passed, "findings": [asdict(finding) for finding in self.findings]}
+
+
+def check_plugin(
+    target: object, kind: str | None = None, options: Options | None = None
+) -> PluginCheck:
+    """
+    Check a plug-in against the rules that our own parts keep.
+
+    `target`: a Python file with dictionaries such as ``ALLOCATORS``, a reference ``"module:Name"``
+    or ``"file.py:Name"``, a name, or the class or function itself. `kind`: a key of `REGISTRIES`;
+    by default what the target tells. `options`: what the part is made with; ``path`` of a log for a
+    reader.
+    """
+    if kind is not None and kind not in REGISTRIES:
+        raise PluginError(f"kind: expected one of {', '.join(REGISTRIES)}, got {kind!r}.")
+    findings: list[Finding] = []
+    for its_kind, name in _parts(target, kind):
+        rules, found, unclaimed = _CHECKS[its_kind](name, options or {})
+        broken: dict[str, list[str]] = {rule: [] for rule in rules}
+        for rule, sentence in found:
+            if len(broken[rule]) < _SENTENCES:
+                broken[rule].append(sentence)
+        findings += [
+            Finding(its_kind, name, rule, tuple(said), bool(said) or rule not in unclaimed)
+            for rule, said in broken.items()
+        ]
+    return PluginCheck(tuple(findings))
+
+
+def _parts(target: object, kind: str | None) -> list[tuple[str, str]]:
+    """Return kind and name of the parts that a target stands for, loaded."""
+    if isinstance(target, (str, Path)) and _is_file(str(target)):
+        added = load_file(target)
+        parts = [(its, name) for its in added if kind in (None, its) for name in added[its]]
+        if not parts:
+            raise PluginError(f"{target}: expected {kind}, found {', '.join(added)}.")
+        return parts
+    if isinstance(target, (str, Path)) and ":" not in str(target):
+        return [(_kind_of_name(str(target), kind), str(target))]
+    kind = kind or _kind_of_class(target)
+    return [(kind, named(str(target) if isinstance(target, Path) else target, kind, Path()))]
+
+
+def _is_file(target: str) -> bool:
+    """Say whether a target is a Python file: by its name, or a path to one without that ending."""
+    return target.endswith(".py") or (os.sep in target and Path(target).is_file())
+
+
+def _kind_of_name(name: str, kind: str | None) -> str:
+    """Return the kind of a registered name."""
+    load_installed()
+    kinds = [its for its, known in REGISTRIES.items() if name in known and kind in (None, its)]
+    if len(kinds) == 1:
+        return kinds[0]
+    if kinds:
+        raise PluginError(f"{name!r} is the name of several: give --kind, {' or '.join(kinds)}.")
+    where = f"{kind} are {', '.join(REGISTRIES[kind])}" if kind else "none of any kind has the name"
+    raise PluginError(f"unknown {name!r}: expected FILE.py, module:Name or a name; {where}.")
+
+
+def _kind_of_class(target: object) -> str:
+    """Return the kind of a class, told by its methods."""
+    made = referred(str(target), Path()) if isinstance(target, (str, Path)) else target
+    kinds = {kind for method, kind in _KIND_OF_METHOD.items() if hasattr(made, method)}
+    if not isinstance(made, type) or len(kinds) != 1:
+        raise PluginError(f"{target}: give --kind, one of {', '.join(REGISTRIES)}.")
+    return kinds.pop()
+
+
+Checked = tuple[tuple[str, ...], Iterator[Breach], frozenset[str]]
+"""Rules, what breaks them, and the rules about what a part does not claim."""
+_NOTHING = frozenset[str]()
+
+
+def _allocator(name: str, options: Options) -> Checked:
+    """Check an allocator on every machine that it takes."""
+    make = partial(make_allocator, name, options, _SEED)
+    _made("allocators", name, make)
+    found = _on_fabrics(partial(_takes, make), partial(_churned, make), AllocationError)
+    return (*allocators.RULES, _TAKEN), found, allocators.unclaimed(make())
+
+
+def _takes(make: Callable[[], Any], fabric: Topology) -> None:
+    """Ask for one node: it is refused where the machine is of another kind."""
+    make().allocate(allocators.job_of(1), Cluster(fabric))
+
+
+def _churned(make: Callable[[], Any], fabric: Topology, whole: bool) -> Iterator[Breach]:
+    """Yield what an allocator breaks on one machine."""
+    return allocators.broken(make, fabric, whole=whole)
+
+
+def _routing(name: str, options: Options) -> Checked:
+    """Check a routing on every machine that it takes."""
+    spec = {"name": name, **options}
+
+    def tried(fabric: Topology, _whole: bool) -> Iterator[Breach]:
+        case = routings.Case(fabric, partial(make_routing, spec, fabric, _SEED))
+        return breaches(routings.RULES, case)
+
+    def take(fabric: Topology) -> object:
+        return make_routing(spec, fabric, _SEED)
+
+    unclaimed = _NOTHING
+    if not any(map(partial(_is_taken, take), damaged_fabrics().values())):
+        unclaimed = frozenset([routings.ABSENT])
+    return (*routings.RULES, _TAKEN), _on_fabrics(take, tried, RoutingError), unclaimed
+
+
+def _is_taken(take: Callable[[Topology], object], fabric: Topology) -> bool:
+    """Say whether a routing does not refuse a fabric."""
+    try:
+        take(fabric)
+    except RoutingError:
+        return False
+    except Exception:  # noqa: BLE001 (whatever a plug-in raises; told as a breach)
+        return True
+    return True
+
+
+def _on_fabrics(
+    take: Callable[[Topology], object],
+    check: Callable[[Topology, bool], Iterator[Breach]],
+    refusal: type[Exception],
+) -> Iterator[Breach]:
+    """Yield what is broken on the machines that a part takes; it takes one at least."""
+    n_taken, reason = 0, ""
+    whole = whole_fabrics()
+    for label, fabric in (whole | damaged_fabrics()).items():
+        try:
+            take(fabric)
+        except refusal as error:
+            reason = f"it takes none; the last refusal: {error}"
+            continue
+        except Exception as error:  # noqa: BLE001 (whatever a plug-in raises)
+            yield _TAKEN, f"on {fabric.name}: {raised(error)}"
+            n_taken += 1
+            continue
+        n_taken += 1
+        for rule, sentence in check(fabric, label in whole):
+            yield rule, f"on {fabric.name}: {sentence}"
+    if not n_taken:
+        yield _TAKEN, reason
+
+
+def _queue(name: str, options: Options) -> Checked:
+    """Check a queue policy, under an allocator that keeps links and one that does not."""
+    make = partial(make_policy, name, options)
+    _made("queues", name, make)
+    jobs = queues.some_workloads()
+    found = (
+        breach
+        for allocator in ("first-free", "jigsaw")
+        for breach in breaches(queues.RULES, queues.Queue(make, jobs, allocator))
+    )
+    return tuple(queues.RULES), found, _NOTHING
+
+
+def _pattern(name: str, options: Options) -> Checked:
+    """Check a pattern."""
+    rules = tuple(patterns.RULES)
+    if not is_dataclass(PATTERNS[name]):
+        return rules, iter([(rules[0], f"{name} is no dataclass")]), _NOTHING
+
+    def make(**more: object) -> Any:  # noqa: ANN401 (a pattern)
+        return make_pattern({"name": name, **options, **more})
+
+    _made("patterns", name, make)
+    return rules, breaches(patterns.RULES, make), patterns.unclaimed(make())
+
+
+def _topology(name: str, options: Options) -> Checked:
+    """Check a fabric."""
+    make = partial(make_topology, {"kind": name, **options})
+    _made("topologies", name, make)
+    return tuple(topologies.RULES), breaches(topologies.RULES, make), _NOTHING
+
+
+def _model(name: str, options: Options) -> Checked:
+    """Check a contention model."""
+
+    def make(fabric: Topology) -> Any:  # noqa: ANN401 (a model)
+        return make_contention_model(name, fabric, options=options)
+
+    scene = models.scene_of(make)
+    _made("contention_models", name, scene.make)
+    return tuple(models.RULES), breaches(models.RULES, scene), models.unclaimed(scene)
+
+
+def _reader(name: str, options: Options) -> Checked:
+    """Check a reader with a log."""
+    path = options.get("path")
+    if not isinstance(path, (str, Path)) or set(options) != {"path"} or not Path(path).is_file():
+        raise PluginError(
+            f"readers {name!r}: expected path, a job log that it reads (--set path=LOG), "
+            f"got {dict(options)!r}."
+        )
+    sample = readers.Sample(READERS[name], Path(path))
+    return tuple(readers.RULES), breaches(readers.RULES, sample), _NOTHING
+
+
+def _made(kind: str, name: str, make: Callable[[], object]) -> None:
+    """Refuse what cannot be made with the given options."""
+    try:
+        make()
+    except Exception as error:  # whatever a plug-in raises
+        raise PluginError(f"{kind} {name!r} cannot be made: {raised(error)[7:]}") from error
+
+
+_CHECKS: Mapping[str, Callable[[str, Options], Checked]] = {
+    "allocators": _allocator,
+    "queues": _queue,
+    "patterns": _pattern,
+    "topologies": _topology,
+    "routings": _routing,
+    "contention_models": _model,
+    "readers": _reader,
+}

@@ -1,1 +1,0 @@
-"""Experiments: read, assemble, run, compare, resume and reproduce them."""

@@ -1,0 +1,295 @@
+"""What can be looked at: the runs of results, each laid out when it is first asked for."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from coupling.errors import CouplingError, ResultError
+from coupling.explorer.bars import Bars, bars_of
+from coupling.explorer.grids import Pattern, pattern_of
+from coupling.explorer.hosts import hosts_of
+from coupling.explorer.overview import series_of
+from coupling.explorer.worker import Failed, Worker
+from coupling.inputs.experiment import Experiment
+from coupling.report.plots.colours import palette
+from coupling.report.plots.wiring import wiring_of
+from coupling.results.columns import finished
+from coupling.results.explained import waits_of
+from coupling.results.link_time import TIMELINE, Load, load_of
+from coupling.results.picture_values import begin_of, node_names, slowdown_scale, zone_of
+from coupling.results.result import Result
+from coupling.runs.assembly import Inputs
+from coupling.runs.fabrics import drawable_fabrics
+from coupling.runs.job_history import Life, Lives, Use
+from coupling.runs.stored import Stored, line_up
+from netsim.arrays import Floats, Ints
+from netsim.errors import TopologyError
+from netsim.topology.base import Topology
+
+_BINS = 1200  # of the overview
+_MOST_USERS = 2000  # jobs whose links are looked at for the users of one
+Told = Callable[[], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """
+    A run, laid out to be looked at.
+
+    Parameters
+    ----------
+    name, colour : str
+        What it is called and drawn in.
+    result : Result
+        Its tables.
+    jobs : DataFrame
+        Jobs that ran.
+    row : mapping of int to int
+        Row of each job by its id.
+    names : tuple of str
+        Of all nodes.
+    node, owner : int array
+        Every node that a job had, and the row of the job, by job.
+    bars : Bars
+        Jobs on nodes over time.
+    topology : Topology or None
+        Its fabric, where it can still be built.
+    load : Load
+        What its links carried.
+    link : mapping of str to int
+        Row of each link by its name.
+    """
+
+    name: str
+    colour: str
+    result: Result
+    jobs: pd.DataFrame
+    row: dict[int, int]
+    names: tuple[str, ...]
+    node: Ints
+    owner: Ints
+    bars: Bars
+    topology: Topology | None
+    load: Load
+    link: dict[str, int]
+
+    @cached_property
+    def waits(self) -> pd.DataFrame | None:
+        """Return why jobs waited; None where that is not recorded."""
+        return waits_of(self.result, self.name) if "waits" in self.result.extras else None
+
+    @cached_property
+    def wired(self) -> Topology | None:
+        """Return the fabric, or what the names of its links tell; None where it is unknown."""
+        found = self.topology or wiring_of(self.result.links)
+        fits = found is not None and found.n_links == len(self.result.links)
+        return found if fits else None
+
+    def nodes_of(self, row: int) -> Ints:
+        """Return the nodes of a job."""
+        first, last = np.searchsorted(self.owner, [row, row + 1])
+        return self.node[first:last]
+
+
+@dataclass(slots=True, eq=False)
+class Exhibit:
+    """
+    Runs to look at.
+
+    Parameters
+    ----------
+    title, about : str
+        What it is.
+    results : mapping of str to Result
+        The runs by name.
+    fabrics : mapping of str to Topology
+        Fabrics by name of the run, as far as they can be built.
+    sources : mapping of str to (Experiment, mapping)
+        What was run and the manifest of its result, by name of the run.
+    """
+
+    title: str
+    about: str
+    results: dict[str, Result]
+    fabrics: dict[str, Topology]
+    sources: dict[str, tuple[Experiment, Mapping[str, Any]]] = field(default_factory=dict)
+    colours: dict[str, str] = field(init=False)
+    begin_unix_s: float | None = field(init=False)
+    zone: str = field(init=False)
+    end_s: float = field(init=False)
+    scale: float = field(init=False)
+    _runs: dict[str, Run] = field(init=False, default_factory=dict)
+    _series: dict[str, dict[str, Floats]] = field(init=False, default_factory=dict)
+    _worker: Worker = field(init=False, default_factory=Worker)
+    _lives: dict[str, Lives] = field(init=False, default_factory=dict)
+    _inputs: Inputs = field(init=False, default_factory=Inputs)
+
+    def __post_init__(self) -> None:
+        """Note what all runs share."""
+        runs = list(self.results.values())
+        if not runs:
+            return
+        self.colours = palette(list(self.results))
+        self.begin_unix_s, self.zone = begin_of(runs), zone_of(runs)
+        ends = [float(_ran(run.jobs)["end_s"].max()) for run in runs]
+        self.end_s = max((end for end in ends if end > 0), default=1.0)
+        self.scale = slowdown_scale(runs)
+
+    @property
+    def edges(self) -> Floats:
+        """Return the bounds of the bins of the overview."""
+        edges: Floats = np.linspace(0.0, self.end_s, _BINS + 1)
+        return edges
+
+    @property
+    def names(self) -> list[str]:
+        """Return what can be chosen."""
+        return list(self.results)
+
+    def overview(self, names: Sequence[str]) -> Sequence[str]:
+        """Return the runs whose numbers are drawn when some are looked at: all."""
+        del names
+        return self.names
+
+    def ready(self, names: Sequence[str], told: Told) -> str:
+        """
+        Say what has to be awaited before runs can be shown.
+
+        `told`: called from another thread when that is there. Result: empty: nothing.
+        """
+        del names, told
+        return ""
+
+    def prepare(self) -> None:
+        """Lay out what a page shows first, so that none waits for it."""
+        self.run(next(iter(self.results)))
+        for name in self.results:
+            self.series(name)
+
+    def run(self, name: str) -> Run:
+        """Return a run laid out."""
+        if name not in self._runs:
+            self._runs[name] = _laid_out(
+                name, self.colours[name], self.results[name], self.fabrics.get(name)
+            )
+        return self._runs[name]
+
+    def series(self, name: str) -> dict[str, Floats]:
+        """Return the numbers of a run over time, in the bins of `edges`."""
+        if name not in self._series:
+            result = self.results[name]
+            nodes = int(result.summary.get("nodes") or 1)
+            self._series[name] = series_of(_ran(result.jobs), result.timeline, nodes, self.edges)
+        return self._series[name]
+
+    def life(self, name: str, job: int, told: Told) -> Life | Failed | None:
+        """
+        Return the run of a job.
+
+        `told`: called from another thread when more is known. Result: None: not known yet.
+        """
+        found: Life | Failed | None = self._worker.ask(
+            ("life", name, job), lambda: self._lives_of(name).life(job), told
+        )
+        return found
+
+    def flows(self, name: str, job: int, told: Told) -> Pattern | str | Failed | None:
+        """Return who sends to whom in a job, or a text: nobody; None: not known yet."""
+
+        def work() -> Pattern | str:
+            found = self._lives_of(name).flows(job)
+            return "It sends nothing." if found is None else pattern_of(*found) or ""
+
+        found: Pattern | str | Failed | None = self._worker.ask(("flows", name, job), work, told)
+        return found
+
+    def users(
+        self, name: str, link: int, window: tuple[float, float], told: Told
+    ) -> list[Use] | Failed | None:
+        """Return who used a link in a time; None: not known yet."""
+
+        def work() -> list[Use] | Failed:
+            found = self._lives_of(name).users(link, *window, _MOST_USERS)
+            if found is None:
+                return Failed(
+                    f"More than {_MOST_USERS:,} jobs ran in this time: zoom in, or choose a moment."
+                )
+            return found
+
+        found: list[Use] | Failed | None = self._worker.ask(
+            ("users", name, link, window), work, told
+        )
+        return found
+
+    def _lives_of(self, name: str) -> Lives:
+        """Return the network of a run, built again once."""
+        if name not in self._lives:
+            if name not in self.sources:
+                raise ResultError("the run cannot be made again: its experiment is not known.")
+            experiment, manifest = self.sources[name]
+            self._lives[name] = Lives(experiment, manifest, self.results[name], self._inputs)
+        return self._lives[name]
+
+
+def exhibit_of(folders: Sequence[Path]) -> Exhibit:
+    """Open result directories."""
+    stored = [Stored.open(folder) for folder in folders]
+    lineup = line_up(stored)
+    each = iter(lineup.results)
+    fabrics = drawable_fabrics(
+        (campaign.experiment, list(islice(each, len(campaign.places)))) for campaign in stored
+    )
+    about = stored[0].manifest
+    variants = [
+        (variant, campaign.manifest)
+        for campaign in stored
+        for variant in campaign.experiment.variants()
+    ]
+    if all(_ran(result.jobs).empty for result in lineup.results):
+        raise ResultError(f"{folders[0]}: expected a job that ran, found none to look at.")
+    return Exhibit(
+        title=" and ".join(str(campaign.manifest["name"]) for campaign in stored),
+        about=f"{about['nodes']:,} nodes of {about['fabric']}, {about['jobs']:,} jobs",
+        results={result.name: result for result in lineup.results},
+        fabrics=fabrics,
+        sources=dict(zip((result.name for result in lineup.results), variants, strict=True)),
+    )
+
+
+def _ran(jobs: pd.DataFrame) -> pd.DataFrame:
+    """Return the jobs that ran, with numbers for all that is drawn."""
+    jobs = finished(jobs)
+    drawn = jobs[["start_s", "end_s", "slowdown", "lost_s"]].to_numpy(dtype=float)
+    there: pd.DataFrame = jobs.loc[np.isfinite(drawn).all(axis=1)].reset_index(drop=True)
+    return there
+
+
+def _laid_out(name: str, colour: str, result: Result, topology: Topology | None) -> Run:
+    """Lay out a run."""
+    jobs = _ran(result.jobs)
+    names = tuple(node_names(result, topology))
+    try:
+        owner, node = hosts_of(jobs["nodes"], names)
+    except TopologyError as error:
+        raise CouplingError(f"{name}: jobs.parquet: nodes: {error}") from None
+    start, end = (jobs[column].to_numpy(dtype=float) for column in ("start_s", "end_s"))
+    return Run(
+        name=name,
+        colour=colour,
+        result=result,
+        jobs=jobs,
+        row={int(job): row for row, job in enumerate(jobs["id"].tolist())},
+        names=names,
+        node=node,
+        owner=owner,
+        bars=bars_of(owner, node, len(names), start, end),
+        topology=topology,
+        load=load_of(result.links, result.extras.get(TIMELINE)),
+        link={str(link): row for row, link in enumerate(result.links["link"].tolist())},
+    )

@@ -1,0 +1,150 @@
+"""The fabric of a snapshot: topology, routing, and InfiniBand fabrics behind routing tables."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coupling.errors import SnapshotError
+from coupling.inputs.table import Table
+from fabricsim.checking.inputs import read_text
+from netsim.errors import NetsimError
+from netsim.formats.importers.graphs import from_networkx, is_graph
+from netsim.formats.importers.namemap import read_name_map
+from netsim.infiniband.wiring import Wiring
+from netsim.routing.base import Routing
+from netsim.routings import make_routing
+from netsim.topologies import make_topology
+from netsim.topology.base import Topology
+from netsim.topology.dragonfly import Dragonfly
+from netsim.topology.fattree import FatTree
+from netsim.topology.switches import with_default_switch
+from netsim.topology.torus import Torus
+
+_PATHS = ("path", "name_map", "lft", "fabric")  # of the tables of topologies and routings
+_USUAL = ((FatTree, "d-mod-k"), (Torus, "dimension-order"), (Dragonfly, "minimal"))
+
+
+def topology_of(table: Table, folder: Path) -> Topology:
+    """
+    Build the topology that a document names.
+
+    `table`: its field ``topology`` is a machine name, a table, or, from Python, a `Topology` or a
+    NetworkX graph. `folder`: where relative paths start.
+    """
+    spec = table.raw("topology")
+    if not (isinstance(spec, (str, Mapping, Topology)) or is_graph(spec)):
+        raise table.error("topology", "a machine name, or a table with its kind")
+    return build_topology(spec, folder, partial(table.fault, "topology"))
+
+
+def build_topology(
+    spec: Any,  # noqa: ANN401 (a graph has no type of ours)
+    folder: Path,
+    fault: Callable[[str], Exception],
+) -> Topology:
+    """
+    Build a topology.
+
+    `folder`: where relative paths start.
+    """
+    if isinstance(spec, Topology):
+        return spec
+    try:
+        if isinstance(spec, (str, Mapping)):
+            return make_topology(_located(spec, folder))
+        return with_default_switch(from_networkx(spec))
+    except NetsimError as error:
+        raise fault(str(error)) from None
+    except (MemoryError, OverflowError, ValueError):  # numpy's, of sizes beyond all memory
+        raise fault("the fabric is too large for the memory.") from None
+
+
+def routing_of(
+    table: Table, topology: Topology, folder: Path, seed: int, *, owned: bool
+) -> Routing:
+    """
+    Make the routing that a document names.
+
+    `table`: its field ``routing`` is a name, a table with ``name``, or a table with ``lft``, a dump
+    of forwarding tables, and ``fabric``, the `ibnetdiscover` output that belongs to it (left out
+    where the topology itself is read from one). Absent: `usual_routing`. `folder`: where relative
+    paths start.
+    """
+    spec = table.raw("routing", usual_routing(topology, owned=owned))
+    if not isinstance(spec, (str, Mapping)):
+        raise table.error("routing", "a name, or a table with name or lft")
+    return build_routing(spec, topology, folder, seed, partial(table.fault, "routing"))
+
+
+def build_routing(
+    spec: str | Mapping[str, Any],
+    topology: Topology,
+    folder: Path,
+    seed: int,
+    fault: Callable[[str], Exception],
+) -> Routing:
+    """
+    Make a routing.
+
+    `folder`: where relative paths start.
+    """
+    try:
+        return make_routing(_located(spec, folder), topology, seed)
+    except NetsimError as error:
+        raise fault(str(error)) from None
+
+
+def usual_routing(topology: Topology, *, owned: bool) -> str:
+    """
+    Return the routing that a fabric has where none is named.
+
+    Result: on fat-trees D-mod-k, or where jobs may own links ``jigsaw``, which keeps them there and
+    is D-mod-k for all others; dimension order on tori, minimal on dragonflies, else shortest paths.
+    """
+    if owned and isinstance(topology, FatTree):
+        return "jigsaw"
+    return next((name for kind, name in _USUAL if isinstance(topology, kind)), "shortest")
+
+
+def read_wiring(
+    path: Path, name_map: Path | None = None, like: Topology | None = None
+) -> tuple[Wiring, str]:
+    """
+    Read the InfiniBand fabric that `ibnetdiscover` printed.
+
+    `path`: the file; ``-`` is standard input. Result: `wiring`: a PGFT where it is one, else a
+    graph; every cable has 1 byte/s; `irregularity`: why it is no PGFT; empty where it is one.
+    """
+    from netsim.formats.importers import infiniband  # noqa: PLC0415 (few fabrics are read so)
+
+    better = None
+    if name_map is not None:
+        better = read_name_map(read_text(name_map, SnapshotError), str(name_map))
+    wiring, remark = infiniband.read_wiring(read_text(path, SnapshotError), str(path), better, like)
+    return wiring, "" if isinstance(wiring.topology, FatTree) else remark
+
+
+def demand_same(wiring: Wiring, topology: Topology, source: str) -> None:
+    """Demand that a wired fabric is the topology of a snapshot, link by link."""
+    own = wiring.topology
+    same = own.n_nodes == topology.n_nodes and own.n_switches == topology.n_switches
+    if not (
+        same
+        and np.array_equal(own.link_tail, topology.link_tail)
+        and np.array_equal(own.link_head, topology.link_head)
+    ):
+        raise SnapshotError(
+            f"{source}: expected the fabric of the snapshot, {topology.name} with "
+            f"{topology.n_nodes} nodes, got {own.name} with {own.n_nodes}."
+        )
+
+
+def _located(spec: str | Mapping[str, Any], folder: Path) -> str | Mapping[str, Any]:
+    """Let the relative paths of a topology or routing start in a folder."""
+    if isinstance(spec, str):
+        return spec
+    paths = {key: spec[key] for key in _PATHS if isinstance(spec.get(key), str)}
+    return {**spec, **{key: str(folder / path) for key, path in paths.items()}}

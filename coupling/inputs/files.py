@@ -1,0 +1,93 @@
+"""Read JSON documents and node lists; write files whole or not at all."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from coupling.errors import SnapshotError
+from coupling.inputs.table import Table, brief
+from coupling.terminal_text import write_data
+from fabricsim.checking.documents import parse_json
+from fabricsim.checking.inputs import read_text
+from fabricsim.checking.sheets import sheet
+from netsim.arrays import Ints
+from netsim.errors import TopologyError
+from netsim.topology.base import Topology
+from netsim.wholefile import replace_file
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """
+    Read a JSON object.
+
+    `path`: the file, which gzip may have packed; ``-`` is standard input.
+    """
+    document = parse_json(read_text(path, SnapshotError), str(path), SnapshotError)
+    if not isinstance(document, dict):
+        raise SnapshotError(f"{path}: expected a JSON object, got {brief(document)}.")
+    return document
+
+
+def write_whole(path: Path, data: str | bytes) -> None:
+    """
+    Write a file; on failure the old one, or none, is left.
+
+    `path`: the file; ``-`` is standard output, for texts.
+    """
+    if str(path) == "-" and isinstance(data, str):
+        write_data(data)
+        return
+    try:
+        replace_file(path, data)
+    except OSError as error:
+        raise SnapshotError(f"{path}: cannot be written: {error.strerror}.") from None
+
+
+def sheet_of(frame: "pd.DataFrame") -> str:
+    """Write a table as comma-separated values, in which no text is a formula."""
+    whole = frame.astype(object).where(frame.notna(), None)
+    columns = [whole.iloc[:, place].tolist() for place in range(frame.shape[1])]
+    return sheet(list(map(str, frame.columns)), zip(*columns, strict=True))
+
+
+def write_table(path: Path, frame: "pd.DataFrame") -> None:
+    """
+    Write a table; on failure the old file, or none, is left.
+
+    `path`: the file: CSV, or Parquet where its name ends in ``.parquet``.
+    """
+    parquet = path.suffix == ".parquet"
+    data = frame.to_parquet(index=False) if parquet else sheet_of(frame)
+    try:
+        replace_file(path, data)
+    except OSError as error:
+        raise SnapshotError(f"{path}: cannot be written: {error.strerror}.") from None
+
+
+def node_list(table: Table, key: str, topology: Topology) -> Ints:
+    """
+    Read a list of nodes.
+
+    `key`: its field: numbers and names in a list, of which a name may be a host list, or one host
+    list such as ``"n[001-018]"``. Result (n,): nodes in order, repeats kept.
+    """
+    value = table.raw(key)
+    entries = [value] if isinstance(value, str) else value
+    if not isinstance(entries, list) or not entries:
+        raise table.error(key, "a list of nodes, or a host list such as n[001-018]")
+    try:
+        found = np.array(topology.names.nodes(entries), dtype=np.int64)
+    except TopologyError as error:
+        raise table.fault(key, str(error)) from None
+    if not found.size:
+        raise table.error(key, "at least one node")
+    if topology.usable is not None:
+        idle = found[~np.isin(found, topology.usable)]
+        if idle.size:
+            name = topology.vertex_name(int(idle[0]))
+            raise table.fault(key, f"node {name} takes no jobs on {topology.name}.")
+    return found

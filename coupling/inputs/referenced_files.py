@@ -1,0 +1,80 @@
+"""Input files that the tables of an experiment name: where they are, and their hashes."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from coupling.errors import SnapshotError
+from coupling.terminal_text import check_text
+
+PATH_KEYS = frozenset({"path", "profile", "file", "lft", "fabric", "name_map"})
+
+
+def located(value: Any, folder: Path) -> Any:  # noqa: ANN401 (a TOML value)
+    """
+    Return a table with absolute paths.
+
+    `folder`: where relative paths start. Result: the same otherwise; standard input (``-``) stays.
+    """
+    if isinstance(value, Mapping):
+        return {
+            key: _absolute(inner, folder) if _is_path(key, inner) else located(inner, folder)
+            for key, inner in value.items()
+        }
+    if isinstance(value, (list, tuple)):
+        return [located(inner, folder) for inner in value]
+    return value
+
+
+def hashes(value: Any, folder: Path) -> dict[str, str]:  # noqa: ANN401 (a TOML value)
+    """
+    Return the hash of every file that a table names.
+
+    `folder`: where relative paths start. Result: SHA-256 by path; files that are not there are left
+    out.
+    """
+    found = {}
+    for name in _paths(value):
+        place = folder / name
+        if place.is_file():
+            found[str(place)] = hashlib.sha256(place.read_bytes()).hexdigest()
+    return found
+
+
+def demand_one_stdin(named: Mapping[str, object]) -> None:
+    """
+    Refuse two inputs that are both standard input, which can be read once.
+
+    `named`: what stands where a path is expected, by the option that it stands in.
+    """
+    found = [name for name, value in named.items() if str(value) == "-"]
+    if len(found) > 1:
+        raise SnapshotError(
+            f"{' and '.join(found[:2])}: expected standard input (-) once at most, got it twice."
+        )
+
+
+def _paths(value: Any) -> Iterator[str]:  # noqa: ANN401 (a TOML value)
+    """Yield the paths in a table."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if _is_path(key, inner):
+                yield inner
+            else:
+                yield from _paths(inner)
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            yield from _paths(inner)
+
+
+def _is_path(key: str, value: object) -> bool:
+    """Say whether a field holds the path of a file."""
+    return key in PATH_KEYS and isinstance(value, str) and value != "-"
+
+
+def _absolute(path: str, folder: Path) -> str:
+    """Return an absolute path."""
+    absolute = str((folder / path).resolve())
+    check_text(absolute, "path")
+    return absolute

@@ -1,1 +1,0 @@
-"""How fast running jobs progress: models that ask the network or assume, and what they record."""

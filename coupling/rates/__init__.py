@@ -1,0 +1,1 @@
+"""How fast running jobs progress: models that ask the network or assume, and their ledgers."""

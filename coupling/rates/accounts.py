@@ -1,0 +1,120 @@
+"""Accounts: what running jobs did and lost so far, in tables that kernels keep."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from coupling.errors import CouplingError
+from coupling.rates.ledger_columns import LOSS, MEMBER
+from netsim.arrays import Floats, Ints
+from netsim.contention.blame import Culprits
+from netsim.kernelcache import load_kernels
+
+_SLOTS, _ROWS = 64, 256  # to begin with
+_PLACES = 4  # of the table of losses, for each row of them at least
+_FREE, _N_FREE = 0, 1  # of the state of the kernels
+_NO_LOSS = -2  # class of links of a free row
+
+NewPaces = tuple[Sequence[int], Sequence[float], Sequence[float], Sequence[int]]
+"""Slots of jobs, their interference, placement factors, and links that hold them up most."""
+
+
+class Accounts:
+    """
+    What running jobs did and lost, by slot.
+
+    Parameters
+    ----------
+    lost_of_link : (E,) float array
+        Node-seconds lost at each link; added to.
+
+    Attributes
+    ----------
+    slot_of : dict of int to int
+        By job, of open accounts.
+    members : (S,) table
+        Columns as in `coupling.rates.ledger_columns`.
+    """
+
+    def __init__(self, lost_of_link: Floats) -> None:
+        self._kernels = load_kernels("coupling.rates.ledger_kernels", "ledger kernels", 2)
+        self._lost_of_link = lost_of_link
+        self.slot_of: dict[int, int] = {}
+        self.members = np.zeros(_SLOTS, MEMBER)
+        self._free = list(range(_SLOTS - 1, -1, -1))
+        self._losses = np.zeros(0, LOSS)
+        self._state = np.zeros(3, dtype=np.int64)
+        self._add_rows(_ROWS)
+
+    def open(self, job: int, n_nodes: int, now_s: float) -> None:
+        """Open the account of a job that starts."""
+        if not self._free:
+            n_slots = self.members.size
+            self.members = np.concatenate([self.members, np.zeros(n_slots, MEMBER)])
+            self._free = list(range(2 * n_slots - 1, n_slots - 1, -1))
+        slot = self.slot_of[job] = self._free.pop()
+        self.members[slot] = (job, now_s, 0.0, 1.0, 1.0, n_nodes, -1, -1, -1, -1)
+
+    def account(
+        self, now_s: float, ended: Sequence[int], paces: NewPaces
+    ) -> tuple[Ints, Floats, Floats]:
+        """
+        Close the accounts of jobs, and go on with others at their new paces.
+
+        Result: `keys` (3, R): victim, culprit and class of link of each loss of the jobs that
+        ended; `lost_node_s` (R,): node-seconds; `work_s` (D,): what these jobs did.
+        """
+        slots, interference, placement_factor, worst_link = paces
+        closed = np.array([self.slot_of.pop(job) for job in ended], dtype=np.int64)
+        self._make_room(len(ended) + len(slots))
+        keys, lost_node_s = self._kernels.account(
+            now_s,
+            closed,
+            np.array(slots, dtype=np.int64),
+            np.array(interference, dtype=np.float64),
+            np.array(placement_factor, dtype=np.float64),
+            np.array(worst_link, dtype=np.int64),
+            self.members,
+            self._losses,
+            self._table,
+            self._state,
+            self._lost_of_link,
+        )
+        self._free += closed.tolist()
+        return keys, lost_node_s, self.members["work_s"][closed]
+
+    def blame(self, asked: Sequence[int], told: Culprits) -> None:
+        """Note who holds jobs up from now on."""
+        self._make_room(told.victim.size)
+        stranger = self._kernels.blame(
+            np.array(asked, dtype=np.int64),
+            np.array([self.slot_of[job] for job in asked], dtype=np.int64),
+            np.ascontiguousarray(told.victim, np.int64),
+            np.ascontiguousarray(told.culprit, np.int64),
+            np.ascontiguousarray(told.kind, np.int64),
+            np.ascontiguousarray(told.share, np.float64),
+            self.members,
+            self._losses,
+            self._table,
+            self._state,
+        )
+        if stranger >= 0:
+            raise CouplingError(
+                f"culprits: expected rows of the jobs asked for, got one of job "
+                f"{told.victim[stranger]}."
+            )
+
+    def _make_room(self, n_rows: int) -> None:
+        """Have so many free rows of losses."""
+        missing = n_rows - int(self._state[_N_FREE])
+        if missing > 0:
+            self._add_rows(self._losses.size + missing)
+
+    def _add_rows(self, more: int) -> None:
+        """Add free rows of losses; the kernels fill a larger table anew, which counts as full."""
+        first, size = self._losses.size, self._losses.size + more
+        self._losses = np.concatenate([self._losses, np.zeros(more, LOSS)])
+        self._losses["kind"][first:] = _NO_LOSS
+        self._losses["following"][first:] = [*range(first + 1, size), self._state[_FREE]]
+        self._table: Ints = np.full(1 << (_PLACES * size).bit_length(), -1)
+        self._state[:] = first, self._state[_N_FREE] + more, self._table.size

@@ -1,0 +1,152 @@
+"""What a rate model of a run is made for, and what it gives to each simulation."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+from coupling.rates.network import NetworkPace
+from netsim.routing.base import Routing
+from netsim.topology.base import Topology
+from scheduler.allocators.base import Allocator
+from scheduler.job import Job
+from scheduler.rates import RateModel
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scene:
+    """
+    A run as its rate model sees it.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+    routing : Routing
+        Finds the way of each flow.
+    jobs : sequence of Job
+        All jobs that will run.
+    model, fairness : str
+        Contention model, and what links share evenly among.
+    options : mapping of str to value
+        Of the model.
+    seed : int
+        Of the model's draws.
+    of_alone : bool, default False
+        Run times of the jobs are those alone on their placement.
+    """
+
+    topology: Topology
+    routing: Routing
+    jobs: Sequence[Job]
+    model: str
+    fairness: str
+    options: Mapping[str, Any]
+    seed: int
+    of_alone: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pacing:
+    """
+    How jobs progress in one simulation.
+
+    Parameters
+    ----------
+    rates : RateModel
+        Says how fast jobs progress.
+    runtime_s : callable, optional
+        How long a job will run, where the model knows it: the papers' schedulers do.
+    network : NetworkPace, optional
+        The network that the rates come from, where one is simulated.
+    """
+
+    rates: RateModel
+    runtime_s: Callable[[Job], float] | None = None
+    network: NetworkPace | None = None
+
+
+class RunRates(Protocol):
+    """
+    A way in which jobs slow each other down in a run.
+
+    Parameters
+    ----------
+    scene : Scene
+        The run.
+
+    Attributes
+    ----------
+    emergent : bool
+        Slowdowns follow from shared links; otherwise they are stated in advance.
+    placement_costs : bool
+        A job alone takes longer where its placement is worse.
+    beside : str
+        What stands beside the name of a run among runs of other models; may be empty.
+    """
+
+    emergent: ClassVar[bool]
+    placement_costs: ClassVar[bool]
+    beside: ClassVar[str]
+
+    def __init__(self, scene: Scene) -> None: ...
+
+    def begin(self, allocator: Allocator) -> Pacing:
+        """
+        Begin a simulation.
+
+        Parameters
+        ----------
+        allocator : Allocator
+            Places the jobs.
+
+        Returns
+        -------
+        Pacing
+            Fresh.
+        """
+
+    @classmethod
+    def baseline_slowdowns(
+        cls, jobs: Sequence[Job], options: Mapping[str, Any], seed: int
+    ) -> Mapping[int, float] | None:
+        """
+        Return the slowdowns under Baseline where they are known without a simulation.
+
+        Parameters
+        ----------
+        jobs : sequence of Job
+            All jobs that will run.
+        options : mapping of str to value
+            Of the model.
+        seed : int
+            Of its draws.
+
+        Returns
+        -------
+        mapping of int to float or None
+            By job id; None where a simulation has to tell.
+        """
+
+    @classmethod
+    def described(
+        cls, model: str, routings: Sequence[str], fairness: str, options: Mapping[str, Any]
+    ) -> str:
+        """
+        Say what the model is, for a report.
+
+        Parameters
+        ----------
+        model : str
+            Its name.
+        routings : sequence of str
+            Those that jobs used.
+        fairness : str
+            What links share evenly among.
+        options : mapping of str to value
+            Of the model.
+
+        Returns
+        -------
+        str
+            A sentence.
+        """

@@ -1,0 +1,282 @@
+"""Rates that papers state: `assumed` speed-ups, and `hop-cost-ratio`; no network is simulated."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from coupling.errors import ExperimentError
+from coupling.rates.base import Pacing, Scene
+from fabricsim.checking import build
+from netsim.baselines.assumed import Assumption
+from netsim.baselines.hop_cost import modified_runtime
+from netsim.topology.base import Topology
+from netsim.topology.fattree import FatTree
+from scheduler.allocation import Allocation
+from scheduler.allocators import make_allocator
+from scheduler.allocators.base import Allocator
+from scheduler.allocators.choices import check_choice
+from scheduler.allocators.isolating.lc import LeastConstrainedShared
+from scheduler.allocators.leaves.adaptive import HOP_BYTES, HOPS
+from scheduler.allocators.leaves.leafwise import placement_cost
+from scheduler.cluster import Cluster
+from scheduler.job import Job
+from scheduler.rates import FULL_PACE, Pace
+
+_ASSUMED, _HOP_COST_RATIO = "assumed", "hop-cost-ratio"
+REFERENCE = "slurm-best-fit"
+
+
+def assumption_of(options: Mapping[str, Any]) -> Assumption:
+    """
+    Read the options of the model.
+
+    `options`: of ``[network] model_options``.
+    """
+    return build("contention model", _ASSUMED, {_ASSUMED: Assumption}, options, ExperimentError)
+
+
+def assumed_interference(
+    assumption: Assumption, jobs: Sequence[Job], seed: int
+) -> dict[int, float]:
+    """
+    Return how much longer jobs run when they are not isolated.
+
+    Result: run time not isolated / isolated by job id, at least 1.
+    """
+    ids = np.array([job.id for job in jobs], dtype=np.int64)
+    nodes = np.array([job.n_nodes for job in jobs], dtype=np.int64)
+    loss = assumption.interference(ids, nodes, seed)
+    return dict(zip(ids.tolist(), loss.tolist(), strict=True))
+
+
+class AssumedPace:
+    """
+    A rate model that knows every job's pace in advance.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+        All jobs that will run; their run times are those under isolation.
+    assumption : Assumption
+        What jobs gain under isolation.
+    seed : int
+        Of the draws.
+    allocator : Allocator
+        Under one that isolates jobs all run at full pace; under others they lose what the
+        scenario says. LC+S counts as isolating: it keeps links below the load at which the
+        paper expects interference (HPDC 2021, section 5.4.2).
+    """
+
+    def __init__(
+        self, jobs: Sequence[Job], assumption: Assumption, seed: int, allocator: Allocator
+    ) -> None:
+        isolated = allocator.isolating or isinstance(allocator, LeastConstrainedShared)
+        self._paces: dict[int, Pace] = {}
+        if not isolated:
+            loss = assumed_interference(assumption, jobs, seed)
+            self._paces = {job: Pace(factor) for job, factor in loss.items() if factor > 1.0}
+
+    def change(
+        self, ended: Sequence[Allocation], started: Sequence[Allocation], now_s: float
+    ) -> Mapping[int, Pace]:
+        """Return the paces of the jobs that start."""
+        del ended, now_s
+        return {one.job.id: self._paces.get(one.job.id, FULL_PACE) for one in started}
+
+    def runtime_s(self, job: Job) -> float:
+        """
+        Return how long a job will run.
+
+        Result: in seconds: the papers' schedulers know the run time under their allocator.
+        """
+        return job.runtime_s * self._paces.get(job.id, FULL_PACE).slowdown
+
+
+class AssumedRates:
+    """
+    Slowdowns as a paper's scenario states them, without a network: the model `assumed`.
+
+    Parameters
+    ----------
+    scene : Scene
+        The run.
+
+    Raises
+    ------
+    ContentionError, ExperimentError
+        If an option or its value is unknown.
+    """
+
+    emergent: ClassVar[bool] = False
+    placement_costs: ClassVar[bool] = False
+    beside: ClassVar[str] = "assumed, not simulated"
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._assumption = assumption_of(scene.options)
+
+    def begin(self, allocator: Allocator) -> Pacing:
+        """Begin a simulation."""
+        scene = self._scene
+        pace = AssumedPace(scene.jobs, self._assumption, scene.seed, allocator)
+        return Pacing(pace, runtime_s=pace.runtime_s)
+
+    @classmethod
+    def baseline_slowdowns(
+        cls, jobs: Sequence[Job], options: Mapping[str, Any], seed: int
+    ) -> Mapping[int, float] | None:
+        """Return what jobs lose that are not isolated."""
+        return assumed_interference(assumption_of(options), jobs, seed)
+
+    @classmethod
+    def described(
+        cls, model: str, routings: Sequence[str], fairness: str, options: Mapping[str, Any]
+    ) -> str:
+        """Say what the model is."""
+        del routings, fairness
+        given = ", ".join(f"{key} {value}" for key, value in options.items()) or "default options"
+        return (
+            f"Contention model {model} ({given}): no network is simulated; jobs that are not "
+            "isolated are said to run longer by the amounts of the papers' scenarios."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CostRatio:
+    """
+    How a placement is priced.
+
+    Parameters
+    ----------
+    cost : {"hops", "hop-bytes"}
+        Effective hops of the worst pair of each step, or these times the bytes of the message.
+
+    Notes
+    -----
+    Mishra20, equations (2) to (7): the communication of a job takes as long as its placement
+    costs over what Slurm's best fit would cost in the same state of the machine.
+    """
+
+    cost: str = HOPS
+
+    def __post_init__(self) -> None:
+        """Check the option."""
+        check_choice("cost", self.cost, (HOPS, HOP_BYTES))
+
+    def factor(self, allocation: Allocation, cluster: Cluster) -> float:
+        """
+        Return the run time of a job over that on the placement of Slurm's best fit.
+
+        `allocation`: free nodes of the cluster. Result: equation (7); 1 for a job that sends
+        nothing.
+        """
+        job = allocation.job
+        default = make_allocator(REFERENCE, {}, 0).allocate(job, cluster)
+        if job.communication is None or default is None:
+            return 1.0
+        own, reference = (
+            placement_cost(
+                job.communication.pattern, each, cluster, hop_bytes=self.cost == HOP_BYTES
+            )
+            for each in (allocation, default)
+        )
+        return modified_runtime(1.0, job.communication.fraction, own, reference)
+
+
+def cost_ratio_of(options: Mapping[str, Any]) -> CostRatio:
+    """
+    Read the options of the model.
+
+    `options`: of ``[network] model_options``.
+    """
+    return build(
+        "contention model", _HOP_COST_RATIO, {_HOP_COST_RATIO: CostRatio}, options, ExperimentError
+    )
+
+
+def fat_tree_of(topology: Topology) -> FatTree:
+    """Return a fabric as a fat-tree, which alone has the leaves that are priced."""
+    if not isinstance(topology, FatTree):
+        raise ExperimentError(f"model {_HOP_COST_RATIO!r} needs a fat-tree, got {topology.name}.")
+    return topology
+
+
+class CostPace:
+    """
+    A rate model that sets the pace of a job once, when it starts.
+
+    Parameters
+    ----------
+    topology : FatTree
+        The machine.
+    ratio : CostRatio
+        How placements are priced.
+    """
+
+    def __init__(self, topology: FatTree, ratio: CostRatio) -> None:
+        self._cluster, self._ratio = Cluster(topology), ratio  # as the scheduler's own cluster is
+
+    def change(
+        self, ended: Sequence[Allocation], started: Sequence[Allocation], now_s: float
+    ) -> Mapping[int, Pace]:
+        """Return the pace of the jobs that start; it stays."""
+        del now_s
+        for allocation in ended:
+            self._cluster.release(allocation.job.id)
+        paces = {}
+        for allocation in started:
+            factor = self._ratio.factor(allocation, self._cluster)
+            paces[allocation.job.id] = FULL_PACE if factor == 1.0 else Pace(1.0, factor)
+            self._cluster.place(allocation)
+        return paces
+
+
+class HopCostRates:
+    """
+    Run times as a placement is priced, without a network: the model `hop-cost-ratio`.
+
+    Parameters
+    ----------
+    scene : Scene
+        The run.
+
+    Raises
+    ------
+    ContentionError, ExperimentError
+        If an option or its value is unknown, or the machine is no fat-tree.
+    """
+
+    emergent: ClassVar[bool] = False
+    placement_costs: ClassVar[bool] = True
+    beside: ClassVar[str] = "priced, not simulated"
+
+    def __init__(self, scene: Scene) -> None:
+        self._tree = fat_tree_of(scene.topology)
+        self._ratio = cost_ratio_of(scene.options)
+
+    def begin(self, allocator: Allocator) -> Pacing:
+        """Begin a simulation."""
+        del allocator
+        return Pacing(CostPace(self._tree, self._ratio))
+
+    @classmethod
+    def baseline_slowdowns(
+        cls, jobs: Sequence[Job], options: Mapping[str, Any], seed: int
+    ) -> Mapping[int, float] | None:
+        """Let a simulation tell."""
+        del jobs, options, seed
+        return None
+
+    @classmethod
+    def described(
+        cls, model: str, routings: Sequence[str], fairness: str, options: Mapping[str, Any]
+    ) -> str:
+        """Say what the model is."""
+        del routings, fairness
+        return (
+            f"Contention model {model} (cost {cost_ratio_of(options).cost}): no network is "
+            "simulated; communication is said to take as long as the placement costs over that "
+            f"of {REFERENCE} in the same state."
+        )

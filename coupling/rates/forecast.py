@@ -1,0 +1,108 @@
+"""What a run whose flows are all simulated will cost, before it starts."""
+
+import logging
+from dataclasses import dataclass
+
+from coupling.rates.base import Scene
+from coupling.rates.simulated import shaped
+from netsim.longest import LONGEST_S, demand_a_day, spoken
+from netsim.routing.wraparound import Wraparound
+from scheduler.allocators.base import Allocator
+from scheduler.cluster import Cluster
+from scheduler.job import Job
+from scheduler.traffic import TrafficOf, rank_flows
+
+_LOG = logging.getLogger("fabricsim")
+FLOWS_PER_S = 4e4  # flows started in a second of CPU time where jobs meet; 1024 nodes, 2026
+STEPS_PER_S = 1.5e6  # steps of jobs that meet nobody
+_TELL_S = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """
+    Cost of a run.
+
+    Parameters
+    ----------
+    starts : float
+        Starts of flows, or of whole steps where jobs are kept apart.
+    apart : bool
+        Jobs are kept apart.
+    """
+
+    starts: float
+    apart: bool
+
+    @property
+    def cpu_s(self) -> float:
+        """CPU seconds if all jobs meet others all the time, or none does."""
+        return self.starts / (STEPS_PER_S if self.apart else FLOWS_PER_S)
+
+    def __str__(self) -> str:
+        """Return one line."""
+        what = "steps" if self.apart else "flows"
+        return f"{self.starts:.1e} starts of {what}, up to {spoken(self.cpu_s)} of CPU time"
+
+
+def demand_affordable(forecast: Forecast) -> None:
+    """Refuse a run that would take more than a day."""
+    demand_a_day(
+        f"the flow-level simulation would need {forecast}",
+        forecast.cpu_s,
+        "ask for fewer iterations (options.iterations), a part of the log or another model",
+    )
+
+
+def announce(forecast: Forecast) -> None:
+    """Say what will take long."""
+    if forecast.cpu_s > _TELL_S:
+        _LOG.warning("flow-level simulation: %s", forecast)
+
+
+def forecast_of(scene: Scene, allocator: Allocator, iterations: int) -> Forecast:
+    """
+    Forecast the cost of a run, each job of which makes at most so many iterations.
+
+    Result: as if all made so many; where that is too much, each as many as its run time has.
+    """
+    apart = getattr(allocator, "isolating", False) and isinstance(scene.routing, Wraparound)
+    most = Forecast(sum(iterations * _each(job, apart=apart) for job in scene.jobs), apart)
+    if most.cpu_s <= LONGEST_S:
+        return most
+    ideal_s = _Ideal(scene, allocator)
+    starts = 0.0
+    for job in scene.jobs:
+        if each := _each(job, apart=apart):
+            starts += each * shaped(job.runtime_s, ideal_s(job), iterations)[0]
+    return Forecast(starts, apart)
+
+
+def _each(job: Job, *, apart: bool) -> float:
+    """Return the flows of an iteration, or its steps."""
+    talk = job.communication
+    if talk is None or talk.fraction == 0.0 or job.runtime_s == 0.0 or job.n_nodes == 1:
+        return 0.0
+    flows = rank_flows(talk.pattern, job.n_nodes)
+    return float(flows.step.max(initial=-1) + 1 if apart else flows.step.size)
+
+
+class _Ideal:
+    """Tells how long an iteration of a job is at best, from where it would be placed first."""
+
+    def __init__(self, scene: Scene, allocator: Allocator) -> None:
+        self._allocator, self._cluster = allocator, Cluster(scene.topology)
+        self._traffic_of = TrafficOf(scene.topology, scene.routing)
+        self._known: dict[object, float] = {}
+
+    def __call__(self, job: Job) -> float:
+        """Return seconds; infinite for what sends nothing, which makes one iteration."""
+        talk = job.communication
+        if talk is None or talk.iteration_s is not None:
+            return float("inf") if talk is None else talk.iteration_s or float("inf")
+        key = talk.pattern, talk.fraction, job.n_nodes
+        if key not in self._known:
+            place = self._allocator.allocate(job, self._cluster)
+            placed = None if place is None else self._traffic_of(talk, place.partition())
+            self._known[key] = float("inf") if placed is None else placed.ideal_s
+        return self._known[key]

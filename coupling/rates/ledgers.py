@@ -1,0 +1,176 @@
+"""Ledgers: what links carried, and who made whom lose time, written down by an observer."""
+
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from coupling.rates.accounts import Accounts
+from coupling.rates.network import CompletedWork, NetworkPace
+from netsim.arrays import Floats, Ints
+from netsim.contention.base import ContentionModel
+from netsim.contention.traffic import carry
+from netsim.topology.base import Topology
+from scheduler.allocation import Allocation
+from scheduler.observer import Observer
+from scheduler.rates import Pace, Paces
+from scheduler.traffic import PlacedTraffic
+
+_NO_SLOT = -1  # of a job that puts nothing on the network
+
+
+class LinkLedger:
+    """
+    What each directed link has carried, and the time lost there.
+
+    Parameters
+    ----------
+    n_links : int
+        Directed links of the fabric.
+
+    Attributes
+    ----------
+    nbytes : (E,) float array
+        Bytes carried.
+    lost_node_s : (E,) float array
+        Node-seconds that jobs lost to interference while this link was their worst.
+    """
+
+    def __init__(self, n_links: int) -> None:
+        self.nbytes: Floats = np.zeros(n_links)
+        self.lost_node_s: Floats = np.zeros(n_links)
+
+
+class BlameLedger:
+    """
+    Node-seconds that jobs lost to interference, by culprit and class of link.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+
+    Attributes
+    ----------
+    classes : tuple of str
+        Classes of links by number.
+    kind : (E,) int array
+        Number of the class of each link.
+    victim, culprit, kind_of_row : array of int
+        Job ids, and number of the class; -1 where the model does not tell.
+    lost_node_s : array of float
+        Node-seconds.
+    """
+
+    def __init__(self, topology: Topology) -> None:
+        self.classes, self.kind = topology.link_kinds(np.arange(topology.n_links))
+        self.victim = array("q")
+        self.culprit = array("q")
+        self.kind_of_row = array("q")
+        self.lost_node_s = array("d")
+
+    def write(self, keys: Ints, lost_node_s: Floats) -> None:
+        """
+        Write what jobs lost in all.
+
+        `keys` (3, R): victim, culprit and class of link. `lost_node_s` (R,): node-seconds.
+        """
+        if not lost_node_s.size:
+            return
+        for column, values in zip((self.victim, self.culprit, self.kind_of_row), keys, strict=True):
+            column.frombytes(values.tobytes())
+        self.lost_node_s.frombytes(lost_node_s.tobytes())
+
+
+class NetworkLedger(Observer):
+    """
+    Writes down what happens on the network.
+
+    Parameters
+    ----------
+    network : NetworkPace
+        The rate model of the simulation.
+
+    Attributes
+    ----------
+    links : LinkLedger
+        What the links have carried so far, over jobs that have ended.
+    blame : BlameLedger
+        Who made whom lose time, over jobs that have ended.
+    """
+
+    def __init__(self, network: NetworkPace) -> None:
+        self.links = LinkLedger(network.topology.n_links)
+        self.blame = BlameLedger(network.topology)
+        self._network = network
+        self._accounts = Accounts(self.links.lost_node_s)
+        self._sends: dict[int, PlacedTraffic] = {}
+        self._scratch: Floats = np.zeros(network.topology.n_links)
+
+    def changed(
+        self,
+        ended: Sequence[Allocation],
+        started: Sequence[Allocation],
+        paces: Mapping[int, Pace],
+        now_s: float,
+    ) -> None:
+        """Close the accounts of jobs that left, and go on with the others at their new paces."""
+        accounts, entered, model = self._accounts, self._network.entered, self._network.model
+        slot_of = accounts.slot_of
+        for allocation in started:
+            job = allocation.job
+            placed = entered.get(job.id)
+            if placed is not None:
+                accounts.open(job.id, job.n_nodes, now_s)
+                self._sends[job.id] = placed
+        gone = [one.job.id for one in ended if one.job.id in slot_of]
+        slots, jobs, interference, alone = _on_network(Paces.of(paces), slot_of)
+        if not slots and not gone:
+            return  # nobody on the network is touched
+        worst = [-1] * len(jobs) if model is None else _worst_links(model, jobs)
+        keys, lost_node_s, work_s = accounts.account(
+            now_s, gone, (slots, interference, alone, worst)
+        )
+        if self._network.completed_work:
+            keys, lost_node_s, work_s = _as_simulated(self._network.completed_work, ended)
+        for number, done_s in zip(gone, work_s.tolist(), strict=True):
+            placed = self._sends.pop(number)
+            carry(placed.traffic, done_s / placed.ideal_s, self.links.nbytes, self._scratch)
+        self.blame.write(keys, lost_node_s)
+        held_up = [job for job, factor in zip(jobs, interference, strict=True) if factor > 1.0]
+        if model is not None and held_up:
+            accounts.blame(held_up, model.culprits(held_up, self.blame.kind))
+
+
+def _worst_links(model: ContentionModel, jobs: Sequence[int]) -> Sequence[int]:
+    """Return the links that hold jobs up most, all at once where the model can tell."""
+    at_once: Callable[[Sequence[int]], Sequence[int]] | None = getattr(model, "worst_links", None)
+    return [model.worst_link(job) for job in jobs] if at_once is None else at_once(jobs)
+
+
+def _as_simulated(
+    left: Mapping[int, CompletedWork], ended: Sequence[Allocation]
+) -> tuple[Ints, Floats, Floats]:
+    """Return keys and node-seconds of blame, which has no culprit, and the work of each job."""
+    gone = [one.job for one in ended if one.job.id in left]
+    lost = [(job.id, left[job.id].lost_s * job.n_nodes) for job in gone if left[job.id].lost_s]
+    keys = np.array([[job for job, _ in lost], *([[-1] * len(lost)] * 2)], dtype=np.int64)
+    work_s = np.array([left[job.id].work_s for job in gone])
+    return keys, np.array([node_s for _, node_s in lost], dtype=float), work_s
+
+
+def _on_network(
+    paces: Paces, slot_of: Mapping[int, int]
+) -> tuple[list[int], list[int], list[float], list[float]]:
+    """Return slots of jobs that have some, and the columns of their paces."""
+    jobs, interference, placement_factor = paces.jobs, paces.interference, paces.placement_factor
+    slots = [slot_of.get(job, _NO_SLOT) for job in jobs]
+    if _NO_SLOT not in slots:
+        return slots, jobs, interference, placement_factor
+    places = [place for place, slot in enumerate(slots) if slot != _NO_SLOT]
+    return (
+        [slots[place] for place in places],
+        [jobs[place] for place in places],
+        [interference[place] for place in places],
+        [placement_factor[place] for place in places],
+    )

@@ -1,0 +1,124 @@
+"""Rate models by the name of the experiment's model: what a run says of jobs together."""
+
+from collections import ChainMap
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from coupling.rates.base import Pacing, RunRates, Scene
+from coupling.rates.network import NetworkPace
+from fabricsim.checking import look_up
+from fabricsim.checking.registry import Registry
+from netsim.contention.base import ContentionModel
+from netsim.contention_models import CONTENTION_MODELS, make_contention_model
+from netsim.errors import ContentionError
+from scheduler.allocators.base import Allocator
+from scheduler.job import Job
+
+
+class Emergent:
+    """
+    Slowdowns emerge from links that jobs share, by any contention model.
+
+    Parameters
+    ----------
+    scene : Scene
+        The run.
+
+    Raises
+    ------
+    ContentionError, NetsimError
+        If the model, an option or the fairness is unknown or wrong.
+    """
+
+    emergent: ClassVar[bool] = True
+    placement_costs: ClassVar[bool] = True
+    beside: ClassVar[str] = ""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._fresh = [self._model()]  # bad options are refused before the first job
+
+    def begin(self, allocator: Allocator) -> Pacing:
+        """Begin a simulation."""
+        del allocator
+        scene = self._scene
+        model = self._fresh.pop() if self._fresh else self._model()
+        network = NetworkPace(scene.topology, scene.routing, model, of_alone=scene.of_alone)
+        return Pacing(network, network=network)
+
+    def _model(self) -> ContentionModel | None:
+        """Make the contention model."""
+        scene = self._scene
+        known: Mapping[str, Any] = ChainMap[str, Any](
+            CONTENTION_MODELS, RATE_MODELS
+        )  # some have no model of a network
+        look_up("contention model", scene.model, known, ContentionError)
+        return make_contention_model(
+            scene.model,
+            scene.topology,
+            fairness=scene.fairness,
+            options=scene.options,
+            seed=None if scene.model == "fluid" else scene.seed,  # phases as in a snapshot
+        )
+
+    @classmethod
+    def baseline_slowdowns(
+        cls, jobs: Sequence[Job], options: Mapping[str, Any], seed: int
+    ) -> Mapping[int, float] | None:
+        """Let a simulation tell."""
+        del jobs, options, seed
+        return None
+
+    @classmethod
+    def described(
+        cls, model: str, routings: Sequence[str], fairness: str, options: Mapping[str, Any]
+    ) -> str:
+        """Say what the model is."""
+        del options
+        return f"Contention model {model}, {' and '.join(routings)} routing, fairness {fairness}."
+
+
+class Infinite(Emergent):
+    """
+    A network on which nothing slows a job: the model `null`.
+
+    Parameters
+    ----------
+    scene : Scene
+        The run.
+    """
+
+    placement_costs: ClassVar[bool] = False
+    beside: ClassVar[str] = "infinite network"
+
+    def _model(self) -> ContentionModel | None:
+        """Make no model; options, of which there are none, are refused."""
+        return super()._model() if self._scene.options else None
+
+    @classmethod
+    def described(
+        cls, model: str, routings: Sequence[str], fairness: str, options: Mapping[str, Any]
+    ) -> str:
+        """Say what the model is."""
+        del routings, fairness, options
+        return f"Contention model {model}: an infinite network, on which nothing slows a job."
+
+
+RATE_MODELS: Registry[type[RunRates]] = Registry(
+    {
+        "assumed": "coupling.rates.baseline_rates:AssumedRates",
+        "flow-level": "coupling.rates.simulated_run:Simulated",
+        "null": "coupling.rates.rate_models:Infinite",
+        "hop-cost-ratio": "coupling.rates.baseline_rates:HopCostRates",
+    }
+)
+"""By the name of the model; under every other contention model slowdowns are `Emergent`."""
+
+
+def rate_model(name: str) -> type[RunRates]:
+    """
+    Return how jobs slow each other down under a model.
+
+    Result: to be made for a `Scene`.
+    """
+    return RATE_MODELS.get(name, Emergent)

@@ -1,1 +1,0 @@
-"""Read inputs: tables field by field, files, fabrics; errors say where."""

@@ -1,0 +1,1 @@
+"""Replay: a record as it was, and from a time on as it might have been."""

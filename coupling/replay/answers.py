@@ -1,0 +1,197 @@
+"""What is said of a record that was replayed: jobs, the queue model, gains."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from coupling.results.result import Result
+from fabricsim.checking import shortened
+from netsim.tabled import Tabled
+
+
+@dataclass(frozen=True, slots=True)
+class QueueFit:
+    """
+    Settings of the queue, and how near they come to recorded waits.
+
+    Parameters
+    ----------
+    window : int or None
+        Jobs behind the head that are tried; None: as the queue's default.
+    estimates : {"requested", "runtime"}
+        What it knows of run times.
+    switches : str or None
+        Limit of leaf switches, as ``--switches``; None: none beyond those of the jobs.
+    error : float
+        Mean of |ln((simulated + 60 s) / (recorded + 60 s))| over the waits of freed jobs.
+    """
+
+    window: int | None
+    estimates: str
+    switches: str | None
+    error: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bias:
+    """
+    Waits of some jobs, recorded and simulated.
+
+    Parameters
+    ----------
+    of : {"size", "partition"}
+        What they have in common.
+    group : str
+        Its value.
+    jobs : int
+        How many.
+    recorded_s, simulated_s : float
+        Mean waits.
+    """
+
+    of: str
+    group: str
+    jobs: int
+    recorded_s: float
+    simulated_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """
+    Recorded against simulated waits of the jobs that a freed queue starts.
+
+    Parameters
+    ----------
+    jobs : int
+        How many there are.
+    best : QueueFit
+        Settings under which the following was simulated.
+    tried : tuple of QueueFit
+        All settings that were tried, in this order.
+    quantiles : mapping of float to (float, float)
+        Recorded and simulated wait in seconds that this share of the jobs stays below.
+    mean_s : (float, float)
+        Recorded and simulated mean.
+    bias : tuple of Bias
+        By size and by partition.
+    """
+
+    jobs: int
+    best: QueueFit
+    tried: tuple[QueueFit, ...]
+    quantiles: Mapping[float, tuple[float, float]]
+    mean_s: tuple[float, float]
+    bias: tuple[Bias, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """
+    One quantity of the freed jobs, before and after a change.
+
+    Parameters
+    ----------
+    what : str
+        The quantity: a key of `coupling.replay.gains.QUANTITIES`.
+    before, after : float
+        Mean over the seeds.
+    difference : float
+        After - before, mean over the seeds.
+    low, high : float or None
+        95 % interval of the difference over the seeds; None with fewer than three seeds.
+    """
+
+    what: str
+    before: float
+    after: float
+    difference: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replay(Tabled):
+    """
+    A record that was replayed.
+
+    Parameters
+    ----------
+    recorded : Result
+        The record as it was.
+    freed : Result or None
+        The queue free from a time on, under the settings that fit the record best.
+    then : Result or None
+        The same with what was to be changed.
+    free_from : str
+        From when on; empty: never.
+    changes : tuple of str
+        What was to be changed: ``table.key=value``.
+    waits : Waits or None
+        Recorded against simulated waits.
+    gains : tuple of Gain
+        `then` against `freed`.
+    seeds : int
+        How often communication was drawn for the gains.
+    told : mapping of str to float
+        What is odd about the record, by what it is.
+    assumed : tuple of str
+        What the files do not say and had to be assumed.
+    folder : Path or None
+        Where results were written.
+    """
+
+    recorded: Result
+    freed: Result | None
+    then: Result | None
+    free_from: str
+    changes: tuple[str, ...]
+    waits: Waits | None
+    gains: tuple[Gain, ...]
+    seeds: int
+    told: Mapping[str, float]
+    assumed: tuple[str, ...]
+    folder: Path | None
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        then = f", then {shortened(', '.join(self.changes))}" if self.changes else ""
+        return f"<Replay: {len(self.recorded.jobs)} jobs{then}>"
+
+    def _rows(self) -> list[dict[str, Any]]:
+        """Return the jobs of the record."""
+        table = self.recorded.jobs
+        return [dict(zip(table.columns, row, strict=True)) for row in table.itertuples(index=False)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        Return what `fabricsim replay --json` prints.
+
+        Returns
+        -------
+        dict
+            Fields as in docs/reference/commands.
+        """
+        waits = None
+        if self.waits is not None:
+            waits = asdict(self.waits) | {
+                "quantiles": [
+                    {"share": share, "recorded_s": recorded, "simulated_s": simulated}
+                    for share, (recorded, simulated) in self.waits.quantiles.items()
+                ],
+                "mean_s": dict(zip(("recorded", "simulated"), self.waits.mean_s, strict=True)),
+            }
+        return {
+            "recorded": dict(self.recorded.summary),
+            "freed": None if self.freed is None else dict(self.freed.summary),
+            "then": None if self.then is None else dict(self.then.summary),
+            "free_from": self.free_from or None,
+            "changes": list(self.changes),
+            "waits": waits,
+            "gains": [asdict(gain) for gain in self.gains],
+            "seeds": self.seeds,
+            "told": dict(self.told),
+            "assumed": list(self.assumed),
+            "folder": None if self.folder is None else str(self.folder),
+        }

@@ -1,0 +1,376 @@
+"""Replay: a record as it was; freed from a time on; and with something changed from then on."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from coupling.errors import ExperimentError, ResultError, SnapshotError
+from coupling.inputs.experiment import Experiment, set_field
+from coupling.inputs.fabric import usual_routing
+from coupling.inputs.fabric_argument import described, left_open
+from coupling.inputs.record import NO_ZONE
+from coupling.replay.answers import Gain, Replay, Waits
+from coupling.replay.gains import gains
+from coupling.replay.waits import fit_queue, free_jobs, with_queue
+from coupling.results.result import Result
+from coupling.runs.assembly import Inputs, Parts, assemble
+from coupling.runs.campaign import run_campaign
+from coupling.runs.directory_lock import claimed
+from coupling.runs.engine import Progress, run_parts, with_reference_runtimes
+from coupling.runs.result_directory import holds_results
+from coupling.runs.setup import check_parts
+from coupling.site.site import NO_PROFILE
+from coupling.stopping import demand_told, shielded
+from fabricsim.checking import flag, path_of, whole, wrong
+from fabricsim.checking.errors import public
+from netsim.errors import NetsimError
+from netsim.topology.base import Topology
+from netsim.topology.switches import assumptions_of
+from scheduler.allocators import make_allocator
+from scheduler.cluster import Cluster
+from scheduler.errors import SchedulerError
+from scheduler.job import Job
+
+RECORDED, FREED, THEN = "recorded", "freed", "then"
+"""Folders of the results of a replay that frees the queue."""
+MOST_SEEDS = 1_000
+_MAY_CHANGE = ("scheduler.", "network.")
+_USUAL = "slurm-best-fit"
+
+
+@public
+def replay(
+    log: Path | str,
+    topology: Any,  # noqa: ANN401 (whatever describes a fabric)
+    *,
+    free_from: str | None = None,
+    then: Sequence[str] = (),
+    changes: Sequence[str] = (),
+    out: Path | str | None = None,
+    name_map: Path | str | None = None,
+    profile: Any = None,  # noqa: ANN401 (a file or its tables)
+    unknown: str = "skip",
+    timezone: str | None = None,
+    seeds: int = 5,
+    seed: int = 1,
+    fit: bool = True,
+    resume: bool = False,
+    progress: Progress | None = None,
+) -> Replay:
+    """
+    Replay what ran on a machine, and what might have run.
+
+    Parameters
+    ----------
+    log : Path or str
+        Output of ``sacct -X -P``, or of ``squeue --json``, with node lists.
+    topology : str, Path, mapping or Topology
+        The fabric: ``topology.conf``, output of ``ibnetdiscover``, or whatever else describes one.
+    free_from : str, optional
+        From this time on, on the clock of the record, the queue is free.
+    then : sequence of str, optional
+        What is otherwise from then on: ``scheduler.allocator=jigsaw``, any field of ``[scheduler]``
+        or ``[network]``.
+    changes : sequence of str, optional
+        Fields for all runs, such as ``scheduler.window=20`` or ``network.model=fluid``; what
+        is given here is not fitted.
+    out : Path or str, optional
+        Where to write results: new or empty. Default: in memory only.
+    name_map : Path or str, optional
+        Better names for GUIDs of an InfiniBand fabric.
+    profile : Path, str or mapping, optional
+        How jobs communicate; by default five patterns with equal chance.
+    unknown : {"skip", "stop"}
+        Whether jobs go on without hosts that the fabric has not, or such a host is an error.
+    timezone : str, optional
+        IANA name of the zone of times without an offset.
+    seeds : int, default 5
+        How often communication is drawn, for the intervals of gains.
+    seed : int, default 1
+        The first of them.
+    fit : bool, default True
+        Look for the settings of the queue that fit the record best.
+    resume : bool, default False
+        Go on with a replay that was killed, in `out`: results that are there and belong
+        to the same inputs are kept.
+    progress : callable, optional
+        Called with what is done, how much of it, and of how much.
+
+    Returns
+    -------
+    Replay
+        Results, waits recorded and simulated, gains with intervals.
+
+    Raises
+    ------
+    FabricsimError
+        If a file or option is wrong; nothing has been written then.
+    """
+    demand_told(progress)
+    whole("seeds", seeds, 1, MOST_SEEDS, error=SnapshotError)
+    whole("seed", seed, 0, error=SnapshotError)
+    flag("resume", resume, error=SnapshotError)
+    place = None if out is None else path_of("out", out, error=SnapshotError)
+    if resume and place is None:
+        raise SnapshotError("resume: expected out, a directory to go on with, it is missing.")
+    if then and free_from is None:
+        raise SnapshotError("--then: expected --free-from beside it, it is missing.")
+    spec, begin, assumed = _fabric(topology, name_map)
+    if profile is None:
+        assumed = (*assumed, NO_PROFILE)
+    tables = _tables(log, spec, (unknown, timezone), profile, seed)
+    for change in changes:
+        _demand_setting(change, "--set")
+        set_field(tables, change)
+    work = _Work(begin, place, progress, resume=resume)
+    base = work.experiment(tables)
+    parts = assemble(base, work.inputs)
+    if free_from is None:
+        recorded = work.run(base, parts, "")
+        return _answer(recorded, parts, assumed, place)
+    if "allocator" not in tables.get("scheduler", {}):
+        tables.setdefault("scheduler", {})["allocator"] = _usual(parts.topology)
+    freed = work.experiment(_freed(tables, free_from))
+    parts = assemble(freed, work.inputs)
+    other = _otherwise(work, freed, then, parts.topology)
+    for each in (freed, other):
+        check_parts(each, parts)
+    with work.claimed(changed=bool(then)):
+        waits = _fitted(freed, parts, changes, progress) if fit else None
+        if waits is not None:
+            freed, other = with_queue(freed, waits.best), _kept(other, waits, then)
+        recorded = work.run(base, assemble(base, work.inputs), RECORDED)
+        runs = work.both(freed, other if then else None, seeds)
+    told_gains: tuple[Gain, ...] = ()
+    if then:
+        told_gains = tuple(gains(runs[0], runs[1], [job.id for job in free_jobs(parts)]))
+    answer = _answer(recorded, parts, assumed, place)
+    return replace(
+        answer,
+        freed=runs[0][0],
+        then=runs[1][0] if then else None,
+        free_from=free_from,
+        changes=tuple(then),
+        waits=waits,
+        gains=told_gains,
+        seeds=seeds,
+    )
+
+
+def _tables(
+    log: Path | str,
+    spec: object,
+    reading: tuple[str, str | None],
+    profile: object,
+    seed: int,
+) -> dict[str, Any]:
+    """Return the tables of a record as it was. `reading`: unknown hosts, and the time zone."""
+    if str(log) == "-":
+        raise SnapshotError("-: expected a file, which is read several times, got standard input.")
+    unknown, timezone = reading
+    tables: dict[str, Any] = {
+        "topology": spec,
+        "workload": {"path": str(Path(log).absolute())},
+        "replay": {"unknown": unknown} | ({} if timezone is None else {"timezone": timezone}),
+        "run": {"seed": seed, "self_check": False},
+    }
+    if profile is not None:
+        tables["communication"] = _communication(profile)
+    return tables
+
+
+class _Work:
+    """Runs experiments, in memory or into folders, and keeps what they have in common."""
+
+    def __init__(
+        self, begin: Path, folder: Path | None, progress: Progress | None, *, resume: bool
+    ) -> None:
+        self.inputs = Inputs()
+        self._begin, self._folder, self._progress = begin, folder, progress
+        self._resume = resume
+
+    def experiment(self, tables: Mapping[str, Any]) -> Experiment:
+        """Make an experiment of its tables."""
+        return Experiment.from_tables(tables, "replay", self._begin, "replay")
+
+    @contextmanager
+    def claimed(self, *, changed: bool) -> Iterator[None]:
+        """
+        Keep others out of the folder of several runs; refuse one that holds other results.
+
+        `changed`: whether a run with something changed is one of them.
+        """
+        if self._folder is None:
+            yield
+            return
+        with claimed(self._folder):
+            holds_results(self._folder, RECORDED, resume=self._resume)
+            if (self._folder / THEN).exists() and not changed:
+                raise ResultError(
+                    f"{self._folder}: holds a result {THEN}, for which --then is missing; "
+                    "choose another directory with --out."
+                )
+            yield
+
+    def run(self, experiment: Experiment, parts: Parts, name: str) -> Result:
+        """Run an experiment once, and write it where there is a folder."""
+        if self._folder is not None:
+            place = self._folder / name if name else self._folder
+            resume = self._resume and place.exists()
+            return run_campaign(experiment, place, resume=resume, progress=self._progress).results[
+                0
+            ]
+        return self._in_memory(experiment, parts)
+
+    def both(
+        self, freed: Experiment, then: Experiment | None, seeds: int
+    ) -> tuple[list[Result], list[Result]]:
+        """Run what is free, and what is otherwise, with some seeds; the first is written."""
+        found: tuple[list[Result], list[Result]] = [], []
+        for more in range(seeds if then is not None else 1):
+            one = replace(freed, seed=freed.seed + more)
+            parts = assemble(one, self.inputs)
+            if self._folder is not None and not more:
+                found[0].append(self.run(one, parts, FREED))
+                if then is not None:
+                    found[1].append(self.run(then, parts, THEN))
+                continue
+            with shielded(self._progress) as told:
+                done = with_reference_runtimes(one, parts, told)
+            found[0].append(self._in_memory(one, done))
+            if then is not None:
+                other = replace(then, seed=then.seed + more)
+                found[1].append(
+                    self._in_memory(other, replace(done, estimates=_estimates(other, done)))
+                )
+        return found
+
+    def _in_memory(self, experiment: Experiment, parts: Parts) -> Result:
+        """Run an experiment whose reference run times are known."""
+        with shielded(self._progress) as told:
+            return run_parts(experiment, parts, told)
+
+
+def _estimates(experiment: Experiment, parts: Parts) -> str:
+    """Return what backfilling knows."""
+    return experiment.estimates or parts.estimates
+
+
+def _fabric(topology: object, name_map: Path | str | None) -> tuple[Any, Path, tuple[str, ...]]:
+    """Return the description of a fabric, where its paths begin, and what it leaves open."""
+    if isinstance(topology, (Topology, Mapping)):
+        spec, begin = topology, Path()
+    elif isinstance(topology, (str, Path)):
+        spec, begin = described(str(topology), None)
+    else:
+        raise wrong("topology", "a file, a machine or a Topology", topology, SnapshotError)
+    if name_map is not None:
+        if not isinstance(spec, Mapping) or spec.get("kind") != "file":
+            raise SnapshotError(
+                f"--name-map: expected beside a file of a fabric, got {topology!s:.80}."
+            )
+        spec = {**spec, "name_map": str(Path(name_map).absolute())}
+    return spec, begin.absolute(), left_open(spec)
+
+
+def _communication(profile: object) -> dict[str, Any]:
+    """Return the table of a profile."""
+    if isinstance(profile, Mapping):
+        return dict(profile)
+    if isinstance(profile, (str, Path)):
+        return {"profile": str(Path(profile).absolute())}
+    raise wrong("profile", "a file or its tables", profile, SnapshotError)
+
+
+def _demand_setting(change: str, option: str) -> None:
+    """Refuse what is no setting of scheduler or network: others would make it another record."""
+    key = change.partition("=")[0].strip()
+    if not key.startswith(_MAY_CHANGE) and key != "workload.estimates":
+        raise ExperimentError(
+            f"{option} {change}: expected a field of [scheduler] or [network], or "
+            "workload.estimates."
+        )
+
+
+def _usual(topology: Topology) -> str:
+    """Return the allocator that most sites have: Slurm's, where it knows the fabric."""
+    try:
+        probe = Job(0, 0.0, 1, 1.0, 1.0)
+        make_allocator(_USUAL, {}, 1).allocate(probe, Cluster(topology))
+    except (SchedulerError, NetsimError):
+        return "first-free"
+    return _USUAL
+
+
+def _freed(tables: Mapping[str, Any], free_from: str) -> dict[str, Any]:
+    """Return the tables of a record that is free from a time on."""
+    return {**tables, "replay": {**tables["replay"], "free_from": free_from}}
+
+
+def _otherwise(work: _Work, freed: Experiment, then: Sequence[str], fabric: Topology) -> Experiment:
+    """Return an experiment with fields changed; what jobs did is what they did without that."""
+    tables = freed.tables()
+    tables["run"].pop("seeds", None)
+    for change in then:
+        _demand_setting(change, "--then")
+        set_field(tables, change)
+    named = {change.partition("=")[0].strip() for change in then}
+    if "scheduler.allocator" in named and not any(
+        "scheduler.allocator_options" in name for name in named
+    ):
+        tables["scheduler"].pop("allocator_options", None)  # they are the other allocator's
+    if any(name.startswith("network.routing") for name in named):
+        was = freed.routing or usual_routing(fabric, owned=True)
+        tables["replay"] = {**tables["replay"], "routing": was}
+    return work.experiment(tables)
+
+
+def _fitted(
+    freed: Experiment, parts: Parts, changes: Sequence[str], progress: Progress | None
+) -> Waits:
+    """Look for the settings of the queue that nobody has given."""
+    given = {change.partition("=")[0].strip().removeprefix("scheduler.") for change in changes}
+    fixed = {name.removeprefix("workload.").removeprefix("queue_options.") for name in given}
+    with shielded(progress) as told:
+        return fit_queue(
+            freed, parts, frozenset(fixed), lambda done, of: told("queue settings", done, of)
+        )
+
+
+def _kept(other: Experiment, waits: Waits, then: Sequence[str]) -> Experiment:
+    """Return an experiment with the fitted settings of the queue that it does not change."""
+    named = {change.partition("=")[0].strip() for change in then}
+    fitted = with_queue(other, waits.best)
+    return replace(
+        fitted,
+        window=other.window if "scheduler.window" in named else fitted.window,
+        estimates=other.estimates if "workload.estimates" in named else fitted.estimates,
+        queue_options=other.queue_options
+        if any(name.startswith("scheduler.queue_options") for name in named)
+        else fitted.queue_options,
+    )
+
+
+def _answer(
+    recorded: Result, parts: Parts, assumed: tuple[str, ...], folder: Path | None
+) -> Replay:
+    """Return the answer about a record that nothing frees."""
+    record = parts.record
+    counts = {} if record is None else record.counts
+    if record is not None and not record.zone:
+        assumed = (*assumed, NO_ZONE)
+    return Replay(
+        recorded,
+        None,
+        None,
+        "",
+        (),
+        None,
+        (),
+        1,
+        counts,
+        (*assumed, *assumptions_of(parts.topology)),
+        folder,
+    )

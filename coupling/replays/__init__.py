@@ -1,1 +1,0 @@
-"""Replays: a record as it was, and from a time on as it might have been."""

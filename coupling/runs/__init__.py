@@ -1,0 +1,1 @@
+"""Runs of experiments: assemble, simulate, tabulate, write, resume and reproduce."""

@@ -1,0 +1,209 @@
+"""Build the parts of an experiment: fabric and workload with its communication."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from math import inf
+from pathlib import Path
+from typing import Any, TypeVar
+
+from coupling.errors import ExperimentError
+from coupling.inputs.experiment import Experiment
+from coupling.inputs.fabric import build_topology
+from coupling.inputs.plugins import sources
+from coupling.inputs.record import Record, moment_of, read_record, written
+from coupling.inputs.referenced_files import hashes
+from coupling.inputs.table import Table
+from netsim.topology.base import Topology
+from netsim.topology.rails import node_bandwidth
+from netsim.topology.switches import switch_of, with_switch
+from scheduler.workload import (
+    DEFAULT_PROFILE,
+    Profile,
+    Workload,
+    assign,
+    limit_nodes,
+    make_workload,
+    profile_from,
+    read_profile,
+    running,
+)
+
+T = TypeVar("T")
+_MOST_KEPT = 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """
+    Fabric and workload of an experiment.
+
+    Parameters
+    ----------
+    topology : Topology
+        The machine.
+    workload : Workload
+        Jobs with their communication; those larger than the machine are dropped.
+    estimates : {"requested", "runtime"}
+        What backfilling may know.
+    profile : mapping
+        The communication profile as tables: the assumption that the result rests on.
+    hashes : mapping of str to str
+        SHA-256 of every file that was read.
+    record : Record or None
+        When and where the jobs ran, where they are replayed.
+    free_from_s : float
+        From when on the queue is free of the record.
+    """
+
+    topology: Topology
+    workload: Workload
+    estimates: str
+    profile: Mapping[str, Any] = field(default_factory=dict)
+    hashes: Mapping[str, str] = field(default_factory=dict)
+    record: Record | None = None
+    free_from_s: float = inf
+
+    @property
+    def n_nodes(self) -> int:
+        """Nodes that take jobs."""
+        return self.topology.usable_nodes.size
+
+
+class Inputs:
+    """Fabrics and job logs that were read, for experiments that share them; the last few."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Any] = {}
+
+    def get(self, key: object, make: Callable[[], T]) -> T:
+        """Return what was made for a key before, or make it."""
+        name = json.dumps(key, sort_keys=True, default=id)  # a fabric given as an object is itself
+        made: T = self._kept.pop(name) if name in self._kept else make()
+        self._kept[name] = made
+        for old in list(self._kept)[:-_MOST_KEPT]:
+            del self._kept[old]
+        return made
+
+
+def assemble(experiment: Experiment, inputs: Inputs | None = None) -> Parts:
+    """Read and build what an experiment names."""
+    seeds, where = experiment.all_seeds, f"{experiment.source}: [workload]"
+    inputs, begin = inputs or Inputs(), experiment.folder
+    topology = inputs.get(
+        ["topology", experiment.topology, str(begin)],
+        lambda: build_topology(experiment.topology, begin, partial(_fault, experiment.source)),
+    )
+    if experiment.model == "packets" and "switch" in experiment.model_options:
+        topology = with_switch(topology, switch_of(topology, experiment.model_options["switch"]))
+    record = _record(experiment, topology, inputs)
+    if record is None:
+        drawn = seeds["workload"] if "generator" in experiment.workload_table else None
+        read_jobs = inputs.get(
+            ["workload", experiment.workload, str(begin), drawn],
+            lambda: make_workload(experiment.workload_table, begin, where, seeds["workload"]),
+        )
+        workload = _fitting(read_jobs, where, topology)
+    else:
+        workload = record.workload
+    profile, folder = _profile(experiment)
+    named = (experiment.topology, experiment.routing, experiment.communication)
+    read = hashes(named, experiment.folder) | hashes(profile.table, folder)
+    if topology.origin is not None:
+        included = [{"path": name} for name in topology.origin.included]
+        read |= hashes(included, Path())
+    read |= sources(experiment.tables()) | sources(profile.table)
+    if workload.sha256:
+        read[workload.source] = workload.sha256
+    bandwidth = float(node_bandwidth(topology).min())
+    slots = {} if record is None else {job: own.slots for job, own in record.placed.items()}
+    jobs = assign(
+        workload.jobs, profile, seeds["communication"], node_bandwidth=bandwidth, slots=slots
+    )
+    fallback = "requested" if workload.has_requested else "runtime"
+    return Parts(
+        topology,
+        replace(workload, jobs=jobs),
+        experiment.estimates or fallback,
+        profile.table,
+        read,
+        record,
+        inf if record is None else _free_from_s(experiment, record),
+    )
+
+
+def _fitting(read_jobs: Workload, where: str, topology: Topology) -> Workload:
+    """Return the jobs that can run on a fabric."""
+    _refuse_running(read_jobs, where)
+    workload = limit_nodes(read_jobs, topology.usable_nodes.size)
+    if not workload.jobs:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in workload.dropped.items())
+        raise ExperimentError(f"{workload.source}: no job is left to run ({reasons or 'empty'}).")
+    return workload
+
+
+def _record(experiment: Experiment, topology: Topology, inputs: Inputs) -> Record | None:
+    """Read the record that is replayed, if one is."""
+    replay = experiment.replay
+    if replay is None:
+        return None
+    table = Table(experiment.workload, f"{experiment.source}: [workload]")
+    path = experiment.resolve(table.text("path"))
+    stop, zone = replay.get("unknown") == "stop", replay.get("timezone")
+    return inputs.get(
+        ["record", experiment.topology, str(path), stop, zone],
+        lambda: read_record(path, topology, stop=stop, zone=zone),
+    )
+
+
+def _free_from_s(experiment: Experiment, record: Record) -> float:
+    """Return from when on the queue is free, on the clock of the run."""
+    text = (experiment.replay or {}).get("free_from")
+    if text is None:
+        return inf
+    where = f"{experiment.source}: [replay] free_from"
+    moment_s = moment_of(text, record.zone, where, offsets=record.offsets)
+    moment_s -= record.workload.begin_unix_s or 0.0
+    last_s = max(pin.start_s for pin in record.pins.values())
+    if not 0.0 <= moment_s <= last_s:
+        raise ExperimentError(
+            f"{where}: expected a time from the first to the last start of the record "
+            f"({written(record, 0.0)} to {written(record, last_s)}), got {text!r}."
+        )
+    return moment_s
+
+
+def _fault(source: str, what: str) -> ExperimentError:
+    """Make the error of a fabric that cannot be built."""
+    return ExperimentError(f"{source} topology: {what}")
+
+
+def _refuse_running(workload: Workload, where: str) -> None:
+    """Refuse a queue of which a run would start jobs again that have their nodes already."""
+    begun = running(workload.jobs)
+    if begun:
+        state = dict(begun[0].extra)["state"]
+        raise ExperimentError(
+            f"{where}: {workload.source} is a queue: {len(begun)} of its jobs have their nodes "
+            f"already (job {begun[0].id}: {state}), and a run would start them again on an idle "
+            f"machine; expected a log of what ran. `fabricsim estimate` takes jobs where they are."
+        )
+
+
+def _profile(experiment: Experiment) -> tuple[Profile, Path]:
+    """Return the communication profile, and where its relative paths start."""
+    tables, where = experiment.communication_table, f"{experiment.source}: [communication]"
+    if tables is None:
+        return DEFAULT_PROFILE, experiment.folder
+    if "profile" not in tables:
+        return profile_from(tables, where, experiment.folder), experiment.folder
+    path = tables["profile"]
+    further = next((key for key in tables if key != "profile"), None)
+    if further is not None:
+        both = 'no key beside profile = "FILE", or the fields of a profile alone'
+        raise Table(tables, where, ExperimentError).error(further, both)
+    if not isinstance(path, str):
+        raise Table(tables, where, ExperimentError).error("profile", "the path of a file")
+    place = experiment.resolve(path)
+    return read_profile(place), place.parent

@@ -1,0 +1,385 @@
+"""Run experiments: assemble, simulate, tabulate."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from coupling.gc_tuning import few_collections
+from coupling.inputs.experiment import Experiment, demand_experiment
+from coupling.rates.base import Pacing
+from coupling.rates.hop_ledger import HopLedger
+from coupling.rates.ledgers import BlameLedger, LinkLedger, NetworkLedger
+from coupling.rates.link_timeline import LinkTimeline
+from coupling.rates.network import NetworkPace
+from coupling.rates.stopwatch import Stopwatch
+from coupling.rates.wait_ledger import WaitLedger
+from coupling.results.by_size import network_volume
+from coupling.results.framed import Frames, Table
+from coupling.results.from_schedule import (
+    blame_table,
+    link_table,
+    link_time_table,
+    partition_table,
+    time_table,
+    wait_table,
+)
+from coupling.results.job_table import as_recorded, job_table
+from coupling.results.result import Result
+from coupling.results.summary import summarize, times_of_queue
+from coupling.results.waiting import waiting_by_reason
+from coupling.runs.assembly import Parts, assemble
+from coupling.runs.setup import Setup, baseline_slowdowns, check_parts
+from coupling.stopping import demand_told
+from netsim.accuracy import setting_of
+from netsim.topology.base import Topology
+from netsim.topology.spread import evened
+from netsim.topology.switches import assumed_switch
+from scheduler.allocators.base import Allocator, Bounded
+from scheduler.cluster import Cluster
+from scheduler.job import Job
+from scheduler.mix import mix_of
+from scheduler.observer import Observer
+from scheduler.rates import AlonePace
+from scheduler.simulator import Schedule, simulate
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is running, jobs ended and jobs in all."""
+
+_REFERENCE = "reference run times"
+
+
+def run(experiment: Experiment, progress: Progress | None = None) -> Result:
+    """
+    Run one experiment.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What to run; its `compare` is not looked at.
+    progress : callable, optional
+        Called now and then.
+
+    Returns
+    -------
+    Result
+        Tables and summary.
+
+    Raises
+    ------
+    ExperimentError, SchedulerError, NetsimError, PatternError
+        If a name, value or file is wrong; nothing has been run then.
+    """
+    demand_experiment(experiment)
+    demand_told(progress)
+    parts = assemble(experiment)
+    check_parts(experiment, parts)
+    return run_parts(experiment, with_reference_runtimes(experiment, parts, progress), progress)
+
+
+def run_parts(experiment: Experiment, parts: Parts, progress: Progress | None = None) -> Result:
+    """Run one experiment whose workload and fabric are built already."""
+    setup = Setup.of(experiment, parts)
+    with few_collections():
+        coupled = _coupled(setup, progress)
+        alone = _uncoupled(setup, progress) if experiment.self_check else None
+    return _tabulate(setup, coupled, alone)
+
+
+def planned(experiment: Experiment) -> tuple[str, ...]:
+    """
+    Return what the simulations of an experiment with all it compares are called.
+
+    Result: each once; as `phases` and `with_reference_runtimes` report them.
+    """
+    names = [name for variant in experiment.variants() for name in phases(variant)]
+    replayed = experiment.replay is not None and "free_from" in experiment.replay
+    if replayed or (experiment.runtime_means == "baseline" and experiment.model != "assumed"):
+        names = [_REFERENCE, *names]
+    return tuple(names)
+
+
+def phases(experiment: Experiment) -> tuple[str, ...]:
+    """
+    Return what `run_parts` calls its simulations when it reports progress.
+
+    Result: in the order in which they run.
+    """
+    both = (experiment.label, f"{experiment.label}, infinite network")
+    return both if experiment.self_check else both[:1]
+
+
+def with_reference_runtimes(
+    experiment: Experiment, parts: Parts, progress: Progress | None = None
+) -> Parts:
+    """
+    Turn the log's run times into reference run times.
+
+    `experiment`: its `runtime_means` says what the log's run times stand for. Result: unchanged for
+    ``"isolated"`` and ``"alone"``. For ``"baseline"`` one pass under Baseline (first-free and
+    D-mod-k) with the run times read as isolated ones, then each divided by the job's mean slowdown
+    in that pass; the pass is not iterated. The model `assumed` knows that slowdown without a pass.
+    """
+    if parts.record is not None:
+        return _recorded_work(experiment, parts, progress) if parts.free_from_s < inf else parts
+    if experiment.runtime_means != "baseline":
+        return parts
+    factor = baseline_slowdowns(experiment, parts)
+    if factor is None:
+        factor = _simulated_slowdowns(experiment, parts, progress)
+    jobs = tuple(
+        replace(job, runtime_s=job.runtime_s / factor[job.id]) for job in parts.workload.jobs
+    )
+    return replace(parts, workload=replace(parts.workload, jobs=jobs))
+
+
+def _recorded_work(experiment: Experiment, parts: Parts, progress: Progress | None) -> Parts:
+    """Take as reference run times what jobs did, given who slowed them down as it was."""
+    routing = (experiment.replay or {}).get("routing")
+    as_it_was = experiment if routing is None else replace(experiment, routing=routing)
+    setup = Setup.of(as_it_was, parts)
+    allocator = setup.allocator()
+    played = Cluster(parts.topology), allocator, setup.rates.begin(allocator)
+    watchers = _tellers(setup, _REFERENCE, progress)
+    did = _did(_simulate(setup, played, watchers, free_from_s=inf))
+    jobs = tuple(replace(job, runtime_s=did[job.id]) for job in parts.workload.jobs)
+    return replace(parts, workload=replace(parts.workload, jobs=jobs))
+
+
+def _did(schedule: Schedule) -> dict[int, float]:
+    """Return by job id what jobs did, in seconds at full pace."""
+    return {record.job.id: record.work_s for record in schedule.records}
+
+
+def _simulated_slowdowns(
+    experiment: Experiment, parts: Parts, progress: Progress | None
+) -> Mapping[int, float]:
+    """Return by job id the mean slowdown under Baseline, run times read as isolated ones."""
+    baseline = replace(experiment, allocator="first-free", allocator_options={}, routing=None)
+    setup = Setup.of(baseline, parts)
+    allocator = setup.allocator()
+    ordinary = _simulate(
+        setup,
+        (Cluster(parts.topology), allocator, setup.rates.begin(allocator)),
+        _tellers(setup, _REFERENCE, progress),
+    )
+    return {
+        record.job.id: record.interference * record.placement_factor for record in ordinary.records
+    }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Coupled:
+    """A schedule, what the links carried, who held whom up, what it cost, and what to know."""
+
+    schedule: Schedule
+    links: LinkLedger
+    blame: BlameLedger
+    cpu_s: float
+    deciding_s: float
+    remarks: Mapping[str, Any]
+    over_time: LinkTimeline | None
+    waits: WaitLedger
+    cost_of_job: Mapping[int, float] | None  # of communication
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Uncoupled:
+    """What a schedule without the network came to, and its CPU time."""
+
+    summary: Mapping[str, Any]
+    cpu_s: float
+
+
+class _Teller(Observer):
+    """Tells a progress display how far a simulation is."""
+
+    def __init__(self, progress: Progress, what: str, total: int) -> None:
+        self._progress, self._what, self._total = progress, what, total
+
+    def passed(self, n_ended: int, now_s: float) -> None:
+        """Tell how many jobs have ended."""
+        del now_s
+        self._progress(self._what, n_ended, self._total)
+
+
+def _tellers(setup: Setup, what: str, progress: Progress | None) -> list[Observer]:
+    """Return who tells the progress, where somebody wants to know."""
+    return [] if progress is None else [_Teller(progress, what, len(setup.parts.workload.jobs))]
+
+
+def _coupled(setup: Setup, progress: Progress | None) -> _Coupled:
+    """Simulate with the network, and watch it."""
+    topology = setup.parts.topology
+    cluster, allocator = Cluster(topology), setup.allocator()
+    pacing = setup.rates.begin(allocator)
+    stopwatch, watchers = Stopwatch(), list[Observer]()
+    costs = ledger = over_time = None
+    if pacing.network is not None or setup.rates.placement_costs:
+        costs = HopLedger(cluster)
+        watchers.append(costs)
+    if pacing.network is not None:
+        ledger = NetworkLedger(pacing.network)
+        watchers.append(ledger)
+        if setup.experiment.links_timeline:
+            over_time = LinkTimeline(pacing.network)
+            watchers.append(over_time)
+    waits = WaitLedger()
+    watchers += [waits, stopwatch, *_tellers(setup, phases(setup.experiment)[0], progress)]
+    begin_s = time.process_time()
+    schedule = _simulate(setup, (cluster, allocator, pacing), watchers)
+    cost_of_job = None if costs is None else costs.costs()
+    if pacing.network is not None and ledger is not None:
+        ledger.links.nbytes = evened(pacing.network.topology, ledger.links.nbytes)
+    return _Coupled(
+        schedule,
+        LinkLedger(topology.n_links) if ledger is None else ledger.links,
+        BlameLedger(topology) if ledger is None else ledger.blame,
+        time.process_time() - begin_s,
+        stopwatch.cpu_s,
+        _remarks(setup, pacing.network, allocator),
+        over_time,
+        waits,
+        cost_of_job,
+    )
+
+
+def schedule_alone(experiment: Experiment, parts: Parts) -> Schedule:
+    """Simulate the queue alone: every job runs as long as its workload says."""
+    setup = Setup.of(experiment, parts)
+    played = Cluster(parts.topology), setup.allocator(), Pacing(AlonePace())
+    return _simulate(setup, played, [])
+
+
+def _uncoupled(setup: Setup, progress: Progress | None) -> _Uncoupled:
+    """Simulate the same jobs on an infinite network."""
+    begin_s = time.process_time()
+    jobs, name = setup.parts.workload.jobs, phases(setup.experiment)[1]
+    played = Cluster(setup.parts.topology), setup.allocator(), Pacing(AlonePace())
+    done = _simulate(setup, played, _tellers(setup, name, progress))
+    cpu_s = time.process_time() - begin_s
+    if not jobs:
+        return _Uncoupled({}, cpu_s)
+    by_id = {record.job.id: record for record in done.records}
+    start_s = np.array([by_id[job.id].start_s for job in jobs], dtype=np.float64)
+    end_s = np.array([by_id[job.id].end_s for job in jobs], dtype=np.float64)
+    submit_s = np.array([job.submit_s for job in jobs])
+    summary = times_of_queue(
+        (start_s, end_s),
+        np.array([job.n_nodes for job in jobs]),
+        start_s - submit_s,
+        end_s - submit_s,
+        setup.parts.n_nodes,
+    )
+    return _Uncoupled(summary, cpu_s)
+
+
+def _simulate(
+    setup: Setup,
+    played: tuple[Cluster, Allocator, Pacing],
+    watchers: Sequence[Observer],
+    free_from_s: float | None = None,
+) -> Schedule:
+    """Simulate the workload on an empty machine; a record is free from when it says, or given."""
+    cluster, allocator, pacing = played
+    parts = setup.parts
+    return simulate(
+        parts.workload.jobs,
+        cluster,
+        allocator,
+        setup.policy(free_from_s),
+        rates=pacing.rates,
+        estimate_s=_requested_s if parts.estimates == "requested" else pacing.runtime_s,
+        kill_at_limit=setup.experiment.kill_at_limit,
+        ends_s=setup.ends_s(free_from_s),
+        observers=watchers,
+    )
+
+
+def _requested_s(job: Job) -> float:
+    """Let the scheduler know what the user asked for."""
+    return job.requested_s
+
+
+def _runtime_s(job: Job) -> float:
+    """Let the scheduler know the run time."""
+    return job.runtime_s
+
+
+def _remarks(setup: Setup, network: NetworkPace | None, allocator: Allocator) -> dict[str, Any]:
+    """Count what a reader of the result must know, and tell what the network was."""
+    told: dict[str, Any] = {} if network is None else {"latency_bound": network.latency_bound}
+    if network is not None and network.on_common_links and True in network.owned:
+        told["on_common_links"] = True
+    if isinstance(allocator, Bounded):
+        told["out_of_steps"] = allocator.out_of_steps
+    if assumed := assumed_switch(setup.parts.topology):
+        told["assumed_switch"] = assumed
+    told["network"] = setting_of(  # by which the known error of the model is looked up
+        setup.parts.topology,
+        None if network is None else network.routing,
+        model=setup.experiment.model,
+        fairness=setup.experiment.fairness,
+        owned=() if network is None else network.owned,
+        options=setup.experiment.model_options,
+        mix=mix_of(() if network is None else network.talked.items()),
+        hot_spot="" if network is None else network.hot_spot,
+    ).to_dict()
+    return told
+
+
+def _tabulate(setup: Setup, coupled: _Coupled, alone: _Uncoupled | None) -> Result:
+    """Turn what happened into the tables of a result."""
+    parts, label = setup.parts, setup.experiment.label
+    workload, topology = parts.workload, parts.topology
+    jobs = job_table(coupled.schedule, workload, topology, coupled.cost_of_job)
+    if parts.record is not None:
+        if parts.free_from_s < inf:
+            did = {job.id: job.runtime_s for job in workload.jobs}
+        else:
+            did = _did(coupled.schedule)
+        jobs = as_recorded(jobs, parts.record.submit_s, did)
+    summary: dict[str, Any] = {"name": label, **summarize(jobs, parts.n_nodes)}
+    if workload.begin_unix_s is not None:
+        summary["log_begin_unix_s"] = workload.begin_unix_s
+    summary["dropped_by_reason"] = dict(workload.dropped)
+    if workload.remarks and parts.record is None:
+        summary["log_remarks"] = dict(workload.remarks)
+    if parts.record is not None:
+        summary["replay"] = dict(parts.record.counts)
+        summary["log_time_zone"] = parts.record.zone or "clock of the record"
+        if parts.free_from_s < inf:
+            summary["free_from_s"] = parts.free_from_s
+    extras = _extras(coupled, topology)
+    summary |= waiting_by_reason(extras["waits"], jobs)
+    summary |= coupled.remarks
+    events = 2 * len(coupled.schedule.records)
+    cost = {"events": events, **asdict(coupled.schedule.tally), "cpu_coupled_s": coupled.cpu_s}
+    cost["scheduling_ms_per_job"] = coupled.deciding_s / len(workload.jobs) * 1e3
+    if alone is not None:
+        summary["infinite_network"] = alone.summary
+        cost["cpu_uncoupled_s"] = alone.cpu_s
+        cost["contention_ms_per_event"] = (coupled.cpu_s - alone.cpu_s) / events * 1e3
+    links = link_table(coupled.links, topology, float(summary.get("makespan_s") or 0.0))
+    return Result(
+        name=label,
+        jobs=jobs,
+        links=links,
+        timeline=time_table(coupled.schedule, parts.n_nodes),
+        blame=blame_table(coupled.blame),
+        summary=summary | network_volume(links),
+        cost=cost,
+        partitions=partition_table(coupled.schedule, workload),
+        extras=Frames(extras),
+    )
+
+
+def _extras(coupled: _Coupled, topology: Topology) -> dict[str, Table]:
+    """Return the tables that not every result has."""
+    tables: dict[str, Table] = {"waits": wait_table(coupled.waits)}
+    if coupled.over_time is not None:
+        tables["links/timeline"] = link_time_table(coupled.over_time, topology)
+    return tables

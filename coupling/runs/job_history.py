@@ -1,0 +1,292 @@
+"""Lives of single jobs: how fast each ran when, and who held it up, found on the network again."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+
+from coupling.errors import ResultError
+from coupling.inputs.experiment import Experiment
+from coupling.rates.network import NetworkPace
+from coupling.rates.simulated import SimulatedPace
+from coupling.results.columns import finished
+from coupling.results.manifest import NOT_AGAIN
+from coupling.results.result import Result, owned_links
+from coupling.runs.assembly import Inputs, assemble
+from coupling.runs.setup import Setup
+from netsim.arrays import Floats, Ints
+from netsim.contention.traffic import bytes_per_link
+from netsim.partition import Partition
+from scheduler.job import Job
+from scheduler.traffic import RankFlows, rank_flows
+
+MOST_CHANGES = 20_000
+"""Starts and ends of jobs during one job's run, up to which its life is found."""
+_KEPT = 4096  # jobs whose links are remembered
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """A job where it ran."""
+
+    job: Job
+    where: Partition
+
+    def partition(self) -> Partition:
+        """Return its nodes and owned links."""
+        return self.where
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """
+    A time during which a job ran at one pace.
+
+    Parameters
+    ----------
+    begin_s, end_s : float
+        From when to when.
+    interference : float
+        Iteration time together / alone.
+    cable : str
+        Link that held it up most; empty where none did.
+    culprits : mapping of int to float
+        Share of each other job in what it lost, largest first; empty where nobody is to blame.
+    """
+
+    begin_s: float
+    end_s: float
+    interference: float
+    cable: str
+    culprits: Mapping[int, float]
+
+    @property
+    def lost_s(self) -> float:
+        """Seconds by which interference held the job up."""
+        return (self.end_s - self.begin_s) * (1.0 - 1.0 / self.interference)
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """
+    The run of a job.
+
+    Parameters
+    ----------
+    placement_factor : float
+        Iteration time alone / ideal.
+    stretches : tuple of Stretch
+        In order, from start to end.
+    """
+
+    placement_factor: float
+    stretches: tuple[Stretch, ...]
+
+    @property
+    def lost_s(self) -> float:
+        """Seconds by which interference made the job run longer."""
+        return sum(stretch.lost_s for stretch in self.stretches)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """
+    What a job had of a link.
+
+    Parameters
+    ----------
+    job : int
+        Its id.
+    begin_s, end_s : float
+        When it ran.
+    share : float
+        Part of the link's capacity that it took, as a mean over its run.
+    """
+
+    job: int
+    begin_s: float
+    end_s: float
+    share: float
+
+
+class Lives:
+    """
+    The network of a finished run, built again.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What was run: one allocator.
+    manifest : mapping
+        Of the result.
+    result : Result
+        Its tables.
+    inputs : Inputs
+        What was read already for other runs.
+
+    Raises
+    ------
+    CouplingError
+        If it cannot be built again as it was.
+    """
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        manifest: Mapping[str, object],
+        result: Result,
+        inputs: Inputs | None = None,
+    ) -> None:
+        if why_not := manifest.get(NOT_AGAIN):
+            raise ResultError(f"the run cannot be made again: {why_not}.")
+        if experiment.workload_table.get("path") == "-":
+            raise ResultError("the workload came from standard input.")
+        parts = assemble(experiment, inputs)
+        known = manifest.get("inputs_sha256", {})
+        assert isinstance(known, Mapping)  # noqa: S101 (checked when it was read)
+        for path, digest in parts.hashes.items():
+            if digest not in known.values():
+                raise ResultError(f"{path}: expected the file of the run, got another.")
+        self._setup = Setup.of(experiment, parts)
+        self._network = self._begun()
+        self.topology = self._network.topology
+        self._jobs = {job.id: job for job in parts.workload.jobs}
+        table = finished(result.jobs)
+        self._id, self._start_s, self._end_s, self._slowdown = (
+            table[name].to_numpy() for name in ("id", "start_s", "end_s", "slowdown")
+        )
+        self._hosts = dict(zip(self._id.tolist(), table["nodes"].tolist(), strict=True))
+        self._owned = owned_links(result.partitions)
+        self._links_of = lru_cache(_KEPT)(self._links)
+
+    def flows(self, job: int) -> tuple[RankFlows, int] | None:
+        """Return the messages of a job and how many ranks it has; None where it sends nothing."""
+        talk = self._jobs[job].communication
+        n_ranks = self._jobs[job].n_nodes
+        if talk is None or n_ranks == 1 or not talk.fraction:
+            return None
+        return rank_flows(talk.pattern, n_ranks), n_ranks
+
+    def life(self, job: int) -> Life:
+        """
+        Return the run of a job: what the model says of it whenever a job starts or ends.
+
+        Raises a `ResultError` where too many do.
+        """
+        if isinstance(self._network, SimulatedPace):
+            raise ResultError(
+                f"model {self._setup.experiment.model!r}: what slowed a job at a time follows "
+                "from all flows of the run so far, and is not worked out again."
+            )
+        found = np.flatnonzero(self._id == job)
+        if not found.size:
+            raise ResultError(f"expected a job that ran, got {job}.")
+        row = int(found[0])
+        begin_s, end_s = float(self._start_s[row]), float(self._end_s[row])
+        near = np.flatnonzero((self._start_s < end_s) & (self._end_s > begin_s))
+        moments = np.concatenate([self._start_s[near], self._end_s[near]])
+        times = np.unique(np.concatenate([[begin_s], moments[moments > begin_s]]))
+        times = times[times < end_s]
+        if times.size > MOST_CHANGES:
+            raise ResultError(
+                f"jobs started and ended at {times.size:,} times while it ran; its pace is worked "
+                f"out for up to {MOST_CHANGES:,}."
+            )
+        return self._lived(job, near, [*times.tolist(), end_s])
+
+    def _lived(self, job: int, near: Ints, times: Sequence[float]) -> Life:
+        """Follow a job from change to change."""
+        network, on = self._begun(), list[tuple[float, int]]()
+        waiting = [(float(self._start_s[row]), row) for row in near.tolist()]
+        waiting.sort(reverse=True)  # the next to start at the end
+        stretches, pace, factor = list[Stretch](), 1.0, 1.0
+        cable, culprits = "", dict[int, float]()
+        for now_s, next_s in pairwise(times):
+            gone = [row for end_s, row in on if end_s <= now_s]
+            on = [pair for pair in on if pair[0] > now_s]
+            new = []
+            while waiting and waiting[-1][0] <= now_s:
+                row = waiting.pop()[1]
+                new.append(row)
+                on.append((float(self._end_s[row]), row))
+            news = network.change(
+                [self._placed(row) for row in gone], [self._placed(row) for row in new], now_s
+            ).get(job)
+            if news is not None:
+                pace, factor = news.interference, news.placement_factor
+                if pace > 1.0:
+                    cable, culprits = self._blame(network, job, cable, culprits)
+            held = pace > 1.0
+            stretch = Stretch(now_s, next_s, pace, cable if held else "", culprits if held else {})
+            _add(stretches, stretch)
+        return Life(factor, tuple(stretches))
+
+    def _blame(
+        self, network: NetworkPace, job: int, cable: str, culprits: dict[int, float]
+    ) -> tuple[str, dict[int, float]]:
+        """Return what holds a job up from now on; a remnant keeps what held it up before."""
+        model = network.model
+        if model is None:
+            return "", {}
+        link = model.worst_link(job)
+        found = model.culprits([job]).by_culprit()
+        return self.topology.link_name(link) if link >= 0 else cable, found or culprits
+
+    def users(self, link: int, begin_s: float, end_s: float, most: int) -> list[Use] | None:
+        """
+        Return who used a link in a time, the one with the largest share first.
+
+        Result: None where more than `most` jobs ran then.
+        """
+        there = np.flatnonzero((self._start_s < end_s) & (self._end_s > begin_s))
+        if there.size > most:
+            return None
+        found = []
+        for row in there.tolist():
+            links, rate = self._links_of(row)
+            place = np.searchsorted(links, link)
+            if place < links.size and links[place] == link:
+                share = float(rate[place] / self.topology.capacity[link] / self._slowdown[row])
+                when = float(self._start_s[row]), float(self._end_s[row])
+                found.append(Use(int(self._id[row]), *when, share))
+        return sorted(found, key=lambda use: -use.share)
+
+    def _links(self, row: int) -> tuple[Ints, Floats]:
+        """Return the links of a job, and the bytes a second that it would send there ideally."""
+        placed = self._placed(row)
+        traffic = self._network.traffic(placed.job, placed.where)
+        if traffic is None:
+            return np.zeros(0, dtype=np.int64), np.zeros(0)
+        links, nbytes = bytes_per_link(traffic.traffic)
+        return links, nbytes / traffic.ideal_s
+
+    def _placed(self, row: int) -> _Placed:
+        """Return a job where it ran."""
+        job = int(self._id[row])
+        nodes = self.topology.names.nodes([str(self._hosts[job])])
+        where = Partition(np.array(nodes, dtype=np.int64), self._owned(job))
+        return _Placed(self._jobs[job], where)
+
+    def _begun(self) -> NetworkPace:
+        """Return an empty network."""
+        network = self._setup.rates.begin(self._setup.allocator()).network
+        if network is None:
+            raise ResultError(f"the model {self._setup.experiment.model} simulates no network.")
+        return network
+
+
+def _add(stretches: list[Stretch], new: Stretch) -> None:
+    """Add a stretch; one like the last goes on."""
+    last = stretches[-1] if stretches else None
+    if last is not None and (last.interference, last.cable, last.culprits) == (
+        new.interference,
+        new.cable,
+        new.culprits,
+    ):
+        stretches[-1] = Stretch(
+            last.begin_s, new.end_s, last.interference, last.cable, last.culprits
+        )
+        return
+    stretches.append(new)

@@ -1,0 +1,154 @@
+"""Setup: what a run is made of, from the names that its experiment holds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from inspect import signature
+
+from coupling.errors import ExperimentError
+from coupling.inputs.error_context import placed
+from coupling.inputs.experiment import Experiment
+from coupling.inputs.fabric import build_routing, usual_routing
+from coupling.rates.base import RunRates, Scene
+from coupling.rates.rate_models import rate_model
+from coupling.rates.simulated_run import Simulated
+from coupling.runs.assembly import Parts
+from netsim.contention_models import refuse_renamed
+from netsim.routing.base import Routing
+from netsim.routing.spread import as_routed, demand_paths
+from scheduler.allocators import make_allocator
+from scheduler.allocators.base import Allocator
+from scheduler.cluster import Cluster
+from scheduler.queues import POLICIES, make_policy
+from scheduler.queues.base import QueuePolicy
+from scheduler.queues.pinned import Pinned
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Setup:
+    """
+    What a run is made of; an allocator and a queue are fresh for each simulation.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What is run.
+    parts : Parts
+        Fabric and workload.
+    rates : RunRates
+        How jobs slow each other down.
+    """
+
+    experiment: Experiment
+    parts: Parts
+    rates: RunRates
+
+    @classmethod
+    def of(cls, experiment: Experiment, parts: Parts) -> "Setup":
+        """Make the network of a run."""
+        routing = _routing(experiment, parts)
+        scene = Scene(
+            as_routed(parts.topology, routing),
+            routing,
+            parts.workload.jobs,
+            experiment.model,
+            experiment.fairness,
+            experiment.model_options,
+            experiment.all_seeds["model"],
+            of_alone=experiment.runtime_means == "alone",
+        )
+        with placed(f"{experiment.source}: [network]"):
+            refuse_renamed(experiment.model, "model", ExperimentError)
+            if experiment.model == "flow-level":
+                demand_paths(scene.topology, "model 'flow-level' needs", ExperimentError)
+            return cls(experiment, parts, rate_model(experiment.model)(scene))
+
+    def policy(self, free_from_s: float | None = None) -> QueuePolicy:
+        """
+        Make the queue policy; those without a window ignore the one of the experiment.
+
+        `free_from_s`: of a record that is replayed; default: as the experiment says.
+        """
+        policy, record = _policy(self.experiment), self.parts.record
+        if record is None:
+            return policy
+        from_s = self.parts.free_from_s if free_from_s is None else free_from_s
+        return Pinned(record.pins, policy, from_s)
+
+    def ends_s(self, free_from_s: float | None = None) -> Mapping[int, float]:
+        """Return when jobs end whatever their pace: those that a record has ended by then."""
+        from_s = self.parts.free_from_s if free_from_s is None else free_from_s
+        pins = {} if self.parts.record is None else self.parts.record.pins
+        return {job: pin.end_s for job, pin in pins.items() if pin.end_s <= from_s}
+
+    def allocator(self) -> Allocator:
+        """Make the allocator."""
+        return _allocator(self.experiment)
+
+
+def check_parts(experiment: Experiment, parts: Parts) -> None:
+    """Make every part that a run will need, so that errors show before anything is run."""
+    with placed(f"{experiment.source}: [scheduler]"):
+        _policy(experiment)
+        _check_sizes(_allocator(experiment), parts)
+    setup = Setup.of(experiment, parts)
+    if isinstance(setup.rates, Simulated):
+        with placed(f"{experiment.source}: [network]"):
+            setup.rates.demand_affordable(setup.allocator())
+    if experiment.links_timeline and not setup.rates.emergent:
+        raise ExperimentError(
+            f"{experiment.source}: [run] links_timeline: expected a model that simulates a "
+            f"network, got {experiment.model!r}."
+        )
+
+
+def baseline_slowdowns(experiment: Experiment, parts: Parts) -> Mapping[int, float] | None:
+    """
+    Return the slowdowns under Baseline where the model knows them without a simulation.
+
+    Result: by job id; None where a simulation has to tell.
+    """
+    seed = experiment.all_seeds["model"]
+    known = rate_model(experiment.model)
+    return known.baseline_slowdowns(parts.workload.jobs, experiment.model_options, seed)
+
+
+def _policy(experiment: Experiment) -> QueuePolicy:
+    """Make the queue policy."""
+    options = dict(experiment.queue_options)
+    factory = POLICIES.get(experiment.queue)
+    if experiment.window is not None and factory and "window" in signature(factory).parameters:
+        options["window"] = experiment.window
+    return make_policy(experiment.queue, options)
+
+
+def _allocator(experiment: Experiment) -> Allocator:
+    """Make the allocator."""
+    seed = experiment.all_seeds["allocator"]
+    return make_allocator(experiment.allocator, experiment.allocator_options, seed)
+
+
+def _routing(experiment: Experiment, parts: Parts) -> Routing:
+    """Make the routing: the one named, or the usual one of the fabric."""
+    named, fabric = experiment.routing, parts.topology
+
+    def fault(what: str) -> ExperimentError:
+        return ExperimentError(f"{experiment.source}: [network] routing: {what}")
+
+    spec = usual_routing(fabric, owned=True) if named is None else named
+    return build_routing(spec, fabric, experiment.folder, experiment.all_seeds["routing"], fault)
+
+
+def _check_sizes(allocator: Allocator, parts: Parts) -> None:
+    """Try a job of each size on the empty machine: what never fits must show before a long run."""
+    empty = Cluster(parts.topology)
+    jobs = parts.workload.jobs
+    if parts.record is not None:
+        pins = parts.record.pins
+        jobs = tuple(job for job in jobs if pins[job.id].start_s >= parts.free_from_s)
+    for job in {job.n_nodes: job for job in jobs}.values():
+        if allocator.allocate(job, empty) is None:
+            raise ExperimentError(
+                f"job {job.id} of {job.n_nodes} nodes does not fit under allocator "
+                f"{allocator.name!r}, even on the empty machine"
+                + ("; drop such jobs with workload.max_nodes." if parts.record is None else ".")
+            )

@@ -1,0 +1,81 @@
+"""Blame: how much of a job's lost time each other job causes, told by the model or tried out."""
+
+from collections.abc import Mapping, Sequence
+
+from coupling.inputs.snapshot import Snapshot
+from coupling.site.predictions import (
+    Placed,
+    Predict,
+    Prediction,
+    groups_that_meet,
+    told_blame,
+    without,
+)
+
+_PAIR = 2  # of two jobs that meet, each has the other to thank
+
+Shares = dict[int, dict[int, float]]
+"""Victim to culprit to share of the victim's lost time; the shares of a victim add up to 1."""
+
+
+def lost_time_shares(
+    snapshot: Snapshot, placed: Placed, predict: Predict, together: Mapping[int, Prediction]
+) -> Shares:
+    """Share lost time out as the model says, or, where it does not tell, by leave-one-out."""
+    groups = groups_that_meet(snapshot.topology, placed)
+    if snapshot.model == "hop-cost":  # looks at switches: jobs may meet without a common link
+        groups = [sorted(placed)]
+    told = told_blame(predict, placed)
+    if not told:
+        return leave_one_out(groups, placed, predict, together)
+    shares: Shares = {}
+    for group in groups:
+        for victim in group:
+            if together[victim].held_up:
+                shares[victim] = told.get(victim) or _equal(victim, group)
+    return shares
+
+
+def leave_one_out(
+    groups: Sequence[list[int]],
+    placed: Placed,
+    predict: Predict,
+    together: Mapping[int, Prediction],
+) -> Shares:
+    """
+    Share lost time out in proportion to what each other job's absence would save.
+
+    Result: for every job that is held up. Where no single absence would help, all jobs that the
+    victim meets, directly or through others, have equal shares.
+
+    share_k is proportional to max(0, together - together without k). Costs one prediction per
+    job that shares a link, of those jobs that meet.
+    """
+    shares: Shares = {}
+    for group in groups:
+        victims = [job for job in group if together[job].held_up]
+        if not victims:
+            continue
+        saved: Shares = {job: {} for job in victims}
+        if len(group) > _PAIR:
+            for culprit in group:
+                rest = predict(without(placed, group, culprit))
+                for victim in victims:
+                    if victim != culprit:
+                        gain = together[victim].interference - rest[victim].interference
+                        saved[victim][culprit] = max(0.0, gain)
+        for victim in victims:
+            shares[victim] = _normalised(saved[victim]) or _equal(victim, group)
+    return shares
+
+
+def _normalised(saved: Mapping[int, float]) -> dict[int, float]:
+    """Make shares that add up to 1, of those that have one; none where nothing would be saved."""
+    total = sum(saved.values())
+    return {job: gain / total for job, gain in saved.items() if gain > 0.0}
+
+
+def _equal(victim: int, group: Sequence[int]) -> dict[int, float]:
+    """Return the same share for all others of a group."""
+    others = [job for job in group if job != victim]
+    return dict.fromkeys(others, 1.0 / len(others))

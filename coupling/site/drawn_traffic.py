@@ -1,0 +1,167 @@
+"""Load: what jobs put on a fabric, computed once and used again in every draw."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from coupling.errors import SnapshotError
+from coupling.site.state import Scene, SceneJob, Sent
+from netsim.errors import NetsimError, RoutingError
+from netsim.fluid.demand import DemandOf, JobDemand
+from patterns.errors import PatternError
+from scheduler.mix import kind_of, kind_of_pattern, mix_of
+from scheduler.traffic import PlacedTraffic, RankFlows, TrafficOf, computing_s, rank_flows
+
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Load:
+    """
+    What one job puts on the links in one draw.
+
+    Parameters
+    ----------
+    demand : JobDemand
+        Of the model `fluid`.
+    ideal_s, alone_s : float
+        Seconds of an iteration with communication at injection time, and alone on this placement.
+    """
+
+    demand: JobDemand
+    ideal_s: float
+    alone_s: float
+
+    @property
+    def placement_factor(self) -> float:
+        """Alone / ideal, at least 1, and 1 where they differ by rounding alone."""
+        factor = self.alone_s / self.ideal_s
+        return factor if factor > 1.0 + _ROUNDING else 1.0
+
+
+class Loads:
+    """
+    Computes the loads of jobs, and keeps what draws have in common.
+
+    Parameters
+    ----------
+    scene : Scene
+        Jobs, fabric and routing.
+
+    Notes
+    -----
+    Draws differ in pattern and fraction. Routes and constants depend on the pattern alone, so
+    they are computed once for each job and pattern; the fraction sets the time beside them.
+    """
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._traffic_of = TrafficOf(scene.topology, scene.routing)
+        self._demand_of = DemandOf(scene.topology, scene.fairness)
+        self._known: dict[tuple[int, object], Load | None] = {}
+
+    def all_draws(self) -> tuple[list[dict[int, Load]], set[int]]:
+        """
+        Return the loads of every draw.
+
+        Result: `loads`: of each draw, by number of the job; jobs that put nothing on the network
+        are not there; `apart`: jobs of which the routing cannot connect two nodes; they have no
+        loads.
+        """
+        found: list[dict[int, Load]] = []
+        apart: set[int] = set()
+        for draw in self._scene.draws:
+            here: dict[int, Load] = {}
+            for job in self._scene.jobs:
+                sent = draw.get(job.number)
+                if sent is None or job.number in apart:
+                    continue
+                try:
+                    load = self._load(job, sent)
+                except RoutingError:
+                    apart.add(job.number)
+                    continue
+                except (NetsimError, PatternError) as error:
+                    raise SnapshotError(f"{self._scene.source}: job {job.id}: {error}") from None
+                if load is not None:
+                    here[job.number] = load
+            found.append(here)
+        kept = [{n: load for n, load in here.items() if n not in apart} for here in found]
+        return kept, apart
+
+    @property
+    def latency_bound(self) -> int:
+        """Loads that were left out because latency alone takes all the time to communicate."""
+        return self._traffic_of.latency_bound
+
+    def keep(self, known: Mapping[tuple[int, object], Load | None]) -> None:
+        """
+        Take over what is the same on another fabric.
+
+        `known`: part of `known` of other loads.
+        """
+        self._known.update(known)
+
+    @property
+    def known(self) -> Mapping[tuple[int, object], Load | None]:
+        """What was computed, by job and messages, without the time beside communication."""
+        return self._known
+
+    def _load(self, job: SceneJob, sent: Sent) -> Load | None:
+        """Return what a job puts on the links; None where it is nothing."""
+        if sent.compute_s is None and not sent.fraction:
+            return None
+        if sent.iteration_s is not None:  # bytes are scaled: nothing is common to draws
+            return self._made(
+                self._traffic_of.of_flows(
+                    _flows(sent, job),
+                    job.partition,
+                    fraction=sent.fraction,
+                    iteration_s=sent.iteration_s,
+                )
+            )
+        key = job.number, sent.messages
+        if key not in self._known:
+            flows = _flows(sent, job)
+            traffic = self._traffic_of.of_flows(flows, job.partition, compute_s=0.0)
+            self._known[key] = self._made(traffic)
+        base = self._known[key]
+        if base is None:
+            return None
+        compute_s = sent.compute_s
+        if compute_s is None:
+            compute_s = computing_s(base.ideal_s, sent.fraction or 1.0)
+        return Load(
+            replace(base.demand, compute_s=compute_s),
+            compute_s + base.ideal_s,
+            compute_s + base.alone_s,
+        )
+
+    def _made(self, placed: PlacedTraffic | None) -> Load | None:
+        """Return the load of traffic."""
+        if placed is None:
+            return None
+        return Load(self._demand_of(placed.traffic), placed.ideal_s, placed.alone_s)
+
+
+def mix_of_scene(scene: Scene) -> str:
+    """Return how most jobs talk in the draws, weighted by their nodes and communication."""
+    return mix_of(
+        (_kind(sent, job), job.nodes.size * (1.0 if sent.fraction is None else sent.fraction))
+        for draw in scene.draws
+        for job in scene.jobs
+        if (sent := draw.get(job.number)) is not None
+    )
+
+
+def _kind(sent: Sent, job: SceneJob) -> str:
+    """Return how a job talks in one draw."""
+    if isinstance(sent.messages, RankFlows):
+        return kind_of(sent.messages)
+    return kind_of_pattern(sent.messages, job.partition.nodes.size)
+
+
+def _flows(sent: Sent, job: SceneJob) -> RankFlows:
+    """Return the messages between the ranks of a job."""
+    if isinstance(sent.messages, RankFlows):
+        return sent.messages
+    return rank_flows(sent.messages, job.partition.nodes.size)

@@ -1,0 +1,397 @@
+"""Estimate: what jobs of a snapshot do to each other, and what other placements would do."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass, field, replace
+from functools import cache
+from typing import Any
+
+from coupling.errors import CouplingError, SnapshotError
+from coupling.gc_tuning import few_collections
+from coupling.inputs.snapshot import Candidate, JobId, PlacedJob, Snapshot, demand_snapshot
+from coupling.site.attribution import Shares, lost_time_shares
+from coupling.site.loads import LinkLoad, within_links
+from coupling.site.packet_queues import LinkQueue, queues_of
+from coupling.site.predictions import (
+    Placed,
+    Predict,
+    Prediction,
+    link_use,
+    predictor,
+    setting,
+    worst_links,
+)
+from fabricsim.checking import flag
+from netsim.accuracy import Setting, known_accuracy
+from netsim.contention.traffic import bytes_per_link
+from netsim.errors import NetsimError
+from netsim.tabled import Tabled
+from netsim.topology.spread import link_names
+from netsim.topology.switches import assumptions_of
+from scheduler.traffic import PlacedTraffic, TrafficOf
+
+_OF_LOAD = ("link", "job", "bytes", "utilization")
+_LONGEST_S = 1e15  # beyond, numbers lose their meaning
+
+
+@dataclass(frozen=True, slots=True)
+class JobEstimate:
+    """
+    What happens to one job; times are seconds per iteration.
+
+    Parameters
+    ----------
+    id : int or str
+        The job.
+    alone_s, together_s : float or None
+        Alone on its placement, and among the others; None where the length of an iteration is
+        unknown: a job that spends no time on the network, given by its communication fraction.
+    slowdown : float
+        Together / ideal: placement factor times interference.
+    interference : float
+        Together / alone; exactly 1 where no link is shared.
+    placement_factor : float
+        Alone / ideal, at least 1.
+    worst_link : str or None
+        Link that holds the job up most.
+    end_s : float or None
+        When the job ends, under the models `flow-level` and `packets` with given iterations.
+    blame : tuple of (id, share)
+        Share of each other job in together - alone, largest first; empty where nothing is
+        lost. Shares add up to 1.
+    """
+
+    id: JobId
+    alone_s: float | None
+    together_s: float | None
+    slowdown: float
+    interference: float
+    placement_factor: float
+    worst_link: str | None
+    end_s: float | None
+    blame: tuple[tuple[JobId, float], ...] = ()
+
+    def summary(self) -> dict[str, Any]:
+        """Return the fields without blame."""
+        return {
+            "id": self.id,
+            "alone_s": self.alone_s,
+            "together_s": self.together_s,
+            "slowdown": self.slowdown,
+            "interference": self.interference,
+            "placement_factor": self.placement_factor,
+            "worst_link": self.worst_link,
+            "end_s": self.end_s,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateEstimate:
+    """
+    What another placement of one job would do.
+
+    Parameters
+    ----------
+    candidate : int
+        Place in the snapshot's list of candidates.
+    job : JobEstimate
+        What would happen to the job.
+    others_slowdown : float
+        Mean slowdown of the other jobs, each weighted by its nodes; 1 without others.
+    rank : int
+        1 for the best placement given for this job: least time together, of equals the one
+        that slows the others least.
+    """
+
+    candidate: int
+    job: JobEstimate
+    others_slowdown: float
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate(Tabled):
+    """
+    What jobs do to each other.
+
+    Parameters
+    ----------
+    jobs : tuple of JobEstimate
+        In the order of the snapshot.
+    links : tuple of LinkLoad
+        By link and job, of jobs that send.
+    candidates : tuple of CandidateEstimate
+        In the order of the snapshot.
+    setting : Setting
+        What the network was, by which the known error of the model is looked up.
+    snapshot : Snapshot
+        What was estimated.
+    queues : tuple of LinkQueue
+        By link, of all that carried packets: model `packets`.
+    assumed : tuple of str
+        What was assumed of the fabric, as the snapshot does not say it.
+    """
+
+    jobs: tuple[JobEstimate, ...]
+    links: tuple[LinkLoad, ...]
+    candidates: tuple[CandidateEstimate, ...]
+    setting: Setting
+    snapshot: Snapshot = field(repr=False, compare=False)
+    queues: tuple[LinkQueue, ...] = ()
+    assumed: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<Estimate: {len(self.jobs)} jobs, {len(self.candidates)} candidates>"
+
+    def _rows(self) -> list[dict[str, Any]]:
+        """Return the jobs, without blame."""
+        return [job.summary() for job in self.jobs]
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        Return what `fabricsim estimate --json` prints.
+
+        Returns
+        -------
+        dict
+            Fields as in docs/reference/commands.
+        """
+        queues = [asdict(queue) for queue in self.queues]
+        return ({"queues": queues} if queues else {}) | {
+            "jobs": [
+                job.summary() | {"blame": [{"job": k, "share": share} for k, share in job.blame]}
+                for job in self.jobs
+            ],
+            "links": [dict(zip(_OF_LOAD, astuple(load), strict=True)) for load in self.links],
+            "candidates": [
+                {"candidate": entry.candidate, "job": entry.job.id, "rank": entry.rank}
+                | {key: value for key, value in entry.job.summary().items() if key != "id"}
+                | {"others_slowdown": entry.others_slowdown}
+                for entry in self.candidates
+            ],
+            "ranking": [{"job": job, "candidates": order} for job, order in self.ranking.items()],
+            "assumed": list(self.assumed),
+            "network": self.network,
+        }
+
+    @property
+    def network(self) -> dict[str, Any]:
+        """What the network was, and how far off the model is known to be on it."""
+        return known_accuracy(self.setting)
+
+    @property
+    def ranking(self) -> dict[JobId, list[int]]:
+        """Return the candidates of every job that has some, best first."""
+        order = dict[JobId, list[int]]()
+        for entry in sorted(self.candidates, key=lambda entry: entry.rank):
+            order.setdefault(entry.job.id, []).append(entry.candidate)
+        return order
+
+
+def estimate(snapshot: Snapshot | Mapping[str, Any], *, blame: bool = True) -> Estimate:
+    """
+    Estimate how much the jobs of a snapshot slow each other down.
+
+    Parameters
+    ----------
+    snapshot : Snapshot or mapping
+        Jobs on a fabric, with all they send; a mapping has the fields of a snapshot file
+        (docs/reference/commands).
+    blame : bool, default True
+        Whether to share lost time out among the jobs; for models that do not tell
+        themselves (all but `fluid`) that takes a prediction per job.
+
+    Returns
+    -------
+    Estimate
+        Times and slowdowns of every job, loads of links, candidates ranked.
+
+    Raises
+    ------
+    SnapshotError
+        If a field is unknown, missing or wrong, or does not fit the fabric.
+
+    Examples
+    --------
+    Two jobs of two nodes, one on each leaf, always communicating. Their flows up from leaf 0
+    both go to even nodes, so D-mod-k lets them share one cable.
+
+    >>> pair = {"steps": [[[0, 1, "1 MB"]]], "compute_s": 0}
+    >>> scene = {
+    ...     "topology": {"kind": "fat-tree", "radix": 4, "levels": 2},
+    ...     "jobs": [{"id": "a", "nodes": [0, 2], **pair}, {"id": "b", "nodes": [1, 4], **pair}],
+    ... }
+    >>> [round(job.interference, 1) for job in estimate(scene).jobs]
+    [2.0, 2.0]
+    """
+    with few_collections():
+        snapshot = demand_snapshot(snapshot)
+        flag("blame", blame, error=SnapshotError)
+        return _Estimator(snapshot).estimate(blame=blame)
+
+
+class _Estimator:
+    """Estimates the jobs of one snapshot."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        silent = [job.id for job in snapshot.jobs if job.flows is None]
+        if silent:
+            raise SnapshotError(
+                f"{snapshot.source}: job {silent[0]} pattern: expected a pattern or steps, "
+                "both are missing."
+            )
+        self._snapshot = snapshot
+        self._jobs = {job.number: job for job in snapshot.jobs}
+        self._ids = {job.number: job.id for job in snapshot.jobs}
+        self._traffic_of = TrafficOf(snapshot.topology, snapshot.routing)
+        self._name = link_names(snapshot.topology)
+
+    def estimate(self, *, blame: bool) -> Estimate:
+        """Estimate jobs, links and candidates."""
+        snapshot = self._snapshot
+        try:
+            predict = predictor(snapshot)
+            placed = self._placed(snapshot.jobs)
+            together = predict(placed)
+            queues = queues_of(snapshot.topology, link_use(predict))
+            shares = lost_time_shares(snapshot, placed, predict, together) if blame else {}
+            worst = worst_links(snapshot, placed, together)
+            jobs = tuple(self._job(job, placed, together, worst, shares) for job in snapshot.jobs)
+            candidates = self._candidates(placed, predict)
+        except CouplingError:
+            raise
+        except NetsimError as error:
+            raise SnapshotError(f"{snapshot.source}: {error}") from None
+        return Estimate(
+            jobs,
+            within_links(self._loads(placed, jobs), queues),
+            candidates,
+            setting(snapshot, placed),
+            snapshot,
+            queues,
+            assumptions_of(snapshot.topology),
+        )
+
+    def _placed(self, jobs: Sequence[PlacedJob]) -> dict[int, PlacedTraffic]:
+        """Return the traffic of the jobs that put any on the network."""
+        placed = {}
+        for job in jobs:
+            traffic = self._traffic(job)
+            if traffic is not None:
+                placed[job.number] = traffic
+        return placed
+
+    def _traffic(self, job: PlacedJob, place: str = "") -> PlacedTraffic | None:
+        """Return the traffic of one job."""
+        assert job.flows is not None  # noqa: S101 (checked at the door)
+        try:
+            return self._traffic_of.of_flows(
+                job.flows, job.partition, fraction=job.fraction, compute_s=job.compute_s
+            )
+        except NetsimError as error:
+            raise SnapshotError(f"{self._snapshot.source}: {place}job {job.id}: {error}") from None
+
+    def _job(
+        self,
+        job: PlacedJob,
+        placed: Placed,
+        together: Mapping[int, Prediction],
+        worst: Mapping[int, int],
+        shares: Shares,
+    ) -> JobEstimate:
+        """Put together what is known of one job."""
+        if job.number not in placed:
+            return self._untouched(job)
+        own, ideal_s = together[job.number], placed[job.number].ideal_s
+        factor = max(1.0, own.alone_s / ideal_s)
+        link = worst.get(job.number, -1)
+        blamed = sorted(shares.get(job.number, {}).items(), key=lambda entry: -entry[1])
+        found = JobEstimate(
+            id=job.id,
+            alone_s=own.alone_s,
+            together_s=own.alone_s * own.interference,
+            slowdown=factor * own.interference,
+            interference=own.interference,
+            placement_factor=factor,
+            worst_link=self._name(link) if link >= 0 else None,
+            end_s=own.end_s,
+            blame=tuple((self._ids[culprit], share) for culprit, share in blamed),
+        )
+        if not 0.0 < own.alone_s * own.interference < _LONGEST_S:
+            raise SnapshotError(
+                f"{self._snapshot.source}: job {job.id}: expected an iteration of at most "
+                f"{_LONGEST_S:g} s, got {own.alone_s * own.interference:g} s."
+            )
+        return found
+
+    def _untouched(self, job: PlacedJob) -> JobEstimate:
+        """Return the estimate of a job that spends no time on the network."""
+        end_s = None
+        timed = self._snapshot.model in ("flow-level", "packets")
+        if timed and job.iterations and job.compute_s is not None:
+            end_s = job.start_s + job.iterations * job.compute_s
+        return JobEstimate(job.id, job.compute_s, job.compute_s, 1.0, 1.0, 1.0, None, end_s)
+
+    def _loads(self, placed: Placed, jobs: Sequence[JobEstimate]) -> list[LinkLoad]:
+        """Return what each job puts on each link, by link and job."""
+        topology = self._snapshot.topology
+        seconds = {job.id: job.together_s for job in jobs}
+        rows = []
+        for job in self._snapshot.jobs:
+            if job.number in placed:
+                links, nbytes = bytes_per_link(placed[job.number].traffic)
+                rows += [(link, job.id, n) for link, n in zip(links, nbytes, strict=True)]
+        rows.sort(key=lambda row: row[0])
+        names = cache(self._name)
+        return [
+            LinkLoad(
+                names(int(link)),
+                job,
+                float(nbytes),
+                float(nbytes / topology.capacity[link] / s) if (s := seconds[job]) else None,
+            )
+            for link, job, nbytes in rows
+        ]
+
+    def _candidates(self, placed: Placed, predict: Predict) -> tuple[CandidateEstimate, ...]:
+        """Estimate every other placement, and rank those of a job."""
+        found = [
+            self._candidate(f"candidates[{place}], ", candidate, placed, predict)
+            for place, candidate in enumerate(self._snapshot.candidates)
+        ]
+        rank, taken = dict[int, int](), dict[JobId, int]()
+        for place in sorted(range(len(found)), key=lambda place: _preference(*found[place])):
+            job = found[place][0].id
+            rank[place] = taken[job] = taken.get(job, 0) + 1
+        return tuple(
+            CandidateEstimate(place, job, others, rank[place])
+            for place, (job, others) in enumerate(found)
+        )
+
+    def _candidate(
+        self, place: str, candidate: Candidate, placed: Placed, predict: Predict
+    ) -> tuple[JobEstimate, float]:
+        """Estimate one placement: the job, and the mean slowdown of the others."""
+        job = next(job for job in self._snapshot.jobs if job.id == candidate.job)
+        here = placed.get(job.number)
+        moved = replace(job, partition=candidate.partition)
+        if here is not None:  # the job computes as long wherever it runs
+            moved = replace(moved, fraction=None, compute_s=here.traffic.compute_s)
+        traffic = self._traffic(moved, place)
+        scene = {number: own for number, own in placed.items() if number != job.number}
+        if traffic is not None:
+            scene[job.number] = traffic
+        together = predict(scene)
+        worst = worst_links(self._snapshot, scene, together)
+        others = [other for other in self._snapshot.jobs if other is not job]
+        weights = [len(set(other.partition.nodes.tolist())) for other in others]
+        slowdowns = [self._job(other, scene, together, worst, {}).slowdown for other in others]
+        total = sum(weight * s for weight, s in zip(weights, slowdowns, strict=True))
+        mean = total / sum(weights) if others else 1.0
+        return self._job(moved, scene, together, worst, {}), mean
+
+
+def _preference(job: JobEstimate, others: float) -> tuple[float, float]:
+    """Return the key by which placements of a job are ranked; differences in rounding tie."""
+    time = job.slowdown if job.together_s is None else job.together_s
+    return float(f"{time:.9g}"), float(f"{others:.9g}")

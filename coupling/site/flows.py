@@ -1,0 +1,158 @@
+"""Flows: routes, rates and finish times of given flows, from a JSON document."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coupling.errors import SnapshotError
+from coupling.inputs.fabric import routing_of, topology_of
+from coupling.inputs.messages import message_bytes
+from coupling.inputs.table import Table, brief
+from netsim.errors import NetsimError
+from netsim.flows.maxmin import FAIRNESS
+from netsim.flowsim.flow_report import FlowReport, report_flows
+from netsim.routing.spread import as_routed
+from netsim.tabled import Tabled
+from netsim.topology.base import Topology
+from netsim.topology.spread import link_names
+
+_FLOW = 3  # source, destination, bytes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Flows(Tabled):
+    """
+    What given flows get that start together.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+    flows : list of (source, destination, bytes)
+        Nodes and sizes.
+    report : FlowReport
+        Routes, loads, rates and finish times.
+    """
+
+    topology: Topology
+    flows: list[tuple[int, int, float]]
+    report: FlowReport
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        end_s = self.report.finish_s.max(initial=0.0)
+        return f"<Flows: {len(self.flows)} flows, over after {end_s:g} s>"
+
+    def _rows(self) -> list[dict[str, Any]]:
+        """Return the flows: ends, bytes, links crossed, rate at the start, seconds to the end."""
+        report, name = self.report, self.topology.vertex_name
+        columns = (report.routes.hops.tolist(), report.rates.tolist(), report.finish_s.tolist())
+        return [
+            {
+                "source": name(source),
+                "destination": name(destination),
+                "bytes": nbytes,
+                "hops": hops,
+                "rate_bytes_per_s": rate,
+                "finish_s": finish_s,
+            }
+            for (source, destination, nbytes), hops, rate, finish_s in zip(
+                self.flows, *columns, strict=True
+            )
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        Return what `fabricsim flows --json` prints.
+
+        Returns
+        -------
+        dict
+            Fields as in reference/commands.
+        """
+        report, name = self.report, link_names(self.topology)
+        rates = [rate if np.isfinite(rate) else None for rate in report.rates.tolist()]
+        return {
+            "rates_bytes_per_s": rates,
+            "finish_s": report.finish_s.tolist(),
+            "routes": [
+                [name(link) for link in report.routes.of_flow(flow).tolist()]
+                for flow in range(report.routes.n_flows)
+            ],
+            "links": [
+                {
+                    "link": name(link),
+                    "flows": int(report.link_flows[link]),
+                    "bytes": float(report.link_bytes[link]),
+                }
+                for link in np.flatnonzero(report.link_flows).tolist()
+            ],
+        }
+
+
+def answer_flows(document: Mapping[str, Any], source: str, folder: Path) -> Flows:
+    """
+    Route flows that start together and simulate them to their ends.
+
+    `document`: fields as in commands: ``topology``, ``routing``, ``fairness``, ``flows``.
+    `folder`: where relative paths start.
+    """
+    table = Table(document, f"{source}:", SnapshotError)
+    topology = topology_of(table, folder)
+    routing = routing_of(table, topology, folder, table.integer("seed", 1), owned=False)
+    fairness = table.text("fairness", "per-sender", FAIRNESS)
+    entries = table.raw("flows")
+    table.finish()
+    if not isinstance(entries, (list, tuple)):
+        raise table.error("flows", "a list of [source, destination, bytes]")
+    flows = [_flow(table, i, entry, topology) for i, entry in enumerate(entries)]
+    src, dst, nbytes = zip(*flows, strict=True) if flows else ((), (), ())
+    rail = [_rail(table, i, entry, topology, dst[i]) for i, entry in enumerate(entries)]
+    if any(own is None for own in rail) and any(own is not None for own in rail):
+        raise table.fault("flows", "expected a rail for every flow or for none.")
+    try:
+        report = report_flows(
+            topology,
+            routing,
+            np.array(src, dtype=np.int64),
+            np.array(dst, dtype=np.int64),
+            np.array(nbytes, dtype=np.float64),
+            fairness=fairness,
+            rail=np.array(rail, dtype=np.int64) if rail and rail[0] is not None else None,
+        )
+    except NetsimError as error:
+        raise table.fault("flows", str(error)) from None
+    return Flows(as_routed(topology, routing), flows, report)
+
+
+def _flow(table: Table, place: int, entry: object, topology: Topology) -> tuple[int, int, float]:
+    """Read one flow."""
+    where = f"flows[{place}]"
+    if not isinstance(entry, list) or not _FLOW <= len(entry) <= _FLOW + 1:
+        raise table.fault(
+            where, f"expected [source, destination, bytes] and perhaps a rail, got {brief(entry)}."
+        )
+    try:
+        src, dst = (topology.names.node(end) for end in entry[:2])
+        return src, dst, message_bytes(entry[2])
+    except NetsimError as error:
+        raise table.fault(where, str(error)) from None
+
+
+def _rail(table: Table, place: int, entry: list[Any], topology: Topology, dst: int) -> int | None:
+    """Read the rail of a flow, None where none is given."""
+    if len(entry) == _FLOW:
+        return None
+    rail = entry[_FLOW]
+    first = topology.node_links[1]
+    count = int(first[dst + 1] - first[dst])
+    if isinstance(rail, bool) or not isinstance(rail, int) or not 0 <= rail < count:
+        raise table.fault(
+            f"flows[{place}]",
+            f"expected a rail from 0 to {count - 1}, the links of "
+            f"{topology.vertex_name(dst)}, got {brief(rail)}.",
+        )
+    return rail

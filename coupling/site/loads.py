@@ -1,0 +1,51 @@
+"""Loads: what jobs put on links."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from coupling.inputs.snapshot import JobId
+from coupling.site.packet_queues import LinkQueue
+
+
+@dataclass(frozen=True, slots=True)
+class LinkLoad:
+    """
+    What one job puts on one link.
+
+    Parameters
+    ----------
+    link : str
+        Directed link.
+    job : int or str
+        The job.
+    nbytes : float
+        Bytes per iteration.
+    utilization : float or None
+        Share of the link's capacity that the job takes on average, among the others; None
+        where the length of an iteration is unknown.
+    """
+
+    link: str
+    job: JobId
+    nbytes: float
+    utilization: float | None
+
+
+def within_links(loads: Sequence[LinkLoad], queues: Sequence[LinkQueue]) -> tuple[LinkLoad, ...]:
+    """
+    Return loads that no link exceeds.
+
+    Packets tell the mean iterations of jobs in windows of their own, so few of them may add up to
+    more than a link carries.
+    """
+    if not queues:
+        return tuple(loads)
+    total: dict[str, float] = {}
+    for load in loads:
+        total[load.link] = total.get(load.link, 0.0) + (load.utilization or 0.0)
+    return tuple(
+        replace(load, utilization=load.utilization / max(1.0, total[load.link]))
+        if load.utilization
+        else load
+        for load in loads
+    )

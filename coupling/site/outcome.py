@@ -1,0 +1,125 @@
+"""Outcome of a scene: what jobs do to each other in every draw."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from coupling.site.drawn_traffic import Load, Loads
+from coupling.site.state import Scene
+from netsim.arrays import Bools, Floats, Ints
+from netsim.fluid.model import Fluid
+
+NOBODY = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """
+    What D draws make of J jobs.
+
+    Parameters
+    ----------
+    factor, interference : (D, J) float array
+        Alone / ideal, and together / alone, of the jobs in the order of the scene.
+    culprit : (D, J) int array
+        Place of the job that costs each most; `NOBODY` where nothing is lost.
+    worst : (D, J) int array
+        Directed link that holds each up most; -1 for none.
+    link, job : (K,) int array
+        Pairs of link and place of a job that uses it in some draw, by link.
+    share : (K,) float array
+        Part of the link's capacity that the job takes, mean over the draws.
+    shared : (E,) bool array
+        Links that several jobs use in some draw.
+    apart : frozenset of int
+        Places of jobs whose nodes nothing connects; they send nothing.
+    """
+
+    factor: Floats
+    interference: Floats
+    culprit: Ints
+    worst: Ints
+    link: Ints
+    job: Ints
+    share: Floats
+    shared: Bools
+    apart: frozenset[int]
+
+    @property
+    def slowdown(self) -> Floats:
+        """Together / ideal, (D, J)."""
+        found: Floats = self.factor * self.interference
+        return found
+
+
+def solve(scene: Scene, loads: Loads | None = None) -> Outcome:
+    """Let the jobs of a scene run together, draw by draw."""
+    drawn, apart = (loads or Loads(scene)).all_draws()
+    numbers = [job.number for job in scene.jobs]
+    place = {number: at for at, number in enumerate(numbers)}
+    shape = len(drawn), len(numbers)
+    factor, interference = np.ones(shape), np.ones(shape)
+    culprit, worst = np.full(shape, NOBODY), np.full(shape, -1)
+    rows: list[tuple[Ints, Ints, Floats]] = []
+    for row, here in enumerate(drawn):
+        order = sorted(here)
+        model = Fluid(scene.topology, fairness=scene.fairness, **scene.options)
+        for n in order:
+            model.add(n, here[n].demand)
+        found = model.solve()
+        at = [place[n] for n in order]
+        factor[row, at] = [here[n].placement_factor for n in order]
+        interference[row, at] = [found[n] for n in order]
+        worst[row, at] = model.worst_links(order)
+        _blame(culprit[row], model, order, place)
+        rows.append(_use(here, found, order, place))
+    link, job, share, shared = _summed(rows, len(numbers), scene.topology.n_links)
+    gone = frozenset(place[number] for number in apart)
+    return Outcome(factor, interference, culprit, worst, link, job, share, shared, gone)
+
+
+def _blame(culprit: Ints, model: Fluid, order: Sequence[int], place: Mapping[int, int]) -> None:
+    """Write down which job costs each most, in one draw."""
+    table = model.culprits(order)
+    best: dict[int, float] = {}
+    total: dict[tuple[int, int], float] = {}
+    for victim, by, share in zip(
+        table.victim.tolist(), table.culprit.tolist(), table.share.tolist(), strict=True
+    ):
+        own = total[victim, by] = total.get((victim, by), 0.0) + share
+        if own > best.get(victim, 0.0):
+            best[victim] = own
+            culprit[place[victim]] = place[by]
+
+
+def _use(
+    here: Mapping[int, Load],
+    interference: Mapping[int, float],
+    order: Sequence[int],
+    place: Mapping[int, int],
+) -> tuple[Ints, Ints, Floats]:
+    """Return which job takes how much of which link, in one draw."""
+    if not order:
+        none = np.empty(0, dtype=np.int64)
+        return none, none, np.empty(0)
+    parts = [here[n].demand for n in order]
+    together = [part.iteration_s * interference[n] for part, n in zip(parts, order, strict=True)]
+    sizes = [part.records.size for part in parts]
+    link = np.concatenate([part.records["link"] for part in parts]).astype(np.int64)
+    busy = np.concatenate([part.drain_s for part in parts])
+    job = np.repeat([place[n] for n in order], sizes)
+    return link, job, busy / np.repeat(together, sizes)
+
+
+def _summed(
+    rows: Sequence[tuple[Ints, Ints, Floats]], n_jobs: int, n_links: int
+) -> tuple[Ints, Ints, Floats, Bools]:
+    """Return the mean use of each link by each job, and which links several jobs use at once."""
+    shared = np.zeros(n_links, dtype=np.bool_)
+    for link, _, _ in rows:
+        shared |= np.bincount(link, minlength=n_links) > 1
+    link, job, share = (np.concatenate(parts) for parts in zip(*rows, strict=True))
+    pair, inverse = np.unique(link * max(n_jobs, 1) + job, return_inverse=True)
+    mean = np.bincount(inverse, weights=share, minlength=pair.size) / max(len(rows), 1)
+    return pair // max(n_jobs, 1), pair % max(n_jobs, 1), mean, shared

@@ -1,0 +1,182 @@
+"""What is said of placements of one more job."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from coupling.inputs.snapshot import JobId
+from fabricsim.checking import shortened
+from netsim.tabled import Tabled
+from netsim.topology.base import Topology
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """
+    One placement of the job.
+
+    Parameters
+    ----------
+    allocators : tuple of str
+        Who proposes it; ``swaps``: the search from the best of them; none: one of all placements.
+    nodes : tuple of int
+        Its nodes.
+    switches, fragments : int
+        Switches that its nodes are on, and ranges of `nodelist`: among equals fewer are better.
+    nodelist : str
+        For ``sbatch --nodelist=``.
+    slowdown, low, high : float
+        Together / ideal of the new job: median, 5 and 95 % of the draws.
+    own_node_hours, others_node_hours : float
+        Node-hours that it loses in a day, and that the others lose more than without it.
+    most_hurt : int or str or None
+        Job that it slows down most.
+    most_hurt_by : float
+        Slowdown of that job with / without the new one, mean.
+    links : tuple of str
+        Directed links that it owns.
+    owned : tuple of int
+        Their numbers.
+    certified : bool
+        Whether nobody else sends over them, and they carry every permutation of its nodes.
+    proof : str
+        How that is known.
+    """
+
+    allocators: tuple[str, ...]
+    nodes: tuple[int, ...]
+    switches: int
+    fragments: int
+    nodelist: str
+    slowdown: float
+    low: float
+    high: float
+    own_node_hours: float
+    others_node_hours: float
+    most_hurt: JobId | None
+    most_hurt_by: float
+    links: tuple[str, ...] = ()
+    owned: tuple[int, ...] = ()
+    certified: bool = False
+    proof: str = ""
+
+    @property
+    def lost_node_hours(self) -> float:
+        """Node-hours lost in a day because of this placement, by all."""
+        return self.own_node_hours + self.others_node_hours
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """
+    When there is room at the latest, if nobody else comes.
+
+    Parameters
+    ----------
+    end_s, wait_s : float
+        Seconds since 1970, and after the queue was looked at.
+    clock : str
+        The same as a date, UTC or the clock of the records.
+    allocator : str
+        Who finds room then.
+    nodelist : str
+        Where.
+    ended : tuple of int
+        Jobs whose time limits end them by then.
+    """
+
+    end_s: float
+    wait_s: float
+    clock: str
+    allocator: str
+    nodelist: str
+    ended: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Placing(Tabled):
+    """
+    Placements of one more job on a machine as it is.
+
+    Parameters
+    ----------
+    source : str
+        File of the jobs.
+    topology : Topology
+        The fabric.
+    nodes : int
+        Nodes that it needs.
+    free : int
+        Free nodes.
+    connected : int
+        Most of them that all reach each other.
+    isolated : bool
+        Whether it shall own links.
+    options : tuple of Option
+        Best first: by node-hours lost by all.
+    tried : int
+        Placements that were rated.
+    all_tried : bool
+        Whether there are no others.
+    later : Later or None
+        Where there is no option: when there will be one.
+    draws : int
+        How often patterns and fractions were drawn.
+    refused : mapping of str to str
+        Allocators that do not know the fabric, and why.
+    assumed, remarks : tuple of str
+        What had to be assumed; what is odd.
+    """
+
+    source: str
+    topology: Topology
+    nodes: int
+    free: int
+    connected: int
+    isolated: bool
+    options: tuple[Option, ...]
+    tried: int
+    all_tried: bool
+    later: Later | None
+    draws: int
+    refused: Mapping[str, str]
+    assumed: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return (
+            f"<Placing {shortened(self.source)!r}: {self.nodes} nodes, "
+            f"{len(self.options)} placements>"
+        )
+
+    def _rows(self) -> list[dict[str, Any]]:
+        """Return the placements."""
+        return [
+            {key: value for key, value in asdict(own).items() if key not in ("nodes", "owned")}
+            for own in self.options
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `fabricsim place --json` prints."""
+        return {
+            "source": self.source,
+            "fabric": self.topology.name,
+            "nodes": self.nodes,
+            "free": self.free,
+            "connected": self.connected,
+            "isolated": self.isolated,
+            "options": [
+                row | {"allocators": list(row["allocators"]), "links": list(row["links"])}
+                for row in self._rows()
+            ],
+            "tried": self.tried,
+            "all_tried": self.all_tried,
+            "later": None
+            if self.later is None
+            else asdict(self.later) | {"ended": list(self.later.ended)},
+            "draws": self.draws,
+            "refused": dict(self.refused),
+            "assumed": list(self.assumed),
+            "remarks": list(self.remarks),
+        }

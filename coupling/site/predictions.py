@@ -1,0 +1,329 @@
+"""Predictions: what a contention model says about jobs that run together."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from coupling.errors import SnapshotError
+from coupling.inputs.snapshot import PlacedJob, Snapshot
+from coupling.rates.rate_models import rate_model
+from netsim.accuracy import Setting, setting_of
+from netsim.arrays import distinct
+from netsim.contention.base import ContentionModel
+from netsim.contention.hotspots import hot_spot
+from netsim.contention.traffic import bytes_per_link
+from netsim.contention_models import make_contention_model
+from netsim.errors import ContentionError
+from netsim.flows.isolation import shared_links
+from netsim.flowsim.snapshot import simulate_jobs
+from netsim.packetsim.running import LinkUse
+from netsim.routing.spread import demand_paths
+from netsim.topology.base import Topology
+from scheduler.mix import kind_of, mix_of, weight_of
+from scheduler.traffic import PlacedTraffic
+
+_ROUNDING = 1e-9  # of the flow-level simulation over many iterations
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """
+    What a model says about one job that sends.
+
+    Parameters
+    ----------
+    alone_s : float
+        Seconds of an iteration alone.
+    interference : float
+        Iteration time together / alone.
+    worst_link : int
+        Directed link that holds the job up most; -1 for none.
+    end_s : float or None
+        When the job ends, where its iterations are given and the model follows them.
+    """
+
+    alone_s: float
+    interference: float
+    worst_link: int
+    end_s: float | None = None
+
+    @property
+    def held_up(self) -> bool:
+        """Whether others cost the job time, beyond rounding."""
+        return self.interference > 1.0 + _ROUNDING
+
+
+Placed = Mapping[int, PlacedTraffic]
+Predict = Callable[[Placed], dict[int, Prediction]]
+
+
+def predictor(snapshot: Snapshot) -> Predict:
+    """
+    Return the model of a snapshot as a function of who runs.
+
+    Result: predictions of all jobs given, in any order of them the same.
+    """
+    if snapshot.model == "flow-level":
+        try:
+            demand_paths(snapshot.topology, "model 'flow-level' needs", SnapshotError)
+        except SnapshotError as error:
+            raise SnapshotError(f"{snapshot.source}: {error}") from None
+        if snapshot.model_options:
+            raise SnapshotError(f"{snapshot.source}: model_options: model 'flow-level' has none.")
+        return _FlowLevel(snapshot).predict
+    if snapshot.model == "packets":
+        return _Packets(snapshot)
+    return _Solved(snapshot)
+
+
+def setting(snapshot: Snapshot, placed: Placed) -> Setting:
+    """Return what a snapshot is computed with, by which the known error is looked up."""
+    flows = {job.number: job.flows for job in snapshot.jobs if job.flows is not None}
+    per_node = [np.unique(job.partition.nodes, return_counts=True)[1] for job in snapshot.jobs]
+    return setting_of(
+        snapshot.topology,
+        snapshot.routing,
+        model=snapshot.model,
+        fairness=snapshot.fairness,
+        owned=[job.partition.links is not None for job in snapshot.jobs],
+        ranks_per_node=[int(number) for counts in per_node for number in distinct(counts)],
+        options=options_of(snapshot),
+        mix=mix_of((kind_of(flows[job]), weight_of(own)) for job, own in placed.items()),
+        hot_spot=hot_spot(snapshot.topology, (own.traffic for own in placed.values())),
+    )
+
+
+def link_use(predict: Predict) -> LinkUse | None:
+    """
+    Return what links carried in the first prediction of a model, if it moves packets over them.
+
+    `predict`: from `predictor`, called once at least. Result: bytes, share of time, and how long
+    packets waited; None for models without packets.
+    """
+    return predict.links if isinstance(predict, _Packets) else None
+
+
+def options_of(snapshot: Snapshot) -> Mapping[str, Any]:
+    """Return the options of the model, with the switch where it looks at that."""
+    if snapshot.model != "packets" or snapshot.switch is None:
+        return snapshot.model_options
+    if "switch" in snapshot.model_options:
+        raise SnapshotError(
+            f"{snapshot.source}: switch: expected it here or in model_options, not both."
+        )
+    return {**snapshot.model_options, "switch": snapshot.switch}
+
+
+def groups_that_meet(topology: Topology, placed: Placed) -> list[list[int]]:
+    """Return the groups of jobs that share channels, directly or through others."""
+    numbers = list(placed)
+    channels = [topology.channel[bytes_per_link(placed[job].traffic)[0]] for job in numbers]
+    group = {job: {job} for job in numbers}
+    for members in shared_links(channels).values():
+        first = group[numbers[members[0]]]
+        for member in members[1:]:
+            other = group[numbers[member]]
+            if other is not first:
+                first |= other
+                group.update(dict.fromkeys(other, first))
+    different = {id(jobs): jobs for jobs in group.values() if len(jobs) > 1}
+    return [sorted(jobs) for jobs in different.values()]
+
+
+def busiest_shared_links(
+    topology: Topology, placed: Placed, together: Mapping[int, Prediction]
+) -> dict[int, int]:
+    """
+    Return the busiest link that each job shares with another.
+
+    Result: directed link by job number, for jobs that share any; the lowest of equals. Stands in
+    where a model holds a job up but names no link.
+    """
+    busy = np.zeros(topology.n_links)
+    users = np.zeros(topology.n_links, dtype=np.int64)
+    links_of = {}
+    for job, own in placed.items():
+        links, nbytes = bytes_per_link(own.traffic)
+        links_of[job] = links
+        channel = topology.channel[links]
+        together_s = together[job].alone_s * together[job].interference
+        np.add.at(busy, channel, nbytes / topology.capacity[links] / together_s)
+        users[distinct(channel)] += 1
+    worst = {}
+    for job, links in links_of.items():
+        shared = links[users[topology.channel[links]] > 1]
+        if shared.size:
+            worst[job] = int(shared[np.argmax(busy[topology.channel[shared]])])
+    return worst
+
+
+def worst_links(
+    snapshot: Snapshot, placed: Placed, together: Mapping[int, Prediction]
+) -> dict[int, int]:
+    """
+    Return the link that holds each job up most.
+
+    `snapshot`: names the model; for `flow-level`, which has none, they are those of `fluid`.
+    Result: directed link by job number, for jobs that others hold up; -1 where it is not known.
+    """
+    held = [job for job, own in together.items() if own.held_up]
+    if not held:
+        return {}
+    told = together
+    if snapshot.model == "flow-level":
+        told = predictor(replace(snapshot, model="fluid", model_options={}))(placed)
+    busiest = busiest_shared_links(snapshot.topology, placed, together)
+    return {
+        job: told[job].worst_link if told[job].worst_link >= 0 else busiest.get(job, -1)
+        for job in held
+    }
+
+
+def without(placed: Placed, jobs: Collection[int], gone: int) -> Placed:
+    """Return some of the jobs, one of them taken away."""
+    return {job: placed[job] for job in jobs if job != gone}
+
+
+class _Solved:
+    """A contention model of the registry; some of them tell who is to blame."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        _model_of(snapshot)  # refuses bad options before anything is computed
+        self._snapshot = snapshot
+        self._last: tuple[Placed, ContentionModel, Mapping[int, float]] | None = None
+
+    def __call__(self, placed: Placed) -> dict[int, Prediction]:
+        """Solve the jobs given."""
+        model, interference = self._together(placed)
+        ideal = not rate_model(self._snapshot.model).placement_costs
+        return {
+            job: Prediction(
+                alone_s=placed[job].ideal_s if ideal else placed[job].alone_s,
+                interference=interference[job],
+                worst_link=model.worst_link(job),
+            )
+            for job in sorted(placed)
+        }
+
+    def blame(self, placed: Placed) -> dict[int, dict[int, float]]:
+        """Return culprit to share by victim; empty where the model does not tell."""
+        model, _ = self._together(placed)
+        told = {victim: dict(model.blame(victim)) for victim in placed}
+        return {victim: shares for victim, shares in told.items() if shares}
+
+    def _together(self, placed: Placed) -> tuple[ContentionModel, Mapping[int, float]]:
+        """Let jobs run together, in the order of their numbers; interference by job number."""
+        if self._last is None or self._last[0] is not placed:  # who asks for blame has asked before
+            model = self._running(placed)
+            self._last = placed, model, model.solve()
+        return self._last[1:]
+
+    def _running(self, placed: Placed) -> ContentionModel:
+        """Return a model in which jobs run."""
+        model = _model_of(self._snapshot)
+        for job in sorted(placed):
+            model.start(job, placed[job].traffic)
+        return model
+
+
+def told_blame(predict: Predict, placed: Placed) -> dict[int, dict[int, float]]:
+    """
+    Return what a model says about who is to blame.
+
+    `predict`: from `predictor`. Result: victim to culprit to share; empty where it does not tell.
+    """
+    return predict.blame(placed) if isinstance(predict, _Solved) else {}
+
+
+def _model_of(snapshot: Snapshot) -> ContentionModel:
+    """Make the contention model; what can be wrong is an option."""
+    try:
+        return make_contention_model(
+            snapshot.model,
+            snapshot.topology,
+            fairness=snapshot.fairness,
+            options=options_of(snapshot),
+        )
+    except ContentionError as error:
+        raise SnapshotError(f"{snapshot.source}: model_options: {error}") from None
+
+
+class _FlowLevel:
+    """The flow-level simulation; it has no worst links."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._jobs = {job.number: job for job in snapshot.jobs}
+        self._iterations = given_iterations(snapshot.jobs, snapshot.source)
+
+    def predict(self, placed: Placed) -> dict[int, Prediction]:
+        """Simulate the jobs given."""
+        topology = self._snapshot.topology
+        order = sorted(placed)
+        times = simulate_jobs(
+            {job: placed[job].traffic for job in order},
+            topology.capacity,
+            topology.channel,
+            fairness=self._snapshot.fairness,
+            start_s={job: self._jobs[job].start_s for job in order},
+            iterations={job: self._iterations[job] for job in order} if self._iterations else None,
+            buffer_bytes=topology.buffer_bytes,
+            packet_bytes=topology.packet_bytes,
+        )
+        return {
+            job: Prediction(own.alone_s, own.interference, -1, own.end_s)
+            for job, own in times.items()
+        }
+
+
+class _Packets:
+    """The packet simulation; it tells what the links carried as well."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        from netsim.packetsim import model  # noqa: PLC0415 (other models need none of it)
+
+        _model_of(snapshot)  # refuses bad options
+        self._worst_links = model.worst_packet_links
+        self._model = model.PacketModel.made(
+            snapshot.topology, fairness=snapshot.fairness, **options_of(snapshot)
+        )
+        self._jobs = {job.number: job for job in snapshot.jobs}
+        self._iterations = given_iterations(snapshot.jobs, snapshot.source)
+        self._timed = bool(self._iterations) or any(job.start_s for job in snapshot.jobs)
+        self.links: LinkUse | None = None
+
+    def __call__(self, placed: Placed) -> dict[int, Prediction]:
+        """Simulate the jobs given."""
+        traffic = {job: placed[job].traffic for job in sorted(placed)}
+        times = self._model.times(
+            traffic,
+            start_s={job: self._jobs[job].start_s for job in traffic} if self._timed else None,
+            iterations={job: self._iterations[job] for job in traffic}
+            if self._iterations
+            else None,
+        )
+        if self.links is None:
+            self.links = times.links
+        worst = self._worst_links(traffic, times, self._model.topology)
+        return {
+            job: Prediction(own.alone_s, own.interference, worst[job], own.end_s)
+            for job, own in times.jobs.items()
+        }
+
+
+def given_iterations(jobs: Sequence[PlacedJob], source: str) -> dict[int, int]:
+    """
+    Return the iterations of all jobs, or of none.
+
+    Result: by job number; empty where no job has any.
+    """
+    given = {job.number: job.iterations for job in jobs if job.iterations is not None}
+    if given and len(given) < len(jobs):
+        missing = next(job.id for job in jobs if job.iterations is None)
+        raise SnapshotError(
+            f"{source}: job {missing} iterations: expected them for all jobs or for none, "
+            f"{len(given)} of {len(jobs)} jobs have them."
+        )
+    return given

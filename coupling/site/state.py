@@ -1,0 +1,198 @@
+"""Scene: jobs on a fabric, with what each of them may send, drawn several times."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from coupling.errors import SnapshotError
+from coupling.inputs.places import Placed
+from coupling.inputs.snapshot import JobId, Snapshot
+from coupling.site.predictions import predictor
+from netsim.arrays import Ints
+from netsim.partition import Partition
+from netsim.routing.base import Routing
+from netsim.topology.base import Topology
+from netsim.topology.rails import node_bandwidth
+from patterns.base import Pattern
+from scheduler.errors import WorkloadError
+from scheduler.traffic import RankFlows
+from scheduler.workload.communication import assign
+from scheduler.workload.match import name_of
+from scheduler.workload.profile import Profile
+
+MOST_DRAWS = 10_000
+"""Draws of what jobs send."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SceneJob:
+    """
+    A job of a scene.
+
+    Parameters
+    ----------
+    number : int
+        Identity for the model.
+    id : int or str
+        As its file calls it.
+    user, name : str
+        Whose it is, and what; empty where the file does not tell.
+    nodes : (n,) int array
+        Its nodes, each once.
+    partition : Partition
+        Node of each rank, and owned links.
+    """
+
+    number: int
+    id: JobId
+    user: str
+    name: str
+    nodes: Ints
+    partition: Partition
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """
+    What a job sends in one draw.
+
+    Parameters
+    ----------
+    messages : Pattern or RankFlows
+        Messages of an iteration.
+    fraction : float or None
+        Communication share of the ideal iteration.
+    compute_s : float or None
+        Instead: seconds of an iteration without communication.
+    iteration_s : float or None
+        Length of the ideal iteration, to which the bytes are scaled; beside `fraction`.
+    """
+
+    messages: Pattern | RankFlows
+    fraction: float | None
+    compute_s: float | None = None
+    iteration_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scene:
+    """
+    Jobs on a fabric, and draws of what they send.
+
+    Parameters
+    ----------
+    source : str
+        Where they come from, for messages.
+    topology : Topology
+        The fabric.
+    routing : Routing
+        Finds the way of each flow.
+    jobs : tuple of SceneJob
+        By number.
+    draws : tuple of mapping of int to Sent
+        What each job sends, by number; jobs that are not there send nothing.
+    fairness : {"per-sender", "per-flow"}
+        Weight of a flow among others.
+    options : mapping of str to value
+        Of the model `fluid`.
+    """
+
+    source: str
+    topology: Topology
+    routing: Routing
+    jobs: tuple[SceneJob, ...]
+    draws: tuple[Mapping[int, Sent], ...]
+    fairness: str = "per-sender"
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<Scene: {len(self.jobs)} jobs, {len(self.draws)} draws>"
+
+
+def scene_of_places(
+    places: Sequence[Placed],
+    fabric: tuple[Topology, Routing],
+    profile: Profile,
+    source: str,
+    *,
+    draws: int,
+    seed: int,
+) -> Scene:
+    """
+    Draw what placed jobs send.
+
+    `fabric`: the fabric, and the ways through it. `draws`: how often each job
+    draws, 1 to `MOST_DRAWS`.
+    """
+    topology, routing = fabric
+    jobs = sorted(places, key=lambda own: own.job.id)
+    known = [own.job for own in jobs]
+    slots = {own.job.id: own.slots for own in jobs}
+    slowest = float(node_bandwidth(topology).min())
+    drawn = []
+    for each in np.random.SeedSequence(seed).generate_state(draws).tolist():
+        try:
+            given = assign(known, profile, each, node_bandwidth=slowest, slots=slots)
+        except WorkloadError as error:
+            raise SnapshotError(f"{source}: {error}") from None
+        drawn.append(
+            {
+                job.id: Sent(told.pattern, told.fraction, None, told.iteration_s)
+                for job in given
+                if (told := job.communication) is not None
+            }
+        )
+    return Scene(source, topology, routing, tuple(map(_scene_job, jobs)), tuple(drawn))
+
+
+def scene_of_snapshot(snapshot: Snapshot) -> Scene:
+    """
+    Take the jobs of a snapshot as a scene with one draw.
+
+    `snapshot`: with all that jobs send; its model is `fluid`.
+    """
+    if snapshot.model != "fluid":
+        raise SnapshotError(
+            f"{snapshot.source}: model: expected fluid, with which changes are compared, got "
+            f"{snapshot.model!r}."
+        )
+    predictor(snapshot)  # refuses options as `estimate` does
+    draw = {}
+    for job in snapshot.jobs:
+        if job.flows is None:
+            raise SnapshotError(
+                f"{snapshot.source}: job {job.id} pattern: expected a pattern or steps, "
+                "both are missing."
+            )
+        draw[job.number] = Sent(job.flows, job.fraction, job.compute_s)
+    jobs = [
+        SceneJob(job.number, job.id, "", "", _each_once(job.partition.nodes), job.partition)
+        for job in sorted(snapshot.jobs, key=lambda job: job.number)
+    ]
+    return Scene(
+        snapshot.source,
+        snapshot.topology,
+        snapshot.routing,
+        tuple(jobs),
+        (draw,),
+        snapshot.fairness,
+        snapshot.model_options,
+    )
+
+
+def _scene_job(own: Placed) -> SceneJob:
+    """Return a job as the model knows it."""
+    job = own.job
+    partition = Partition(own.nodes[own.slots], None)
+    told = dict(job.extra).get("jobid", "")  # 123_4 of an array, where there is a plain number
+    return SceneJob(job.id, told or job.id, name_of(job, "user"), job.name, own.nodes, partition)
+
+
+def _each_once(nodes: Ints) -> Ints:
+    """Return nodes in the order in which they first appear."""
+    _, first = np.unique(nodes, return_index=True)
+    found: Ints = nodes[np.sort(first)]
+    return found

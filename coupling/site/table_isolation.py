@@ -1,0 +1,135 @@
+"""Whether loaded tables keep jobs apart: who sends where, who owns what, and credit loops."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from coupling.inputs.snapshot import JobId, PlacedJob, Snapshot
+from coupling.site.partition_check import owned_links
+from coupling.site.reach import reached_links
+from netsim.arrays import Ints
+from netsim.errors import PartitionError, RoutingError
+from netsim.flows.isolation import shared_links
+from netsim.infiniband.credits import credit_loop
+from netsim.infiniband.lft import LFT
+
+_NAMED = 3  # links that a line names
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """
+    What loaded tables make of jobs.
+
+    Parameters
+    ----------
+    jobs : int
+        How many were looked at.
+    shared : mapping of (id, id) to tuple of str
+        Links that two jobs send over, or one sends over and the other owns.
+    outside : mapping of id to tuple of str
+        Links that a job sends over although it owns others, not these.
+    unroutable : mapping of id to str
+        Why the nodes of a job do not reach each other.
+    loop : tuple of str
+        Links that can wait for each other in a circle.
+    """
+
+    jobs: int
+    shared: Mapping[tuple[JobId, JobId], tuple[str, ...]]
+    outside: Mapping[JobId, tuple[str, ...]]
+    unroutable: Mapping[JobId, str]
+    loop: tuple[str, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing is wrong."""
+        return not (self.shared or self.outside or self.unroutable or self.loop)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `fabricsim lft check --json` prints."""
+        return {
+            "apart": self.passed,
+            "jobs": self.jobs,
+            "shared": [
+                {"jobs": list(pair), "links": list(links)} for pair, links in self.shared.items()
+            ],
+            "outside": [{"job": job, "links": list(links)} for job, links in self.outside.items()],
+            "unroutable": [
+                {"job": job, "reason": reason} for job, reason in self.unroutable.items()
+            ],
+            "credit_loop": list(self.loop),
+        }
+
+    def lines(self) -> list[str]:
+        """Say it in words."""
+        lines = [
+            f"Jobs {a} and {b} share {_links(links)}: {_some(links)}."
+            for (a, b), links in self.shared.items()
+        ]
+        lines += [
+            f"Job {job} leaves the links that it owns by {_links(links)}: {_some(links)}."
+            for job, links in self.outside.items()
+        ]
+        lines += [f"Job {job} is cut: {reason}" for job, reason in self.unroutable.items()]
+        if self.loop:
+            lines.append(f"Credit loop over {_links(self.loop)}: {_some(self.loop)}.")
+        else:
+            lines.append("No credit loop.")
+        if not (self.shared or self.outside or self.unroutable):
+            lines.insert(0, "The tables keep all jobs apart.")
+        return lines
+
+
+def check_jobs_apart(snapshot: Snapshot, tables: LFT) -> Apart:
+    """Walk the tables between the nodes of each job, and see who meets whom."""
+    under = replace(snapshot, routing=tables)
+    topology = snapshot.topology
+    unroutable: dict[JobId, str] = {}
+    sent = [_sent(under, job, unroutable) for job in under.jobs]
+    held = [np.union1d(own, owned_links(job)) for own, job in zip(sent, under.jobs, strict=True)]
+    pairs: dict[tuple[JobId, JobId], list[str]] = {}
+    for link, members in shared_links(held).items():
+        name = topology.link_name(link)
+        for place, a in enumerate(members):
+            for b in members[place + 1 :]:
+                pairs.setdefault((under.jobs[a].id, under.jobs[b].id), []).append(name)
+    outside = {}
+    for own, job in zip(sent, under.jobs, strict=True):
+        if job.partition.links is None:
+            continue
+        ends = np.minimum(topology.link_tail[own], topology.link_head[own])
+        stray = np.setdiff1d(own[ends >= topology.n_nodes], job.partition.links)
+        if stray.size:
+            outside[job.id] = tuple(topology.link_name(link) for link in stray.tolist())
+    return Apart(
+        len(under.jobs),
+        {pair: tuple(names) for pair, names in pairs.items()},
+        outside,
+        unroutable,
+        tuple(topology.link_name(link) for link in credit_loop([tables]).tolist()),
+    )
+
+
+def _sent(under: Snapshot, job: PlacedJob, unroutable: dict[JobId, str]) -> Ints:
+    """Return the links that a job sends over, ascending."""
+    plain = replace(job, partition=replace(job.partition, links=None))
+    parts: list[Ints] = [np.empty(0, dtype=np.int64)]
+    try:
+        parts += reached_links(under, plain, any_routing=False)
+    except (RoutingError, PartitionError) as error:
+        unroutable[job.id] = str(error)
+    return np.unique(np.concatenate(parts))
+
+
+def _links(names: tuple[str, ...]) -> str:
+    """Count links."""
+    return "1 link" if len(names) == 1 else f"{len(names):,} links"
+
+
+def _some(names: tuple[str, ...]) -> str:
+    """Name some links."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}"

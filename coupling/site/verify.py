@@ -1,0 +1,398 @@
+"""Verify: isolation of jobs from each other, and whether their partitions are non-blocking."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coupling.errors import SnapshotError
+from coupling.inputs.snapshot import JobId, PlacedJob, Snapshot, demand_snapshot
+from coupling.site.permutations import Pairs, flows_by_job, read_permutation
+from coupling.site.reach import reached_links
+from fabricsim.checking import flag, whole
+from netsim.arrays import Ints
+from netsim.errors import NetsimError, PartitionError, RoutingError
+from netsim.flows.isolation import shared_links
+from netsim.nonblocking.conditions import Breach, broken_conditions
+from netsim.nonblocking.exact import ExactRouter, Witness
+from netsim.nonblocking.router import PermutationRouter
+from netsim.nonblocking.static_table import TableReport, static_table_report
+from netsim.nonblocking.verdict import Certificate, Status, Verdict, rearrangeable
+from netsim.routes import Routes
+from netsim.routing.spread import single_paths
+from netsim.tabled import Tabled
+from netsim.topology.base import Topology
+from netsim.topology.fattree import FatTree
+
+RANDOM = 100  # permutations tried where nobody says how many
+_MOST_RANDOM = 1_000_000
+_FEW_MATRICES, _ALL_MATRICES = 2_000, 200_000  # leaf-to-leaf flow matrices tried one by one
+_BATCH = 200_000  # flows routed at once: tens of MB
+
+_SHIFTS = ("shifts", "shifts_clean", "shifts_worst")
+_TABLE = (*_SHIFTS, "random", "random_clean", "random_worst", "random_mean")
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """
+    Which of Jigsaw's conditions a partition breaks.
+
+    Parameters
+    ----------
+    broken : tuple of Breach or None
+        Conditions that are broken; None where they do not apply.
+    reason : str
+        Why they do not apply; empty where they do.
+    """
+
+    broken: tuple[Breach, ...] | None
+    reason: str = ""
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether none is broken; None where they do not apply."""
+        return None if self.broken is None else not self.broken
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JobVerdict:
+    """
+    What the checks say of one job.
+
+    Parameters
+    ----------
+    id : int or str
+        The job.
+    unroutable : str
+        Why the routing cannot connect the job's nodes; empty where it can.
+    shares : dict of int to list of id
+        Directed links that other jobs use or own too, and which.
+    conditions : Conditions
+        Which of Jigsaw's conditions the partition breaks.
+    rearrangeable : Verdict
+        Whether the partition is rearrangeable non-blocking.
+    static_table : TableReport or None
+        How shifts and random permutations fare under the routing in force; None where it
+        cannot connect the nodes.
+    permutation : Verdict or None
+        Whether the permutation given can be routed; None where none was given.
+    """
+
+    id: JobId
+    unroutable: str
+    shares: dict[int, list[JobId]]
+    conditions: Conditions
+    rearrangeable: Verdict
+    static_table: TableReport | None
+    permutation: Verdict | None
+
+    @property
+    def isolated(self) -> bool:
+        """Whether no other job uses or owns a link of this one."""
+        return not self.shares
+
+    @property
+    def passed(self) -> bool:
+        """Whether no check said no; a broken condition counts unless all permutations go."""
+        blocked = any(verdict.holds is False for verdict in self._verdicts)
+        unproven = bool(self.conditions.broken) and not self.rearrangeable.holds
+        return self.isolated and not (self.unroutable or blocked or unproven)
+
+    @property
+    def answered(self) -> bool:
+        """Whether every question has an answer."""
+        return all(verdict.holds is not None for verdict in self._verdicts)
+
+    @property
+    def _verdicts(self) -> list[Verdict]:
+        """Answers on permutations: all, and the one given."""
+        given = [] if self.permutation is None else [self.permutation]
+        return [self.rearrangeable, *given]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verification(Tabled):
+    """
+    What the checks say of all jobs.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+    jobs : tuple of JobVerdict
+        In the order of the snapshot.
+    allow_unknown : bool
+        Whether a question without an answer is let pass.
+    """
+
+    topology: Topology
+    jobs: tuple[JobVerdict, ...]
+    allow_unknown: bool = False
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<Verification: {len(self.jobs)} jobs, {'passed' if self.passed else 'not passed'}>"
+
+    @property
+    def passed(self) -> bool:
+        """Whether no check said no, and each has an answer unless that is let pass."""
+        answered = self.allow_unknown or all(job.answered for job in self.jobs)
+        return answered and all(job.passed for job in self.jobs)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        """Return the verdicts; None where a question has no answer."""
+        return [
+            {
+                "id": job.id,
+                "isolated": job.isolated,
+                "shared_links": len(job.shares),
+                "conditions": job.conditions.holds,
+                "rearrangeable": job.rearrangeable.holds,
+            }
+            for job in self.jobs
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        Return what `fabricsim verify --json` prints.
+
+        Returns
+        -------
+        dict
+            Fields as in docs/reference/commands.
+        """
+        return {"passed": self.passed, "jobs": [self._job(job) for job in self.jobs]}
+
+    def _job(self, job: JobVerdict) -> dict[str, Any]:
+        """Return the fields of one job."""
+        name = self.topology.link_name
+        fields: dict[str, Any] = {
+            "id": job.id,
+            "isolated": job.isolated,
+            "shares": [{"link": name(link), "with": ids} for link, ids in job.shares.items()],
+            "conditions": {
+                "holds": job.conditions.holds,
+                "broken": [
+                    {"condition": breach.condition, "reason": breach.reason}
+                    for breach in job.conditions.broken or ()
+                ],
+            },
+            "rearrangeable": self._verdict(job.rearrangeable),
+            "static_table": None,
+        }
+        if job.conditions.broken is None:
+            fields["conditions"]["reason"] = job.conditions.reason
+        if job.static_table is not None:
+            fields["static_table"] = {name: getattr(job.static_table, name) for name in _TABLE}
+        if job.unroutable:
+            fields["unroutable"] = job.unroutable
+        if job.permutation is not None:
+            fields["permutation"] = self._verdict(job.permutation)
+        return fields
+
+    def _verdict(self, verdict: Verdict) -> dict[str, Any]:
+        """Return a verdict with what proves it."""
+        vertex, link = self.topology.vertex_name, self.topology.link_name
+        fields: dict[str, Any] = {
+            "holds": verdict.holds,
+            "status": str(verdict.status),
+            "method": verdict.method,
+        }
+        if verdict.witness is not None:
+            witness = verdict.witness
+            ends = zip(witness.src.tolist(), witness.dst.tolist(), strict=True)
+            fields["witness"] = {
+                "flows": [[vertex(a), vertex(b)] for a, b in ends],
+                "evidence": witness.evidence,
+                "weights": {link(e): weight for e, weight in witness.weights.items()},
+            }
+        elif verdict.certificate is not None:
+            own = verdict.certificate
+            ends = zip(own.src.tolist(), own.dst.tolist(), strict=True)
+            fields["certificate"] = {
+                "flows": [[vertex(a), vertex(b)] for a, b in ends],
+                "routes": [
+                    [link(e) for e in own.routes.of_flow(i).tolist()] for i in range(own.src.size)
+                ],
+            }
+        return fields
+
+
+def verify(
+    snapshot: Snapshot | Mapping[str, Any],
+    *,
+    any_routing: bool = False,
+    permutation: Pairs | str | Path | None = None,
+    random: int = RANDOM,
+    exhaustive: bool = False,
+    allow_unknown: bool = False,
+) -> Verification:
+    """
+    Check that jobs are isolated from each other and that their partitions are non-blocking.
+
+    Parameters
+    ----------
+    snapshot : Snapshot or mapping
+        Jobs on a fabric; what they send is not looked at.
+    any_routing : bool, default False
+        Ask about isolation under every minimal routing instead of the one in force.
+    permutation : sequence of (source, destination), str or Path, optional
+        Flows between nodes, at most one from and to each, to be routed with one flow a link; or a
+        file of them (docs/reference/commands).
+    random : int, default 100
+        Random permutations to try.
+    exhaustive : bool, default False
+        Try up to 200,000 leaf-to-leaf flow matrices instead of 2000.
+    allow_unknown : bool, default False
+        Let a question without an answer pass.
+
+    Returns
+    -------
+    Verification
+        Verdicts on all jobs.
+
+    Raises
+    ------
+    SnapshotError
+        If the snapshot is wrong, or the permutation does not fit its jobs.
+
+    Notes
+    -----
+    A job is isolated where none of the links that could carry traffic between any two of its
+    nodes, and none that it owns, is such a link of another job.
+    """
+    snapshot = demand_snapshot(snapshot)
+    whole("random", random, 0, _MOST_RANDOM, error=SnapshotError)
+    flag("exhaustive", exhaustive, error=SnapshotError)
+    flag("any_routing", any_routing, error=SnapshotError)
+    try:
+        single_paths(snapshot.routing, "verify needs", RoutingError)
+    except RoutingError as error:
+        raise SnapshotError(f"{snapshot.source}: {error}") from None
+    checks = _Checks(snapshot, random, _ALL_MATRICES if exhaustive else _FEW_MATRICES)
+    if isinstance(permutation, (str, Path)):
+        permutation = read_permutation(Path(permutation), snapshot.topology)
+    given = flows_by_job(snapshot, () if permutation is None else permutation)
+    reach = [checks.reach(job, any_routing=any_routing) for job in snapshot.jobs]
+    shared = shared_links(reach)
+    ids = [job.id for job in snapshot.jobs]
+    shares: list[dict[int, list[JobId]]] = [{} for _ in ids]
+    for link, members in shared.items():
+        for member in members:
+            shares[member][link] = [ids[other] for other in members if other != member]
+    return Verification(
+        snapshot.topology,
+        tuple(
+            checks.judge(job, own, given.get(job.id))
+            for job, own in zip(snapshot.jobs, shares, strict=True)
+        ),
+        allow_unknown,
+    )
+
+
+class _Checks:
+    """Checks of single jobs."""
+
+    def __init__(self, snapshot: Snapshot, n_random: int, matrices: int) -> None:
+        self._snapshot = snapshot
+        self._n_random = n_random
+        self._matrices = matrices
+
+    def reach(self, job: PlacedJob, *, any_routing: bool) -> Ints:
+        """Return the links that a job owns or can use, as far as it can be routed."""
+        marked = np.zeros(self._snapshot.topology.n_links, dtype=np.bool_)
+        try:
+            for links in reached_links(self._snapshot, job, any_routing=any_routing):
+                marked[links] = True
+        except (RoutingError, PartitionError):
+            pass  # `judge` says that and why it cannot be routed
+        return np.flatnonzero(marked)
+
+    def judge(
+        self,
+        job: PlacedJob,
+        shares: dict[int, list[JobId]],
+        given: tuple[Ints, Ints] | None,
+    ) -> JobVerdict:
+        """Return the verdict on one job."""
+        topology, partition = self._snapshot.topology, job.partition
+        broken, verdict, permutation = None, None, None
+        reason = self._outside(job)
+        try:
+            if not reason and isinstance(topology, FatTree):
+                broken = broken_conditions(topology, partition)
+                verdict = rearrangeable(
+                    topology,
+                    partition,
+                    n_random=self._n_random,
+                    seed=self._snapshot.seed,
+                    exhaustive_limit=self._matrices,
+                )
+                if given is not None:
+                    permutation = self._routed(topology, job, given, legal=not broken)
+        except NetsimError as error:
+            raise SnapshotError(f"{self._snapshot.source}: job {job.id}: {error}") from None
+        if given is not None and permutation is None:
+            permutation = Verdict(Status.NOT_ASKED, reason)
+        table, unroutable = self._table(job)
+        return JobVerdict(
+            id=job.id,
+            unroutable=unroutable,
+            shares=shares,
+            conditions=Conditions(None if broken is None else tuple(broken), reason),
+            rearrangeable=verdict or Verdict(Status.NOT_ASKED, reason),
+            static_table=table,
+            permutation=permutation,
+        )
+
+    def _table(self, job: PlacedJob) -> tuple[TableReport | None, str]:
+        """Return how permutations fare under the routing in force, or why it cannot route."""
+        snapshot = self._snapshot
+        try:
+            table = static_table_report(
+                snapshot.topology,
+                snapshot.routing,
+                job.partition,
+                n_random=self._n_random,
+                seed=snapshot.seed,
+            )
+        except (RoutingError, PartitionError) as error:
+            return None, str(error)
+        return table, ""
+
+    def _outside(self, job: PlacedJob) -> str:
+        """Say why the conditions do not apply to a job; nothing where they do."""
+        topology, partition = self._snapshot.topology, job.partition
+        if not isinstance(topology, FatTree):
+            return f"the conditions are about fat-trees, not {topology.name}"
+        if topology.levels > 3 or topology.ports[0] != 1:  # noqa: PLR2004 (levels)
+            return (
+                f"the conditions need a tree of 2 or 3 levels with one link per node, "
+                f"not {topology.name}"
+            )
+        leaves = np.unique(partition.nodes // topology.nodes_per_leaf)
+        if partition.links is None and leaves.size > 1:
+            return "not asked, as the job owns no links"
+        return ""
+
+    def _routed(
+        self, tree: FatTree, job: PlacedJob, flows: tuple[Ints, Ints], *, legal: bool
+    ) -> Verdict:
+        """Route the permutation given, or show that it cannot be done."""
+        src, dst = flows
+        answer: Routes | Witness | None
+        if legal:
+            answer = PermutationRouter(tree, job.partition).routes(src, dst)
+        else:
+            answer = ExactRouter(tree, job.partition).decide(src, dst)
+        if isinstance(answer, Witness):
+            method = f"{answer.evidence}: it cannot be routed"
+            return Verdict(Status.BLOCKED, method, witness=answer)
+        if answer is None:
+            method = "neither routed nor shown impossible within the time limit"
+            return Verdict(Status.UNDECIDED, method)
+        method = "routed with one flow per link"
+        return Verdict(Status.ROUTED, method, Certificate(src, dst, answer))

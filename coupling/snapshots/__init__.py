@@ -1,1 +1,0 @@
-"""Snapshots: jobs placed on a fabric at one moment; slowdowns, isolation, routing tables, flows."""

@@ -1,0 +1,351 @@
+"""What a sweep says: paired differences with intervals, ranks, and what they depend on."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import inf, isfinite, nan
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from coupling.errors import ResultError
+from coupling.results.comparison import BASELINE_NAMES
+from coupling.results.summary import size_class_names
+from coupling.sweep.factors import is_policy, is_seed
+from coupling.sweep.intervals import block_interval, mean_interval
+from coupling.sweep.sweep import METRICS, Sweep
+from coupling.sweep.variance import explained
+from fabricsim.checking import choice, shortened, unknown
+
+OVER = ("seeds", "days")
+_BY_CLASS = {
+    "mean_turnaround_s": "turnaround_s",
+    "mean_wait_s": "wait_s",
+    "mean_slowdown": "slowdown",
+    "mean_interference": "interference",
+}
+"""Column of the sums by class that has what a number of the summary is the mean of."""
+_SUMS = {"node_hours": "node_s"}
+_MORE_IS_BETTER = ("utilization", "throughput")
+POLICY = "policy"
+ALL = "all"
+SILENT = "no traffic"
+_ROW = [POLICY, "metric", "by", "class", "baseline", "mean", "difference", "low", "high", "draws"]
+_TWO = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """
+    Policies of a sweep beside each other.
+
+    Parameters
+    ----------
+    baseline : str
+        The policy that the others are compared with.
+    metrics : tuple of str
+        Numbers of the summary; the first one is the one that ranks and variance are about.
+    over : {"seeds", "days"}
+        What was resampled for the intervals.
+    differences : DataFrame
+        A row per policy (but the baseline), metric and class of jobs: ``policy``, ``metric``,
+        ``by`` (``all``, ``size`` or ``pattern``), ``class``, ``baseline`` and ``mean`` (means over
+        draws), ``difference`` (relative to the baseline, mean over draws), its 95 % interval
+        ``low`` to ``high``, and ``draws``.
+    ranks : DataFrame
+        A row per policy: ``wins`` over the baseline, ``ties``, ``draws``, ``first`` (draws in
+        which it is the best of all), and ``tau``: Kendall's, between the order of the policies in
+        a draw and that of their means, mean over draws (the same in every row).
+    variance : DataFrame
+        A row per outcome and factor: the ``share`` of its variance that the factor alone explains.
+    pairs : DataFrame
+        A row per draw: its factors, and the relative difference of each policy in the first metric.
+    """
+
+    baseline: str
+    metrics: tuple[str, ...]
+    over: str
+    differences: pd.DataFrame
+    ranks: pd.DataFrame
+    variance: pd.DataFrame
+    pairs: pd.DataFrame
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return (
+            f"<Comparison with {shortened(self.baseline)!r}: {len(self.ranks)} policies, "
+            f"{len(self.pairs)} draws>"
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """
+        Return the differences with their intervals.
+
+        Returns
+        -------
+        DataFrame
+            A row per policy, metric and class; a copy.
+        """
+        return self.differences.copy()
+
+    def _repr_html_(self) -> str:
+        """Return the differences over all jobs as notebooks show them."""
+        return str(self.differences[self.differences["by"] == ALL].to_html(index=False))
+
+
+def better(metric: str) -> int:
+    """Say which way is better."""
+    return 1 if metric.startswith(_MORE_IS_BETTER) else -1
+
+
+def possible(metric: str) -> tuple[float, float]:
+    """Return the least and greatest value that a number of the summary can have."""
+    if metric.startswith("utilization"):
+        return 0.0, 1.0
+    ratios = ("slowdown", "interference", "placement_factor")
+    return (1.0 if metric.endswith(ratios) else 0.0), inf
+
+
+def compare_policies(
+    sweep: Sweep,
+    *,
+    baseline: str | None = None,
+    metrics: Sequence[str] = METRICS,
+    by: Sequence[str] = (),
+    over: str = "seeds",
+) -> Comparison:
+    """
+    Compare the policies of a sweep, draw by draw.
+
+    Parameters
+    ----------
+    sweep : Sweep
+        All its cells.
+    baseline : str, optional
+        Policy to compare with; default: ``first-free`` or ``baseline``, else the first.
+    metrics : sequence of str
+        Numbers of the summary.
+    by : sequence of str, optional
+        Factors whose values are compared; default: those of the scheduler, and the routing.
+    over : {"seeds", "days"}
+        What to resample: draws (values of seeds and random factors), each with its mean over the
+        other factors; or blocks of days of the log.
+
+    Returns
+    -------
+    Comparison
+        What it says.
+
+    Raises
+    ------
+    ResultError
+        If there is nothing to compare, or a name is unknown.
+    """
+    choice("over", over, OVER, error=ResultError)
+    factors = list(sweep.plan.spec.design.factors)
+    policies = _policies(factors, by)
+    metrics = tuple(metrics)
+    for metric in metrics:
+        if metric not in sweep.cells.select_dtypes("number"):
+            known = sorted(set(METRICS) & set(sweep.cells))
+            numbers = unknown("metric", metric, known)
+            raise ResultError(f"{numbers[:-1]}, or another summary number.")
+    cells = sweep.cells.assign(**{POLICY: _names(sweep.cells, policies)})
+    names = list(dict.fromkeys(cells[POLICY]))
+    sides = _Sides.of(factors, policies, _baseline(names, baseline))
+    labels = cells[["cell", POLICY, *sides.rest]]
+    tables = [_of_metric(cells, metric, sides) for metric in metrics]
+    if over == "days":
+        days = sweep.days.merge(labels, on="cell")
+        tables = [_over_days(table, days, sides.baseline) for table in tables]
+    else:
+        classes = sweep.classes.merge(labels, on="cell")
+        tables += [
+            _of_classes(classes, metric, kind, sides)
+            for metric in metrics
+            if metric in _BY_CLASS
+            for kind in ("size", "pattern")
+        ]
+    first = _wide(cells, metrics[0], sides)
+    pairs = _relative(first, sides)
+    return Comparison(
+        sides.baseline,
+        metrics,
+        over,
+        pd.concat(tables, ignore_index=True),
+        _ranks(first, sides.baseline, better(metrics[0])),
+        _variance(cells, pairs, metrics[0], sides),
+        pairs.reset_index(),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """Policy to compare with; factors of a draw beside the policy; those of chance among them."""
+
+    baseline: str
+    rest: tuple[str, ...]
+    units: tuple[str, ...]
+
+    @classmethod
+    def of(cls, factors: Sequence[str], policies: Sequence[str], baseline: str) -> "_Sides":
+        """Part the factors of a sweep."""
+        rest = tuple(name for name in factors if name not in policies)
+        return cls(baseline, rest, tuple(name for name in rest if is_seed(name)))
+
+
+def _policies(factors: Sequence[str], by: Sequence[str]) -> list[str]:
+    """Return the factors whose values are compared."""
+    for name in by:
+        if name not in factors:
+            raise ResultError(unknown("factor", name, factors))
+    found = list(by) or [name for name in factors if is_policy(name)]
+    if not found:
+        raise ResultError(
+            "expected a factor to compare, such as scheduler.allocator, got a sweep over "
+            f"{', '.join(factors)}; name one of them with --by."
+        )
+    return found
+
+
+def _names(cells: pd.DataFrame, policies: Sequence[str]) -> pd.Series:
+    """Return what tables call the policy of each cell."""
+    varied = [name for name in policies if len(cells[name].unique()) > 1] or list(policies)
+    return cells[varied].astype(str).agg(" / ".join, axis=1)
+
+
+def _baseline(names: Sequence[str], asked: str | None) -> str:
+    """Return the policy that the others are compared with."""
+    if len(names) < _TWO:
+        raise ResultError(f"expected two policies to compare, got {', '.join(names)} alone.")
+    if asked is not None and asked not in names:
+        raise ResultError(f"--baseline: {unknown('policy', asked, names)}")
+    known = [name for name in BASELINE_NAMES if name in names]
+    return asked or (known[0] if known else names[0])
+
+
+def _wide(cells: pd.DataFrame, metric: str, sides: _Sides) -> pd.DataFrame:
+    """Return a row per draw and a column per policy."""
+    order = list(dict.fromkeys(cells[POLICY]))
+    index: Any = list(sides.rest) or [pd.Series(0, index=cells.index, name=ALL)]
+    wide = cells.pivot_table(index=index, columns=POLICY, values=metric, sort=False)
+    return wide.reindex(columns=order)  # a number that no cell has leaves no column
+
+
+def _relative(wide: pd.DataFrame, sides: _Sides) -> pd.DataFrame:
+    """Return the difference of each policy to the baseline, relative to it, in each draw."""
+    below = wide[sides.baseline].where(wide[sides.baseline] != 0)
+    others = [name for name in wide if name != sides.baseline]
+    return wide[others].div(below, axis=0) - 1.0
+
+
+def _of_metric(cells: pd.DataFrame, metric: str, sides: _Sides) -> pd.DataFrame:
+    """Return the differences of all jobs in one metric."""
+    rows = _rows(_wide(cells, metric, sides), sides, metric)
+    return pd.DataFrame([{**row, "metric": metric, "by": ALL, "class": ALL} for row in rows])[_ROW]
+
+
+def _rows(wide: pd.DataFrame, sides: _Sides, metric: str) -> Iterator[dict[str, str | float]]:
+    """Yield means, difference and interval of each policy: draws are independent units."""
+    relative = _relative(wide, sides)
+    least, most = possible(metric)
+    for name in relative:
+        both = relative[name].dropna()
+        apart = both.groupby(list(sides.units), sort=False).mean() if sides.units else both.iloc[:0]
+        values = apart.to_numpy(dtype=np.float64)
+        below = (1.0 / wide[sides.baseline].loc[both.index]).mean()
+        ends = least * below - 1.0, most * below - 1.0 if isfinite(most) else inf
+        low, high = mean_interval(values, possible=ends)
+        yield {
+            POLICY: str(name),
+            "baseline": float(wide[sides.baseline].loc[both.index].mean()),
+            "mean": float(wide[name].loc[both.index].mean()),
+            "difference": float(values.mean() if values.size else both.mean()),
+            "low": low,
+            "high": high,
+            "draws": values.size or len(both),
+        }
+
+
+def _of_classes(classes: pd.DataFrame, metric: str, kind: str, sides: _Sides) -> pd.DataFrame:
+    """Return the differences in one metric by size class or pattern."""
+    column = _BY_CLASS[metric]
+    keys = [kind, POLICY, *sides.rest]
+    sums = classes.groupby(keys, as_index=False, sort=False)[["jobs", column]].sum()
+    sums[metric] = sums[column] / sums["jobs"]
+    present = set(sums[kind])
+    rows: list[dict[str, str | float]] = []
+    for name in size_class_names() if kind == "size" else sorted(present):
+        own = sums[sums[kind] == name]
+        if name in present and sides.baseline in set(own[POLICY]):
+            shown = {"metric": metric, "by": kind, "class": name or SILENT}
+            rows += [{**row, **shown} for row in _rows(_wide(own, metric, sides), sides, metric)]
+    return pd.DataFrame(rows, columns=_ROW)
+
+
+def _over_days(table: pd.DataFrame, days: pd.DataFrame, baseline: str) -> pd.DataFrame:
+    """Replace the intervals of one metric by those over days of the log."""
+    metric = str(table["metric"].iloc[0])
+    column = _BY_CLASS.get(metric) or _SUMS.get(metric)
+    if column is None:
+        return table.assign(low=nan, high=nan)
+    by_day = days.pivot_table(
+        index="day", columns=POLICY, values=column, aggfunc="sum", fill_value=0.0
+    )
+    if len(by_day) < _TWO:
+        raise ResultError(
+            "--over days: expected a log of several days, got one day of submissions "
+            '(workload.arrivals = "log" keeps them).'
+        )
+    there = by_day[baseline].to_numpy()
+    found = table.copy()
+    for row in found.index:
+        here = by_day[found.loc[row, POLICY]].to_numpy()
+        low, high = block_interval(here, there)
+        found.loc[row, ["difference", "low", "high"]] = [
+            here.sum() / there.sum() - 1.0,
+            low - 1.0,
+            high - 1.0,
+        ]
+        found.loc[row, "draws"] = len(by_day)
+    return found
+
+
+def _ranks(wide: pd.DataFrame, baseline: str, sign: int) -> pd.DataFrame:
+    """Count in how many draws each policy beats the baseline, and how stable the order is."""
+    from scipy.stats import kendalltau  # noqa: PLC0415 (slow to import)
+
+    scores = sign * wide.dropna()
+    means = scores.mean().to_numpy()
+    taus = [float(kendalltau(row, means).statistic) for row in scores.to_numpy()]
+    known = [tau for tau in taus if tau == tau]  # noqa: PLR0124 (not NaN)
+    best = scores.max(axis=1)
+    return pd.DataFrame(
+        {
+            POLICY: name,
+            "wins": int((scores[name] > scores[baseline]).sum()),
+            "ties": int((scores[name] == scores[baseline]).sum()),
+            "draws": len(scores),
+            "first": int((scores[name] == best).sum()),
+            "tau": float(np.mean(known)) if known else nan,
+        }
+        for name in wide
+        if name != baseline
+    )
+
+
+def _variance(cells: pd.DataFrame, pairs: pd.DataFrame, metric: str, sides: _Sides) -> pd.DataFrame:
+    """Return how much of the metric, and of each policy's difference, each factor explains."""
+    rows = [
+        {"outcome": metric, "factor": name, "share": share}
+        for name, share in explained(cells[metric], cells[[POLICY, *sides.rest]]).items()
+    ]
+    if sides.rest:
+        known = pairs.index.to_frame(index=False)
+        for policy in pairs:
+            outcome = pairs[policy].reset_index(drop=True)
+            rows += [
+                {"outcome": f"difference of {policy}", "factor": name, "share": share}
+                for name, share in explained(outcome, known).items()
+            ]
+    return pd.DataFrame(rows, columns=["outcome", "factor", "share"])

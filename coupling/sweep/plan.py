@@ -1,0 +1,221 @@
+"""The cells of a sweep: checked, and known by the hash of what they compute."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from coupling.errors import CouplingError, ExperimentError, ResultError
+from coupling.inputs.experiment import Experiment
+from coupling.inputs.table import Table
+from coupling.results.formatting import counted
+from coupling.results.manifest import read_object, sha256, write_file
+from coupling.sweep.factors import Label
+from coupling.sweep.running import Bench
+from coupling.sweep.spec import Spec
+from fabricsim.checking import shortened
+from fabricsim.checking.outputs import PLAN
+from netsim.errors import NetsimError
+from patterns.errors import PatternError
+from scheduler.errors import SchedulerError
+
+SWEEP = "sweep.toml"
+OURS = (CouplingError, NetsimError, PatternError, SchedulerError)
+_VERSION = 1
+_MOST_SHOWN = 3  # values of a factor, and reasons, in a message
+Checked = Callable[[int, int], None]
+"""Called with the number of cells that were checked, and of all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """
+    One combination of a sweep.
+
+    Parameters
+    ----------
+    name : str
+        Hash of what it computes: experiment, contents of input files, version of fabricsim.
+    inputs : tuple of str
+        SHA-256 of the files that it reads.
+    factors : mapping of str to Label
+        Value of each factor.
+    """
+
+    name: str
+    inputs: tuple[str, ...]
+    factors: Mapping[str, Label]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """
+    A sweep and its cells.
+
+    Parameters
+    ----------
+    spec : Spec
+        What was asked for.
+    cells : tuple of Cell
+        In the order of `Spec.combinations`.
+    """
+
+    spec: Spec
+    cells: tuple[Cell, ...]
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<Plan {shortened(self.spec.name)!r}: {len(self.cells)} cells>"
+
+    def experiment(self, index: int) -> Experiment:
+        """Return the experiment of a cell."""
+        return self.spec.experiment(self.spec.combinations[index])
+
+    def save(self, folder: Path) -> None:
+        """
+        Write the plan, from which any machine that sees the same files can compute cells.
+
+        `folder`: where to write `SWEEP` and `PLAN`.
+        """
+        digest = write_file(folder / SWEEP, self.spec.to_toml().encode())
+        cells = [{"cell": cell.name, "inputs": list(cell.inputs)} for cell in self.cells]
+        document = {"version": _VERSION, "sweep_sha256": digest, "cells": cells}
+        write_file(folder / PLAN, (json.dumps(document) + "\n").encode())
+
+    @classmethod
+    def load(cls, folder: Path) -> "Plan":
+        """
+        Read a plan.
+
+        `folder`: where `save` wrote it.
+        """
+        if not (folder / PLAN).is_file():
+            raise ResultError(f"{folder}: expected a sweep with {PLAN}, found none.")
+        document = Table(read_object(folder / PLAN), f"{folder / PLAN}:", ResultError)
+        document.integer("version", least=_VERSION, most=_VERSION)
+        try:
+            found = sha256((folder / SWEEP).read_bytes())
+        except OSError as error:
+            reason = error.strerror
+            raise ResultError(f"{folder / SWEEP}: cannot be read: {reason}.") from None
+        if document.text("sweep_sha256") != found:
+            raise ResultError(f"{folder / SWEEP}: the file was changed after {PLAN} was written.")
+        spec = Spec.read(folder / SWEEP)
+        told = document.raw("cells")
+        if not isinstance(told, list) or len(told) != len(spec.design):
+            raise document.error("cells", f"a list of {len(spec.design)} cells")
+        cells = []
+        for number, (one, values) in enumerate(zip(told, spec.combinations, strict=True), start=1):
+            table = Table(one, f"{folder / PLAN}: cell {number}", ResultError)
+            name, inputs = table.text("cell"), table.names("inputs")
+            cells.append(Cell(name, inputs, spec.factors_of(values)))
+        return cls(spec, tuple(cells))
+
+
+def make_plan(spec: Spec, checked: Checked | None = None) -> Plan:
+    """Check every cell of a sweep, as far as that is possible without running it."""
+    bench = Bench()
+    cells: list[Cell] = []
+    faults: dict[str, list[Mapping[str, Label]]] = {}
+    known: dict[str, Mapping[str, Label]] = {}
+    for number, values in enumerate(spec.combinations, start=1):
+        factors = spec.factors_of(values)
+        try:
+            experiment = spec.experiment(values)
+            _refuse_standard_input(experiment)
+            bench.check(experiment)
+            inputs = bench.inputs(experiment)
+        except OURS as error:
+            faults.setdefault(str(error).removeprefix(f"{spec.source}: "), []).append(factors)
+        else:
+            name = cell_name(experiment, inputs)
+            if name in known:
+                one, other = (_words(one) for one in (known[name], factors))
+                raise ExperimentError(f"{spec.source}: {one} and {other} are the same run.")
+            known[name] = factors
+            cells.append(Cell(name, tuple(sorted(set(inputs.values()))), factors))
+        if checked is not None:
+            checked(number, len(spec.combinations))
+    if faults:
+        raise ExperimentError(_faults(spec, faults))
+    return Plan(spec, tuple(cells))
+
+
+def _refuse_standard_input(experiment: Experiment) -> None:
+    """Refuse what can be read only once."""
+    if experiment.workload_table.get("path") == "-":
+        raise ExperimentError(
+            f"{experiment.source}: [workload] path: expected a file, which each worker can read, "
+            "got standard input."
+        )
+
+
+def cell_name(experiment: Experiment, inputs: Mapping[str, str]) -> str:
+    """
+    Return the hash of what an experiment computes; places of files do not matter.
+
+    `inputs`: SHA-256 by path of the files that it reads.
+    """
+    known = [_by_content(experiment.tables(), inputs), sorted(inputs.values())]
+    return f"c{hash_of(known)}"  # never taken for a number
+
+
+def hash_of(known: Any) -> str:  # noqa: ANN401 (whatever JSON can tell)
+    """Return the hash of what a computation depends on, and of the version of fabricsim."""
+    text = json.dumps([known, _own_version()], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:15]
+
+
+@cache
+def _own_version() -> str:
+    """Return the version of fabricsim, which takes as long to find as a small cell to check."""
+    return version("fabricsim")
+
+
+def _by_content(value: Any, inputs: Mapping[str, str]) -> Any:  # noqa: ANN401 (a TOML value)
+    """Return a table with hashes in the place of the files that it names."""
+    if isinstance(value, Mapping):
+        return {key: _by_content(inner, inputs) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_by_content(inner, inputs) for inner in value]
+    return inputs.get(value, value) if isinstance(value, str) else value
+
+
+def _faults(spec: Spec, faults: Mapping[str, Sequence[Mapping[str, Label]]]) -> str:
+    """Say which cells can never run, and why."""
+    total, bad = len(spec.combinations), sum(map(len, faults.values()))
+    told = [
+        f"{reason.removesuffix('.')} ({counted(len(cells), 'cell')}: {_common(cells, spec)})"
+        for reason, cells in faults.items()
+    ]
+    more = len(told) - _MOST_SHOWN
+    ends = f"; and {counted(more, 'other reason')}" if more > 0 else ""
+    return (
+        f"{spec.source}: {bad:,} of {counted(total, 'cell')} can never run: "
+        f"{'; '.join(told[:_MOST_SHOWN])}{ends}."
+    )
+
+
+def _common(cells: Sequence[Mapping[str, Label]], spec: Spec) -> str:
+    """Say what is special to cells: the values of the factors that not all values are among."""
+    words = []
+    for name in spec.design.factors:
+        own = list(dict.fromkeys(cell[name] for cell in cells))
+        if len(own) < len(spec.labels[name]):
+            shown = ", ".join(map(str, own[:_MOST_SHOWN]))
+            words.append(f"{name} = {shown}{', ...' if len(own) > _MOST_SHOWN else ''}")
+    return "; ".join(words) or "all"
+
+
+def _words(factors: Mapping[str, Label]) -> str:
+    """Write the values of a cell."""
+    return ", ".join(f"{name} = {value}" for name, value in factors.items())
+
+
+def digest_of(folder: Path) -> str:
+    """Return the hash of the plan in a directory."""
+    return sha256((folder / PLAN).read_bytes())

@@ -1,1 +1,0 @@
-"""Sweeps: an experiment over lists of values, in cells that are computed apart and compared."""
