@@ -22,13 +22,13 @@ from benchmarks.evidence import record, verdict
 from coupling.inputs.experiment import Experiment
 from coupling.results.result import Result
 from coupling.runs import engine
-from coupling.runs.assembly import Parts, assemble
+from coupling.runs.assembly import RunParts, assemble
 from scheduler.observer import Observer
 
 JOBS, PAIRS = 1500, 7
 BAR = 0.02
 ALLOCATORS = ("jigsaw", "first-free")
-COUNTED = ("allocator_calls", "cluster_copies", "pace_changes")
+COUNTED = ("allocator_calls", "cluster_copies", "rate_changes")
 
 
 class Deaf(Observer):
@@ -57,7 +57,7 @@ def experiment(allocator: str) -> Experiment:
     )
 
 
-def timed(asked: Experiment, parts: Parts) -> tuple[float, Result]:
+def timed(asked: Experiment, parts: RunParts) -> tuple[float, Result]:
     """Return CPU seconds of a run and what it gave."""
     gc.collect()
     begin_s = time.process_time()

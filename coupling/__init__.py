@@ -9,8 +9,8 @@ Names are loaded on first use, so that the command answers ``--help`` at once.
 * `verify`, `Verification` -- whether they are isolated, and their partitions non-blocking
 * `Snapshot`, `read_snapshot` -- jobs on a fabric at one moment, from JSON
 * `Result`, `Campaign` -- what came out
-* `NetworkPace`, `NetworkLedger` -- the rate model that asks the network, for simulations of one's
-  own, and the observer that notes what links carried and who made whom lose time
+* `NetworkRateModel`, `NetworkLedger` -- the rate model that asks the network, for simulations of
+  one's own, and the observer that records link loads and which job delayed which
 * `Sweep`, `Spec`, `run_sweep` -- an experiment over lists of values, in cells
 * `Comparison`, `compare_policies` -- what a sweep says: paired differences with intervals
 * `speedup`, `summarize` -- emergent speed-up against a baseline, summary of a job table
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from coupling.inputs.experiment import Experiment
     from coupling.inputs.snapshot import Snapshot, read_snapshot
     from coupling.rates.ledgers import NetworkLedger
-    from coupling.rates.network import NetworkPace
+    from coupling.rates.network import NetworkRateModel
     from coupling.report.report import write_report
     from coupling.results.result import Result
     from coupling.results.summary import speedup, summarize
@@ -48,7 +48,7 @@ __all__ = [
     "Experiment",
     "ExperimentError",
     "NetworkLedger",
-    "NetworkPace",
+    "NetworkRateModel",
     "Result",
     "ResultError",
     "Snapshot",

@@ -19,7 +19,7 @@ from coupling.report.moments import blame_rows, moment_scene
 from coupling.report.plots.blame import blame_matrix, draw_blame, named_most, run_blame
 from coupling.report.plots.clock import Clock
 from coupling.report.plots.colours import palette
-from coupling.report.plots.fabric import Scene, draw_fabric
+from coupling.report.plots.fabric import FabricScene, draw_fabric
 from coupling.report.plots.gantt import draw_gantt, gantt_of
 from coupling.report.plots.jobs import draw_boxes, speedups_to
 from coupling.report.plots.links import draw_load
@@ -163,7 +163,7 @@ def fabric(
     CouplingError
         If the links of a result do not fit the fabric, or do not tell how it is wired.
     """
-    scene = Scene(what) if isinstance(what, Topology) else None
+    scene = FabricScene(what) if isinstance(what, Topology) else None
     if isinstance(what, Estimate):
         scene = moment_scene(what.snapshot, what)
     elif isinstance(what, Snapshot):
@@ -175,7 +175,9 @@ def fabric(
                 f"fabric: expected a topology of {len(what.links)} links, as the result has, got "
                 f"{'none' if wiring is None else wiring.n_links}."
             )
-        scene = Scene(wiring, what.links["busy_fraction"].to_numpy(dtype=float), title=what.name)
+        scene = FabricScene(
+            wiring, what.links["busy_fraction"].to_numpy(dtype=float), title=what.name
+        )
     if scene is None:
         raise wrong(
             "fabric", "a Result, a Topology, a Snapshot or an Estimate", what, CouplingError

@@ -65,14 +65,17 @@ def guarded() -> Iterator[None]:
             number = os.open(os.devnull, flags)  # reading, or writing, is an error then
             setattr(sys, name, open(number, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: PTH123, SIM115 (a descriptor, for good)
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = _Guard(sys.stdout, "standard output"), _Guard(sys.stderr)
+    sys.stdout, sys.stderr = (
+        _EscapedStream(sys.stdout, "standard output"),
+        _EscapedStream(sys.stderr),
+    )
     try:
         yield
     finally:
         sys.stdout, sys.stderr = before
 
 
-class _Guard(io.TextIOBase):
+class _EscapedStream(io.TextIOBase):
     """
     A stream to people: lines and our own colours as they are, the rest `visible`.
 
@@ -147,7 +150,7 @@ def remark(text: str) -> None:
 
 def write_data(text: str) -> None:
     """Write a document to standard output, for programs."""
-    if isinstance(sys.stdout, _Guard) and not sys.stdout.isatty():
+    if isinstance(sys.stdout, _EscapedStream) and not sys.stdout.isatty():
         sys.stdout.write_data(text)
     else:
         sys.stdout.write(text)

@@ -10,7 +10,7 @@ Names are loaded on first use, so that a command imports what it needs alone.
 * `Allocator`, `ALLOCATORS`, `make_allocator`, `NodeChooser` -- where a job runs; the base for one's
   own
 * `QueuePolicy`, `Machine`, `POLICIES`, `make_policy` -- which waiting jobs start, on what they see
-* `RateModel`, `Pace` -- how running jobs slow each other down, to be fulfilled by others
+* `RateModel`, `JobRate` -- how running jobs slow each other down, to be fulfilled by others
 * `simulate`, `Schedule`, `JobRecord` -- the event loop and what happened
 * `Observer` -- who watches a simulation
 * `SchedulerError` and its kinds -- what goes wrong
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from scheduler.machine import Machine
     from scheduler.observer import Observer
     from scheduler.queues import POLICIES, QueuePolicy, make_policy
-    from scheduler.rates import Pace, RateModel
+    from scheduler.rates import JobRate, RateModel
     from scheduler.simulator import JobRecord, Schedule, simulate
     from scheduler.workload import (
         DEFAULT_PROFILE,
@@ -60,11 +60,11 @@ __all__ = [
     "Communication",
     "Geometry",
     "Job",
+    "JobRate",
     "JobRecord",
     "Machine",
     "NodeChooser",
     "Observer",
-    "Pace",
     "PolicyError",
     "Profile",
     "QueuePolicy",

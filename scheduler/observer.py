@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from scheduler.allocation import Allocation
 from scheduler.job import Job
-from scheduler.rates import Pace
+from scheduler.rates import JobRate
 from scheduler.reasons import Verdict
 
 
@@ -74,18 +74,18 @@ class Observer:
         self,
         ended: Sequence[Allocation],
         started: Sequence[Allocation],
-        paces: Mapping[int, Pace],
+        job_rates: Mapping[int, JobRate],
         now_s: float,
     ) -> None:
         """
-        Hear who left, who came, and whose pace is another from now on.
+        Hear who left, who came, and whose rate is another from now on.
 
         Parameters
         ----------
         ended, started : sequence of Allocation
             Jobs that left and came at this instant, in order; not both are empty.
-        paces : mapping of int to Pace
-            What the rate model said: by job id, of those that started or have another pace.
+        job_rates : mapping of int to JobRate
+            What the rate model said: by job id, of those that started or have another rate.
         now_s : float
             The instant, in seconds.
         """

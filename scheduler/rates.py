@@ -11,7 +11,7 @@ from scheduler.errors import SchedulerError
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class JobRate:
     """
     How a running job progresses until the next change.
 
@@ -44,19 +44,19 @@ class Pace:
         return self.interference * self.placement_factor
 
 
-FULL_PACE = Pace()
+FULL_RATE = JobRate()
 
 
-class Paces(Mapping[int, Pace]):
+class JobRates(Mapping[int, JobRate]):
     """
-    Paces of jobs in columns; a `Pace` is made for those who ask for one job's.
+    Paces of jobs in columns; a `JobRate` is made for those who ask for one job's.
 
     Parameters
     ----------
     jobs : list of int
         Ids, each once.
     interference, placement_factor : list of float
-        Of each job, as in `Pace`.
+        Of each job, as in `JobRate`.
 
     Raises
     ------
@@ -80,15 +80,15 @@ class Paces(Mapping[int, Pace]):
         self._place: dict[int, int] | None = None
 
     @classmethod
-    def of(cls, paces: Mapping[int, Pace]) -> "Paces":
-        """Return paces in columns, as they are where they are in columns already."""
-        if isinstance(paces, Paces):
-            return paces
-        values = paces.values()
+    def of(cls, job_rates: Mapping[int, JobRate]) -> "JobRates":
+        """Return rates in columns, as they are where they are in columns already."""
+        if isinstance(job_rates, JobRates):
+            return job_rates
+        values = job_rates.values()
         return cls(
-            list(paces),
-            [pace.interference for pace in values],
-            [pace.placement_factor for pace in values],
+            list(job_rates),
+            [job_rate.interference for job_rate in values],
+            [job_rate.placement_factor for job_rate in values],
         )
 
     def __len__(self) -> int:
@@ -99,22 +99,22 @@ class Paces(Mapping[int, Pace]):
         """Go through the jobs."""
         return iter(self.jobs)
 
-    def __getitem__(self, job: int) -> Pace:
-        """Return the pace of a job."""
+    def __getitem__(self, job: int) -> JobRate:
+        """Return the rate of a job."""
         if self._place is None:
             self._place = {known: place for place, known in enumerate(self.jobs)}
         place = self._place[job]
-        return Pace(self.interference[place], self.placement_factor[place])
+        return JobRate(self.interference[place], self.placement_factor[place])
 
 
 class RateModel(Protocol):
-    """Says how starts and ends change the pace of running jobs."""
+    """Says how starts and ends change the rate of running jobs."""
 
     def change(
         self, ended: Sequence[Allocation], started: Sequence[Allocation], now_s: float
-    ) -> Mapping[int, Pace]:
+    ) -> Mapping[int, JobRate]:
         """
-        Take the changes of one instant and return the paces that changed.
+        Take the changes of one instant and return the rates that changed.
 
         Parameters
         ----------
@@ -125,21 +125,21 @@ class RateModel(Protocol):
 
         Returns
         -------
-        mapping of int to Pace
-            By job id: every job of `started`, and any other running job whose pace
+        mapping of int to JobRate
+            By job id: every job of `started`, and any other running job whose rate
             changed.
         """
 
 
-class AlonePace:
+class UncoupledRateModel:
     """The uncoupled machine: every job progresses as the log says."""
 
     def change(
         self, ended: Sequence[Allocation], started: Sequence[Allocation], now_s: float
-    ) -> Mapping[int, Pace]:
-        """Return full pace for the jobs that start."""
+    ) -> Mapping[int, JobRate]:
+        """Return full rate for the jobs that start."""
         del ended, now_s
-        return {allocation.job.id: FULL_PACE for allocation in started}
+        return {allocation.job.id: FULL_RATE for allocation in started}
 
 
 @runtime_checkable
@@ -147,13 +147,13 @@ class JobClock(RateModel, Protocol):
     """
     A rate model that simulates jobs itself, and says when their work is done.
 
-    The event loop lets it go on from instant to instant. The pace of such a job is how it has
+    The event loop lets it go on from instant to instant. The rate of such a job is how it has
     gone of late; nothing follows from it.
     """
 
     def moves(self, job: int) -> bool:
         """
-        Say whether a running job is simulated; others go at their pace.
+        Say whether a running job is simulated; others go at their rate.
 
         Parameters
         ----------

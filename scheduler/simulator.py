@@ -1,4 +1,4 @@
-"""The event loop: jobs are submitted, start, progress at their pace, and end."""
+"""The event loop: jobs are submitted, start, progress at their rate, and end."""
 
 import heapq
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -19,7 +19,7 @@ from scheduler.job import Job, check_jobs
 from scheduler.machine import Machine
 from scheduler.observer import Observer, Observers
 from scheduler.queues.base import QueuePolicy
-from scheduler.rates import AlonePace, JobClock, Paces, RateModel
+from scheduler.rates import JobClock, JobRates, RateModel, UncoupledRateModel
 from scheduler.reasons import WaitReasons
 from scheduler.tally import Tally
 
@@ -62,7 +62,7 @@ class JobRecord:
 
     @property
     def work_s(self) -> float:
-        """What it did, in seconds at full pace."""
+        """What it did, in seconds at full rate."""
         return (self.end_s - self.start_s - self.lost_s) / self.placement_factor
 
     @property
@@ -120,7 +120,7 @@ class Schedule:
 
 @dataclass(slots=True, eq=False)
 class _Running:
-    """A running job: work left (reference seconds) at `since_s`, and its pace from then on."""
+    """A running job: work left (reference seconds) at `since_s`, and its rate from then on."""
 
     allocation: Allocation
     start_s: float
@@ -131,7 +131,7 @@ class _Running:
     due_s: float = inf  # of its entry in the heap of ends, never later than its end
     interference: float = 1.0
     placement_factor: float = 1.0
-    fixed_s: float | None = None  # ends then, whatever its pace
+    fixed_s: float | None = None  # ends then, whatever its rate
     cut: bool = False  # the limit comes before the work is done
     lost_s: float = 0.0
 
@@ -168,7 +168,7 @@ def simulate(
     kill_at_limit : bool, default False
         End a job that reaches its requested time.
     ends_s : mapping of int to float, optional
-        By job id: when jobs end, whatever their pace, of which a record tells it.
+        By job id: when jobs end, whatever their rate, of which a record tells it.
     observers : sequence of Observer, optional
         In the order in which they are called.
 
@@ -189,7 +189,7 @@ def simulate(
     Notes
     -----
     At each instant, in this order: jobs whose work is done end (by id), jobs are submitted
-    (in the order of `jobs`), the policy starts jobs, the rate model says whose pace changed.
+    (in the order of `jobs`), the policy starts jobs, the rate model says whose rate changed.
     Between instants the work left of a job shrinks at 1 / slowdown, or a `JobClock` tells when it
     is done. One SimPy process
     drives the clock; instants are compared as the exact floats computed here, since a
@@ -200,7 +200,7 @@ def simulate(
     run = _Simulation(
         machine=Machine(cluster, allocator, estimate_s or _runtime_s),
         policy=policy,
-        rates=rates or AlonePace(),
+        rates=rates or UncoupledRateModel(),
         kill_at_limit=kill_at_limit,
         observers=Observers(observers),
         ends_s=ends_s or {},
@@ -260,7 +260,7 @@ class _Simulation:
                 for callback in self.observers.submitted:
                     callback(jobs[first:submitted], now_s)
             started = self._start_jobs()
-            self._set_paces(ended, started, now_s)
+            self._set_rates(ended, started, now_s)
             self._note(now_s)
             for callback in self.observers.passed:
                 callback(len(self.records), now_s)
@@ -342,16 +342,16 @@ class _Simulation:
         started, machine.started = machine.started, []
         return started
 
-    def _set_paces(
+    def _set_rates(
         self, ended: Sequence[Allocation], started: Sequence[Allocation], now_s: float
     ) -> None:
-        """Take the new paces and compute the ends that follow from them."""
+        """Take the new rates and compute the ends that follow from them."""
         if not ended and not started:
             return
-        paces = Paces.of(self.rates.change(ended, started, now_s))
-        self.machine.cluster.tally.pace_changes += len(paces)
+        job_rates = JobRates.of(self.rates.change(ended, started, now_s))
+        self.machine.cluster.tally.rate_changes += len(job_rates)
         for callback in self.observers.changed:
-            callback(ended, started, paces, now_s)
+            callback(ended, started, job_rates, now_s)
         for allocation in started:
             job = allocation.job
             limit_s = now_s + job.requested_s if self.kill_at_limit else inf
@@ -362,15 +362,15 @@ class _Simulation:
             self.running[job.id] = state
             self.excess[job.id] = 0.0
             self.busy_nodes += job.n_nodes
-        self._reschedule(paces, now_s)
+        self._reschedule(job_rates, now_s)
         for allocation in started:
             state = self.running[allocation.job.id]
             if state.end_s == inf and state.work_s < inf:
-                raise SchedulerError(f"job {allocation.job.id} starts and is given no pace.")
+                raise SchedulerError(f"job {allocation.job.id} starts and is given no rate.")
 
-    def _reschedule(self, paces: Paces, now_s: float) -> None:
-        """Advance the jobs whose pace changes and find their new ends."""
-        columns = paces.jobs, paces.interference, paces.placement_factor
+    def _reschedule(self, job_rates: JobRates, now_s: float) -> None:
+        """Advance the jobs whose rate changes and find their new ends."""
+        columns = job_rates.jobs, job_rates.interference, job_rates.placement_factor
         for job_id, interference, placement_factor in zip(*columns, strict=True):
             state = self.running[job_id]
             self._advance(state, now_s)
@@ -390,7 +390,7 @@ class _Simulation:
 
     @staticmethod
     def _advance(state: _Running, now_s: float) -> None:
-        """Do the work of the time since the last change at the pace that held."""
+        """Do the work of the time since the last change at the rate that held."""
         elapsed_s = now_s - state.since_s
         state.since_s = now_s
         interference = state.interference

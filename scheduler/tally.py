@@ -14,10 +14,10 @@ class Tally:
         How often an allocator was asked for a placement.
     cluster_copies : int
         Copies made of the machine, to ask what would be.
-    pace_changes : int
-        How often a job was given a pace, its first one among them.
+    rate_changes : int
+        How often a job was given a rate, its first one among them.
     """
 
     allocator_calls: int = 0
     cluster_copies: int = 0
-    pace_changes: int = 0
+    rate_changes: int = 0

@@ -10,7 +10,7 @@ import pytest
 from sacct_logs import line, sacct
 
 import fabricsim as fs
-from coupling import NetworkLedger, NetworkPace
+from coupling import NetworkLedger, NetworkRateModel
 from netsim import (
     CONTENTION_MODELS,
     LatencyOf,
@@ -27,10 +27,10 @@ from scheduler import (
     Cluster,
     Communication,
     Job,
+    JobRate,
     Machine,
     NodeChooser,
     Observer,
-    Pace,
     make_allocator,
     make_policy,
     simulate,
@@ -80,7 +80,7 @@ def objects(tmp_path_factory):
     )
     routing = make_routing("d-mod-k", tree)
     ends = np.arange(200)
-    network = NetworkPace(tree, routing, make_contention_model("fluid", tree))
+    network = NetworkRateModel(tree, routing, make_contention_model("fluid", tree))
     traffic = Traffic(
         np.zeros(200, dtype=int), ends, np.ones(200), routing.routes(ends, ends), 1.0, np.zeros(200)
     )
@@ -99,7 +99,7 @@ def objects(tmp_path_factory):
         ),
         *(Step(ends, ends, np.ones(200)), Communication(LONG, make_pattern({"name": "ring"}), 0.5)),
         *(job, *schedule.records, schedule.records[0].allocation, schedule, Cluster(tree)),
-        *(Corner(list(range(1000))), Pace(), replace(DEFAULT_PROFILE, source=LONG)),
+        *(Corner(list(range(1000))), JobRate(), replace(DEFAULT_PROFILE, source=LONG)),
         *(network, NetworkLedger(network), Observer(), Cluster(tree).geometry),
         Machine(Cluster(tree), make_allocator("jigsaw", {}, 1), lambda job: job.runtime_s),
         *(swept, swept.plan.spec, swept.compare()),

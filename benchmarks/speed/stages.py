@@ -20,7 +20,7 @@ STAGES: dict[Place, str] = {
     ("scheduler/simulator.py", "drive"): "event loop",
     ("scheduler/simulator.py", "_start_jobs"): "queue",
     ("scheduler/machine.py", "ask"): "allocator",
-    ("coupling/rates/network.py", "change"): "paces",
+    ("coupling/rates/network.py", "change"): "rates",
     ("scheduler/allocation.py", "partition"): "routes, times alone",
     ("scheduler/traffic.py", "__call__"): "routes, times alone",
     ("netsim/fluid/model.py", "start"): "model",

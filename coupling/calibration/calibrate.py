@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from coupling.calibration.answers import Calibration, GroupFit, LinkFit
-from coupling.calibration.design import BY, Group, design_of
+from coupling.calibration.design import BY, JobGroup, design_of
 from coupling.calibration.fit import misfit
 from coupling.calibration.ports import Measured, measured
-from coupling.calibration.profile_writer import Told, profile_table
+from coupling.calibration.profile_writer import ProfileDraft, profile_table
 from coupling.calibration.slow import Traces, routing_differs, slow_cables
 from coupling.calibration.work import DRAWS, Settings, Work
 from coupling.errors import SnapshotError
@@ -169,7 +169,7 @@ def _answer(site: Site, rules: Profile, work: Work) -> Calibration:
     scene, found, ports = site.scene, work.fit, work.ports
     groups = [_group(work, rules, number) for number in range(len(work.design.groups))]
     told = [
-        Told(group, (rule, *others), own.low, own.high)
+        ProfileDraft(group, (rule, *others), own.low, own.high)
         for group, rule, others, own in zip(
             work.design.groups, work.rule, work.others, groups, strict=True
         )
@@ -233,7 +233,7 @@ def _group(work: Work, rules: Profile, number: int) -> GroupFit:
     )
 
 
-def _mean(values: Mapping[int, float], group: Group) -> float:
+def _mean(values: Mapping[int, float], group: JobGroup) -> float:
     """Return the mean of what is known of jobs; those of which nothing is known run alone."""
     return float(np.mean([values.get(job, 1.0) for job in group.jobs]))
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from coupling.errors import SnapshotError
-from coupling.inputs.places import Placed
-from coupling.site.state import Scene
+from coupling.inputs.places import JobPlacement
+from coupling.site.state import SiteState
 from netsim.arrays import Floats, Ints
 from netsim.contention.traffic import bytes_per_link
 from netsim.errors import NetsimError, RoutingError
@@ -55,7 +55,7 @@ class Demand:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Group:
+class JobGroup:
     """
     Jobs that communicate alike.
 
@@ -75,7 +75,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Design:
+class FitDesign:
     """
     Groups of jobs, and what they would put on the links.
 
@@ -93,13 +93,13 @@ class Design:
         Directed links of the fabric.
     """
 
-    groups: tuple[Group, ...]
+    groups: tuple[JobGroup, ...]
     demand: Mapping[tuple[int, int], Demand | None]
     share: Mapping[int, float]
     apart: frozenset[int]
     n_links: int
 
-    def column(self, group: Group, rule: int, slowdown: Mapping[int, float]) -> Floats:
+    def column(self, group: JobGroup, rule: int, slowdown: Mapping[int, float]) -> Floats:
         """
         Return what a group puts on every link if it does nothing but communicate.
 
@@ -115,8 +115,12 @@ class Design:
 
 
 def design_of(
-    scene: Scene, places: Sequence[Placed], profile: Profile, by: str, share: Mapping[int, float]
-) -> Design:
+    scene: SiteState,
+    places: Sequence[JobPlacement],
+    profile: Profile,
+    by: str,
+    share: Mapping[int, float],
+) -> FitDesign:
     """
     Compute what groups of jobs would put on links.
 
@@ -141,9 +145,9 @@ def design_of(
             continue
         demand |= found
         members.setdefault((label_of(own.job, by, profile, rules), rules), []).append(own.job.id)
-    groups = [Group(label, tuple(ids), rules) for (label, rules), ids in members.items()]
+    groups = [JobGroup(label, tuple(ids), rules) for (label, rules), ids in members.items()]
     groups.sort(key=lambda group: (group.label, group.rules))
-    return Design(tuple(groups), demand, share, frozenset(apart), scene.topology.n_links)
+    return FitDesign(tuple(groups), demand, share, frozenset(apart), scene.topology.n_links)
 
 
 def possible(rules: Sequence[Rule], taken: Sequence[bool]) -> tuple[int, ...]:
@@ -169,14 +173,14 @@ def label_of(job: Job, by: str, profile: Profile, rules: Sequence[int]) -> str:
 class _Maker:
     """Computes what jobs put on links; jobs alike share patterns."""
 
-    def __init__(self, scene: Scene, profile: Profile) -> None:
+    def __init__(self, scene: SiteState, profile: Profile) -> None:
         single_paths(scene.routing, "calibration needs", SnapshotError)
         self._source = scene.source
         self._rules = profile.rules
         self._traffic_of = TrafficOf(scene.topology, scene.routing)
         self._bandwidth = float(node_bandwidth(scene.topology).min())
 
-    def demand(self, own: Placed, rule: int) -> Demand | None:
+    def demand(self, own: JobPlacement, rule: int) -> Demand | None:
         """Return what a job would send under a rule, doing nothing else."""
         patterns = self._patterns(own, self._rules[rule])
         parts = [part for pattern in patterns if (part := self._alone(own, pattern)) is not None]
@@ -188,7 +192,7 @@ class _Maker:
         mean = np.bincount(where, weights=rate) / len(patterns)
         return Demand(tuple(patterns), each, mean, sum(part.sent for part in parts) / len(patterns))
 
-    def _patterns(self, own: Placed, rule: Rule) -> list[Pattern]:
+    def _patterns(self, own: JobPlacement, rule: Rule) -> list[Pattern]:
         """Return the patterns that a job may have under a rule."""
         if rule.pattern is None:
             return []
@@ -212,7 +216,7 @@ class _Maker:
                 found[given.communication.pattern] = None
         return list(found)
 
-    def _alone(self, own: Placed, pattern: Pattern) -> Demand | None:
+    def _alone(self, own: JobPlacement, pattern: Pattern) -> Demand | None:
         """Return what one pattern puts on links."""
         partition = Partition(own.nodes[own.slots], None)
         try:

@@ -8,7 +8,7 @@ from typing import Any
 
 import tomli_w
 
-from coupling.calibration.design import Group
+from coupling.calibration.design import JobGroup
 from scheduler.job import Job
 from scheduler.workload.match import name_of
 from scheduler.workload.profile import VERSION, Profile, Rule
@@ -17,7 +17,7 @@ _DIGITS = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Told:
+class ProfileDraft:
     """
     What is known of a group.
 
@@ -31,14 +31,14 @@ class Told:
         Interval of the fraction.
     """
 
-    group: Group
+    group: JobGroup
     rules: tuple[int, ...]
     low: float
     high: float
 
 
 def profile_table(
-    told: Sequence[Told], rules: Profile, jobs: Mapping[int, Job], by: str
+    told: Sequence[ProfileDraft], rules: Profile, jobs: Mapping[int, Job], by: str
 ) -> dict[str, Any]:
     """
     Return a profile: rules for what was told, and those that there were for the rest.
@@ -68,7 +68,9 @@ def profile_text(table: Mapping[str, Any], head: Sequence[str]) -> str:
     return "".join(f"# {line}\n" for line in head) + "\n" + tomli_w.dumps(dict(table))
 
 
-def _match(job: Job, by: str, group: Group, written: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _match(
+    job: Job, by: str, group: JobGroup, written: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
     """Return the conditions that take the jobs of a group."""
     if by == "rule":
         return dict(written[group.rules[0]].get("match", {}))
@@ -76,14 +78,14 @@ def _match(job: Job, by: str, group: Group, written: Sequence[Mapping[str, Any]]
     return {by: escape(name), "min_nodes": 2}
 
 
-def _by_name(told: Sequence[Told], jobs: Mapping[int, Job]) -> list[Told]:
+def _by_name(told: Sequence[ProfileDraft], jobs: Mapping[int, Job]) -> list[ProfileDraft]:
     """Put jobs of one name and the same rules together."""
-    found: dict[tuple[str, tuple[int, ...]], list[Told]] = {}
+    found: dict[tuple[str, tuple[int, ...]], list[ProfileDraft]] = {}
     for own in told:
         name = jobs[own.group.jobs[0]].name
         found.setdefault((name, own.group.rules), []).append(own)
     return [
-        Told(
+        ProfileDraft(
             replace(
                 parts[0].group,
                 label=name,
@@ -97,7 +99,7 @@ def _by_name(told: Sequence[Told], jobs: Mapping[int, Job]) -> list[Told]:
     ]
 
 
-def _sends(rule: Rule, written: Mapping[str, Any], own: Told) -> dict[str, Any]:
+def _sends(rule: Rule, written: Mapping[str, Any], own: ProfileDraft) -> dict[str, Any]:
     """Return pattern and quantities of a rule with the fraction that was told."""
     kept = {
         key: value

@@ -13,8 +13,8 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import f as f_distribution
 
 from coupling.calibration.answers import Calibration, GroupFit
-from coupling.calibration.design import BY, Group, label_of, possible
-from coupling.calibration.profile_writer import Told, profile_table
+from coupling.calibration.design import BY, JobGroup, label_of, possible
+from coupling.calibration.profile_writer import ProfileDraft, profile_table
 from coupling.errors import SnapshotError
 from coupling.inputs.record import NO_ZONE, read_record
 from coupling.replay.replay import replay
@@ -139,7 +139,7 @@ def calibrate_runs(
     return replace(answer, remarks=(*answer.remarks, *remarks))
 
 
-def _groups(jobs: Mapping[int, Job], rules: Profile, by: str) -> list[Group]:
+def _groups(jobs: Mapping[int, Job], rules: Profile, by: str) -> list[JobGroup]:
     """Return groups of jobs that communicate alike."""
     order = list(jobs.values())
     counts = np.array([job.n_nodes for job in order], dtype=np.int64)
@@ -149,7 +149,7 @@ def _groups(jobs: Mapping[int, Job], rules: Profile, by: str) -> list[Group]:
         own = possible(rules.rules, taken[:, at].tolist())
         if job.n_nodes > 1 and own:
             members.setdefault((label_of(job, by, rules, own), own), []).append(job.id)
-    groups = [Group(label, tuple(ids), own) for (label, own), ids in members.items()]
+    groups = [JobGroup(label, tuple(ids), own) for (label, own), ids in members.items()]
     return sorted(groups, key=lambda group: (group.label, group.rules))
 
 
@@ -187,7 +187,7 @@ class _Runs:
     """Repeated runs of groups, and what is known of them so far."""
 
     def __init__(
-        self, groups: Sequence[Group], jobs: Mapping[int, Job], rules: Profile, by: str
+        self, groups: Sequence[JobGroup], jobs: Mapping[int, Job], rules: Profile, by: str
     ) -> None:
         self.groups, self.jobs, self.rules, self.by = groups, jobs, rules, by
         if not groups:
@@ -207,7 +207,7 @@ class _Runs:
         for at, group in enumerate(self.groups):
             rule = self.rule[at] if choice_ < 0 else group.rules[min(choice_, len(group.rules) - 1)]
             share = max(self.share[at], _LEAST)
-            told.append(Told(group, (rule,), share, share))
+            told.append(ProfileDraft(group, (rule,), share, share))
         return profile_table(told, self.rules, self.jobs, self.by)
 
     def learn(self, found: Mapping[int, tuple[float, float, float]], choice_: int) -> None:
@@ -318,7 +318,7 @@ def _answer(
         runs.groups, runs.rule, runs.others, runs.slope, strict=True
     ):
         if not slope.why:
-            known.append(Told(group, (rule, *others), slope.low, slope.high))
+            known.append(ProfileDraft(group, (rule, *others), slope.low, slope.high))
         slow = float(np.mean([runs.slow.get(job, 1.0) for job in group.jobs]))
         groups.append(
             GroupFit(

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from coupling.calibration.answers import SlowCable
-from coupling.calibration.design import Design
+from coupling.calibration.design import FitDesign
 from coupling.calibration.fit import Fit
 from coupling.calibration.ports import Measured
-from coupling.site.state import Scene, SceneJob
+from coupling.site.state import SiteJob, SiteState
 from netsim.arrays import Bools, Floats, Ints
 from scheduler.traffic import TrafficOf, rank_flows
 
@@ -43,13 +43,13 @@ class Traces:
         By job.
     """
 
-    scene: Scene
-    design: Design
+    scene: SiteState
+    design: FitDesign
     rule: Sequence[int]
     fraction: Floats
     slowdown: Mapping[int, float]
 
-    def rates(self) -> Iterator[tuple[SceneJob, int, float]]:
+    def rates(self) -> Iterator[tuple[SiteJob, int, float]]:
         """Yield the jobs that send, the rule of each, and bytes sent / bytes at full speed."""
         jobs = {job.number: job for job in self.scene.jobs}
         for group, rule, value in zip(
@@ -72,7 +72,7 @@ class Traces:
                 owner[demand.link[more]] = job.number
         return owner
 
-    def users(self, link: int) -> list[SceneJob]:
+    def users(self, link: int) -> list[SiteJob]:
         """Return the jobs that send over a link, most first."""
         found = []
         for job, rule, scale in self.rates():

@@ -6,12 +6,12 @@ from math import nan
 
 import numpy as np
 
-from coupling.calibration.design import Design
+from coupling.calibration.design import FitDesign
 from coupling.calibration.fit import HUBER, Fit, choose, deviations, fit
 from coupling.calibration.ports import Measured
-from coupling.site.drawn_traffic import Load, Loads
+from coupling.site.drawn_traffic import JobLoad, JobLoads
 from coupling.site.outcome import solve
-from coupling.site.state import Scene, Sent
+from coupling.site.state import DrawnTraffic, SiteState
 from netsim.arrays import Bools, Floats
 from patterns.base import Pattern
 from scheduler.job import LEAST_FRACTION
@@ -39,7 +39,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class State:
+class FitState:
     """Rules and fractions of groups, how slow that makes the jobs, and how well it fits."""
 
     rule: tuple[int, ...]
@@ -52,7 +52,9 @@ class State:
 class Work:
     """A fit: which rule each group has, its fraction, and how its jobs slow each other down."""
 
-    def __init__(self, scene: Scene, design: Design, ports: Measured, settings: Settings) -> None:
+    def __init__(
+        self, scene: SiteState, design: FitDesign, ports: Measured, settings: Settings
+    ) -> None:
         self.scene, self.design, self.ports, self.by = scene, design, ports, settings.by
         self._settings = settings
         self.capacity = scene.topology.capacity[ports.link]
@@ -62,7 +64,7 @@ class Work:
         self.waited = slowed_by_waiting(scene, ports)
         self.silent_ports = not self.waited and _counting(scene, ports).any()
         self.others: list[tuple[int, ...]] = []
-        self._known_loads: Mapping[tuple[int, object], Load | None] = {}  # routes take longest
+        self._known_loads: Mapping[tuple[int, object], JobLoad | None] = {}  # routes take longest
         best = self._settled(self._chosen(self.waited), self.waited)
         for _ in range(_CHOICES):
             before, best = best, self._settled(self._chosen(best.slowdown), best.slowdown)
@@ -74,7 +76,7 @@ class Work:
         alike = [state for state in tried if state.loss - best.loss < _SURE * scale]
         self._tell(self._settled(best.rule, best.slowdown), alike)
 
-    def _tell(self, best: State, alike: Sequence[State]) -> None:
+    def _tell(self, best: FitState, alike: Sequence[FitState]) -> None:
         """Write down the best state; intervals cover all that are as good."""
         fits = [self._fitted(state.rule, state.slowdown, self._settings.draws) for state in alike]
         known = self._known(best)
@@ -94,7 +96,7 @@ class Work:
             )
         ]
 
-    def _known(self, state: State) -> Floats:
+    def _known(self, state: FitState) -> Floats:
         """
         Return by how much fractions may be off since slowdowns are.
 
@@ -108,7 +110,7 @@ class Work:
         found: Floats = state.fit.fraction * share * np.array(late)
         return found
 
-    def _alternatives(self, best: State) -> list[State]:
+    def _alternatives(self, best: FitState) -> list[FitState]:
         """Return states with another rule of one group each, beside the best so far."""
         tried = [best]
         for at, others in enumerate(self.others):
@@ -142,7 +144,7 @@ class Work:
 
     def _settled(
         self, rule: tuple[int, ...], slowdown: Mapping[int, float], turns: int = _TURNS
-    ) -> State:
+    ) -> FitState:
         """Let fractions and slowdowns agree under given rules."""
         found: Fit | None = None
         predicted: Mapping[int, float] = {}
@@ -159,7 +161,7 @@ class Work:
         assert found is not None  # noqa: S101 (there is a turn)
         far = np.abs(self.ports.rate - found.predicted) / self._sigma
         loss = np.where(far <= HUBER, far**2, HUBER * (2.0 * far - HUBER)).sum()
-        return State(rule, found, predicted, slowdown, float(loss))
+        return FitState(rule, found, predicted, slowdown, float(loss))
 
     def _fitted(self, rule: Sequence[int], slowdown: Mapping[int, float], draws: int) -> Fit:
         """Fit the fractions under given rules and slowdowns."""
@@ -189,20 +191,20 @@ class Work:
         n_draws = min(max((len(patterns) for patterns, _ in kinds.values()), default=1), _DRAWN)
         draws = tuple(
             {
-                job: Sent(patterns[draw % len(patterns)], value)
+                job: DrawnTraffic(patterns[draw % len(patterns)], value)
                 for job, (patterns, value) in kinds.items()
             }
             for draw in range(n_draws)
         )
         scene = replace(self.scene, draws=draws)
-        loads = Loads(scene)
+        loads = JobLoads(scene)
         loads.keep(self._known_loads)
         mean = solve(scene, loads).slowdown.mean(axis=0).tolist()
         self._known_loads = loads.known
         return {job.number: slow for job, slow in zip(scene.jobs, mean, strict=True)}
 
 
-def slowed_by_waiting(scene: Scene, ports: Measured) -> dict[int, float]:
+def slowed_by_waiting(scene: SiteState, ports: Measured) -> dict[int, float]:
     """
     Return how much slower jobs are as the ports of their nodes tell it.
 
@@ -223,7 +225,7 @@ def slowed_by_waiting(scene: Scene, ports: Measured) -> dict[int, float]:
     return found
 
 
-def _counting(scene: Scene, ports: Measured) -> Bools:
+def _counting(scene: SiteState, ports: Measured) -> Bools:
     """Return which measured links begin at a node whose port tells how long it waited."""
     found: Bools = ~np.isnan(ports.waited) & (
         scene.topology.link_tail[ports.link] < scene.topology.n_nodes

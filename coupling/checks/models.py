@@ -19,7 +19,7 @@ _JOBS, _RANKS, _SEED, _TOLERANCE = 12, 6, 5, 1e-9
 
 
 @dataclass(frozen=True)
-class Scene:
+class PlacedJobs:
     """
     A contention model on a fabric, and jobs that come and go.
 
@@ -41,7 +41,7 @@ class Scene:
     apart: tuple[Traffic, ...]
 
 
-def scene_of(make: Callable[[Topology], ContentionModel]) -> Scene:
+def scene_of(make: Callable[[Topology], ContentionModel]) -> PlacedJobs:
     """
     Return a scene on a small fat-tree.
 
@@ -58,10 +58,10 @@ def scene_of(make: Callable[[Topology], ContentionModel]) -> Scene:
     leaves = np.arange(tree.n_nodes).reshape(-1, tree.nodes_per_leaf)
     pods = leaves.reshape(tree.n_pods, -1)
     apart = tuple(_ring(tree, nodes, 2.0) for nodes in (*leaves[: tree.leaves_per_pod], *pods[1:]))
-    return Scene(lambda: make(tree), tree, tuple(events), apart)
+    return PlacedJobs(lambda: make(tree), tree, tuple(events), apart)
 
 
-def reports_changes(scene: Scene) -> Iterator[str]:
+def reports_changes(scene: PlacedJobs) -> Iterator[str]:
     """Check that `solve` reports who started or changed, with ratios from 1 and existing links."""
     model, known = scene.make(), dict[int, float]()
     for kind, job, traffic in scene.events:
@@ -82,7 +82,7 @@ def reports_changes(scene: Scene) -> Iterator[str]:
         yield f"nothing happened, but solve reports {left}"
 
 
-def one_without_sharing(scene: Scene) -> Iterator[str]:
+def one_without_sharing(scene: PlacedJobs) -> Iterator[str]:
     """Check that jobs that share no link have exactly 1."""
     model = scene.make()
     for job, traffic in enumerate(scene.apart):
@@ -92,7 +92,7 @@ def one_without_sharing(scene: Scene) -> Iterator[str]:
             yield f"job {job} shares no link and has {value}"
 
 
-def same_again(scene: Scene) -> Iterator[str]:
+def same_again(scene: PlacedJobs) -> Iterator[str]:
     """Check that the same events give the same numbers."""
     runs = []
     for _ in range(2):
@@ -105,7 +105,7 @@ def same_again(scene: Scene) -> Iterator[str]:
         yield "the same jobs have other ratios when they are started again"
 
 
-def one_when_alone(scene: Scene) -> Iterator[str]:
+def one_when_alone(scene: PlacedJobs) -> Iterator[str]:
     """Check that a job has exactly 1 again when its neighbours have gone."""
     model, started = scene.make(), _started(scene.events)
     for job, traffic in started:
@@ -118,7 +118,7 @@ def one_when_alone(scene: Scene) -> Iterator[str]:
         yield f"job {last} is alone and has {alone[last]}"
 
 
-def strangers_are_refused(scene: Scene) -> Iterator[str]:
+def strangers_are_refused(scene: PlacedJobs) -> Iterator[str]:
     """Check that unknown and repeated jobs are refused."""
     model, traffic = scene.make(), scene.apart[0]
     model.start(7, traffic)
@@ -139,7 +139,7 @@ def strangers_are_refused(scene: Scene) -> Iterator[str]:
             yield f"{call}: nothing is raised"
 
 
-def unclaimed(scene: Scene) -> frozenset[str]:
+def unclaimed(scene: PlacedJobs) -> frozenset[str]:
     """Return the rule about blame, where a model tells none."""
     try:
         model, started = scene.make(), _started(scene.events)
@@ -152,7 +152,7 @@ def unclaimed(scene: Scene) -> frozenset[str]:
     return frozenset() if told else frozenset([BLAME])
 
 
-def blame_adds_up(scene: Scene) -> Iterator[str]:
+def blame_adds_up(scene: PlacedJobs) -> Iterator[str]:
     """Check that shares of blame are those of other jobs and add up to 1, where they are told."""
     model, started = scene.make(), _started(scene.events)
     for job, traffic in started:
@@ -167,7 +167,7 @@ def blame_adds_up(scene: Scene) -> Iterator[str]:
 
 
 BLAME = "shares of blame are those of other jobs and add up to 1"
-RULES: Mapping[str, Callable[[Scene], Iterator[str]]] = {
+RULES: Mapping[str, Callable[[PlacedJobs], Iterator[str]]] = {
     "solve reports who started or changed, with ratios from 1": reports_changes,
     "jobs that share no link have exactly 1": one_without_sharing,
     "the same jobs have the same ratios again": same_again,

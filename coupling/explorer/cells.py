@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from coupling.errors import ResultError
-from coupling.explorer.run_view import Exhibit, Told
+from coupling.explorer.run_view import RunView, Told
 from coupling.explorer.worker import Failed
 from coupling.inputs.experiment import Experiment
 from coupling.report.plots.colours import palette
@@ -16,11 +16,11 @@ from coupling.results.picture_values import LEAST_SCALE, dates_of
 from coupling.results.result import Result
 from coupling.runs.fabrics import drawable_fabrics
 from coupling.sweep.plan import Plan
-from coupling.sweep.running import Bench
+from coupling.sweep.running import CellRunner
 from coupling.sweep.store import Store
 
 
-class Cells(Exhibit):
+class SweepView(RunView):
     """
     The finished cells of a sweep.
 
@@ -38,7 +38,7 @@ class Cells(Exhibit):
     def __init__(self, folder: Path) -> None:
         super().__init__(title=folder.resolve().name, about="", results={}, fabrics={})
         plan, store = Plan.load(folder), Store(folder)
-        self._bench, self._experiments = Bench(), dict[str, Experiment]()
+        self._bench, self._experiments = CellRunner(), dict[str, Experiment]()
         self._summaries, self._seconds = dict[str, Mapping[str, Any]](), dict[str, float]()
         for number, cell in enumerate(plan.cells):
             if not store.has(cell):

@@ -20,7 +20,7 @@ _STEPS = 256
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shades:
+class JobColours:
     """
     Colours of jobs.
 
@@ -42,7 +42,9 @@ class Shades:
     missing: str = ""
 
 
-def shades_of(jobs: pd.DataFrame, by: str, run: str, ramp: Sequence[str], scale: float) -> Shades:
+def shades_of(
+    jobs: pd.DataFrame, by: str, run: str, ramp: Sequence[str], scale: float
+) -> JobColours:
     """
     Return the colours of jobs.
 
@@ -52,13 +54,13 @@ def shades_of(jobs: pd.DataFrame, by: str, run: str, ramp: Sequence[str], scale:
     if by == "slowdown":
         share = (jobs["slowdown"].to_numpy(dtype=float) - 1.0) / (scale - 1.0)
         place = np.rint(np.clip(share, 0.0, 1.0) * (len(ramp) - 1)).astype(np.int64)
-        return Shades({}, place, points_of(ramp))
+        return JobColours({}, place, points_of(ramp))
     if by == "job":
         place = (jobs["id"].to_numpy(dtype=np.int64) % len(COLOURS)).astype(np.int64)
-        return Shades({}, place, points_of(COLOURS))
+        return JobColours({}, place, points_of(COLOURS))
     if by == "user" and by not in jobs:
         none = np.zeros(len(jobs), dtype=np.int64)
-        return Shades({}, none, points_of([_NONE]), "Users are not recorded in this result.")
+        return JobColours({}, none, points_of([_NONE]), "Users are not recorded in this result.")
     classes = _classes(jobs, by, run)
     counts = classes.value_counts()
     names = [str(name) for name in counts.index if name][:_KEYED]
@@ -67,7 +69,7 @@ def shades_of(jobs: pd.DataFrame, by: str, run: str, ramp: Sequence[str], scale:
     key = own | ({"" if rest == {""} else "others": _NONE} if rest else {})
     number = {name: place for place, name in enumerate(names)}
     place = classes.map(lambda name: number.get(name, len(names))).to_numpy(dtype=np.int64)
-    return Shades(key, place, points_of([*own.values(), _NONE]))
+    return JobColours(key, place, points_of([*own.values(), _NONE]))
 
 
 def _classes(jobs: pd.DataFrame, by: str, run: str) -> pd.Series:
@@ -85,7 +87,7 @@ def points_of(colours: Sequence[str]) -> Points:
     )
 
 
-def picture_of(cells: Cells, shades: Shades, *, mean: bool) -> Points:
+def picture_of(cells: Cells, shades: JobColours, *, mean: bool) -> Points:
     """
     Colour cells.
 
@@ -105,6 +107,6 @@ def picture_of(cells: Cells, shades: Shades, *, mean: bool) -> Points:
     return np.where(there, colour, np.uint32(0))
 
 
-def weight_of(shades: Shades) -> Floats:
+def weight_of(shades: JobColours) -> Floats:
     """Return the weight of each job, of which a cell's mean is taken."""
     return shades.place.astype(np.float64)

@@ -229,7 +229,7 @@ def gantt(axis: Axis, shown: Range1d, nodes: Range1d, name: str) -> Gantt:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pace:
+class SlowdownFigure:
     """
     The slowdown of the chosen job over time.
 
@@ -245,14 +245,14 @@ class Pace:
     lines: ColumnDataSource
 
 
-def pace_figure(axis: Axis, shown: Range1d) -> Pace:
+def rate_figure(axis: Axis, shown: Range1d) -> SlowdownFigure:
     """Return an empty figure of a job's slowdown."""
-    plot = time_figure(axis, shown, height=130, name="pace", title="slowdown", visible=False)
+    plot = time_figure(axis, shown, height=130, name="rate", title="slowdown", visible=False)
     plot.yaxis.ticker.desired_num_ticks = 3
     plot.yaxis.ticker.num_minor_ticks = 0
     lines = ColumnDataSource({"xs": [], "ys": [], "colour": [], "dash": []})
     plot.multi_line("xs", "ys", source=lines, line_color="colour", line_dash="dash", line_width=2)
-    return Pace(plot, lines)
+    return SlowdownFigure(plot, lines)
 
 
 def points_along(plot: Figure, side: str, least: int, most: int) -> int:

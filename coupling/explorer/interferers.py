@@ -4,16 +4,16 @@ from collections.abc import Sequence
 
 from coupling.explorer.bars import spans
 from coupling.explorer.figures import Axis
-from coupling.explorer.run_view import Exhibit, Run, Told
-from coupling.runs.job_history import Life
+from coupling.explorer.run_view import RunView, Told, ViewedRun
+from coupling.runs.job_history import JobHistory
 
 _MOST_BARS = 2000  # of chosen jobs; more are no bars but an area
 _MET = 3  # jobs that it lost most to, and that it cost most
 _DASHES = ("solid", "dashed")  # of the run, and of the one beside it
 
 
-def pace_lines(
-    exhibit: Exhibit, names: Sequence[str], job: str, axis: Axis, told: Told
+def rate_lines(
+    exhibit: RunView, names: Sequence[str], job: str, axis: Axis, told: Told
 ) -> dict[str, list[object]]:
     """Return the slowdown of a job over time in each run, as far as it is known by now."""
     lines: dict[str, list[object]] = {"xs": [], "ys": [], "colour": [], "dash": []}
@@ -21,17 +21,17 @@ def pace_lines(
         if not (name and job.isdecimal() and int(job) in exhibit.run(name).row):
             continue
         life = exhibit.life(name, int(job), told)
-        if isinstance(life, Life):
+        if isinstance(life, JobHistory):
             times = [time_s for own in life.stretches for time_s in (own.begin_s, own.end_s)]
-            paces = [own.interference * life.placement_factor for own in life.stretches]
+            job_rates = [own.interference * life.placement_factor for own in life.stretches]
             lines["xs"].append([float(axis.place(time_s)) for time_s in times])
-            lines["ys"].append([pace for pace in paces for _ in range(2)])
+            lines["ys"].append([job_rate for job_rate in job_rates for _ in range(2)])
             lines["colour"].append(exhibit.colours[name])
             lines["dash"].append(dash)
     return lines
 
 
-def met(run: Run, row: int) -> list[int]:
+def met(run: ViewedRun, row: int) -> list[int]:
     """Return the jobs that a job lost most to, or cost most."""
     blame, job = run.result.blame, int(run.jobs["id"].iloc[row])
     found = list[int]()
@@ -41,7 +41,7 @@ def met(run: Run, row: int) -> list[int]:
     return found
 
 
-def marks_of(run: Run, rows: Sequence[int], axis: Axis) -> dict[str, list[float]]:
+def marks_of(run: ViewedRun, rows: Sequence[int], axis: Axis) -> dict[str, list[float]]:
     """Return the bars of jobs, nodes beside each other as one."""
     bars: dict[str, list[float]] = {"left": [], "right": [], "bottom": [], "top": []}
     for row in rows:

@@ -9,9 +9,9 @@ from bokeh.models import ColumnDataSource, FixedTicker, PanTool, Range1d, Span, 
 from bokeh.plotting import figure
 
 from coupling.explorer.address import Address
-from coupling.explorer.colours import Shades, points_of
+from coupling.explorer.colours import JobColours, points_of
 from coupling.explorer.figures import Axis, Figure, points_along, time_figure
-from coupling.explorer.run_view import Run
+from coupling.explorer.run_view import ViewedRun
 from coupling.report.plots.colours import LOAD
 from coupling.report.plots.layout import Layout, cables_of, layout_of, segments
 from coupling.results.link_time import heat, in_order
@@ -222,7 +222,7 @@ class Heat:
         self._order = np.zeros(0, dtype=np.int64)
         self._drawn = ""
 
-    def draw(self, run: Run, address: Address, window: tuple[float, float]) -> str:
+    def draw(self, run: ViewedRun, address: Address, window: tuple[float, float]) -> str:
         """Draw what is recorded; say why nothing is."""
         self.plot.visible = not run.load.why_not
         if run.load.why_not:
@@ -247,14 +247,14 @@ class Heat:
             self.line.location = float(np.flatnonzero(self._order == cable)[0]) + 0.5
         return ""
 
-    def _label(self, run: Run) -> None:
+    def _label(self, run: ViewedRun) -> None:
         """Name the classes of links, each at its middle."""
         names = run.result.links["class"].to_numpy()[self._order]
         middles = {str(name): float(np.flatnonzero(names == name).mean()) for name in set(names)}
         self.plot.yaxis.major_label_overrides = {at: name[:14] for name, at in middles.items()}
         self.plot.yaxis.ticker = FixedTicker(ticks=sorted(middles.values()))
 
-    def cable_at(self, run: Run, y: float) -> str:
+    def cable_at(self, run: ViewedRun, y: float) -> str:
         """Return the name of the link at a height."""
         place = int(np.floor(y))
         if not 0 <= place < self._order.size:
@@ -268,7 +268,7 @@ def _lines(lines: list[Floats]) -> dict[str, Any]:
     return {side: [line[:, at].tolist() for line in lines] for at, side in enumerate(("xs", "ys"))}
 
 
-def look_at(run: Run, address: Address, shades: Shades, most: float) -> Look:
+def look_at(run: ViewedRun, address: Address, shades: JobColours, most: float) -> Look:
     """
     Return the fabric of a run at the moment of an address.
 
@@ -296,7 +296,7 @@ def _middle(line: Floats) -> Floats:
     return middle
 
 
-def _node_colours(run: Run, address: Address, shades: Shades) -> list[str]:
+def _node_colours(run: ViewedRun, address: Address, shades: JobColours) -> list[str]:
     """Return the colour of each node: of the job there at the moment, or of the chosen job."""
     colours = [_FAINT] * len(run.names)
     for row in _rows(run, address).tolist():
@@ -307,7 +307,7 @@ def _node_colours(run: Run, address: Address, shades: Shades) -> list[str]:
     return colours
 
 
-def _rows(run: Run, address: Address) -> Ints:
+def _rows(run: ViewedRun, address: Address) -> Ints:
     """Return the jobs whose nodes are coloured."""
     if address.at_s is None:
         row = run.row.get(int(address.job)) if address.job.isdecimal() else None

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from coupling.errors import ResultError
-from coupling.explorer.cells import Cells
+from coupling.explorer.cells import SweepView
 from coupling.explorer.moment import Moment, moment_of
-from coupling.explorer.run_view import Exhibit, exhibit_of
+from coupling.explorer.run_view import RunView, exhibit_of
 from fabricsim.checking.outputs import PLAN
 
 
-def shown_of(paths: Sequence[Path]) -> Exhibit | Moment:
+def shown_of(paths: Sequence[Path]) -> RunView | Moment:
     """
     Read what is to be looked at.
 
@@ -23,7 +23,7 @@ def shown_of(paths: Sequence[Path]) -> Exhibit | Moment:
             return exhibit_of(paths)
         if len(paths) > 1:
             raise ResultError(f"{sweeps[0]}: expected a sweep alone, got {len(paths)} paths.")
-        return Cells(sweeps[0])
+        return SweepView(sweeps[0])
     if len(paths) > 1:
         raise ResultError(
             f"{files[0]}: expected result directories, or one snapshot alone, got {len(paths)} "

@@ -21,12 +21,12 @@ from coupling.report.plots.colours import palette
 from coupling.report.plots.wiring import wiring_of
 from coupling.results.columns import finished
 from coupling.results.explained import waits_of
-from coupling.results.link_time import TIMELINE, Load, load_of
+from coupling.results.link_time import TIMELINE, LinkLoads, load_of
 from coupling.results.picture_values import begin_of, node_names, slowdown_scale, zone_of
 from coupling.results.result import Result
-from coupling.runs.assembly import Inputs
+from coupling.runs.assembly import RunInputs
 from coupling.runs.fabrics import drawable_fabrics
-from coupling.runs.job_history import Life, Lives, Use
+from coupling.runs.job_history import JobHistories, JobHistory, Use
 from coupling.runs.stored import Stored, line_up
 from netsim.arrays import Floats, Ints
 from netsim.errors import TopologyError
@@ -38,7 +38,7 @@ Told = Callable[[], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class ViewedRun:
     """
     A run, laid out to be looked at.
 
@@ -76,7 +76,7 @@ class Run:
     owner: Ints
     bars: Bars
     topology: Topology | None
-    load: Load
+    load: LinkLoads
     link: dict[str, int]
 
     @cached_property
@@ -98,7 +98,7 @@ class Run:
 
 
 @dataclass(slots=True, eq=False)
-class Exhibit:
+class RunView:
     """
     Runs to look at.
 
@@ -124,11 +124,11 @@ class Exhibit:
     zone: str = field(init=False)
     end_s: float = field(init=False)
     scale: float = field(init=False)
-    _runs: dict[str, Run] = field(init=False, default_factory=dict)
+    _runs: dict[str, ViewedRun] = field(init=False, default_factory=dict)
     _series: dict[str, dict[str, Floats]] = field(init=False, default_factory=dict)
     _worker: Worker = field(init=False, default_factory=Worker)
-    _lives: dict[str, Lives] = field(init=False, default_factory=dict)
-    _inputs: Inputs = field(init=False, default_factory=Inputs)
+    _lives: dict[str, JobHistories] = field(init=False, default_factory=dict)
+    _inputs: RunInputs = field(init=False, default_factory=RunInputs)
 
     def __post_init__(self) -> None:
         """Note what all runs share."""
@@ -172,7 +172,7 @@ class Exhibit:
         for name in self.results:
             self.series(name)
 
-    def run(self, name: str) -> Run:
+    def run(self, name: str) -> ViewedRun:
         """Return a run laid out."""
         if name not in self._runs:
             self._runs[name] = _laid_out(
@@ -188,13 +188,13 @@ class Exhibit:
             self._series[name] = series_of(_ran(result.jobs), result.timeline, nodes, self.edges)
         return self._series[name]
 
-    def life(self, name: str, job: int, told: Told) -> Life | Failed | None:
+    def life(self, name: str, job: int, told: Told) -> JobHistory | Failed | None:
         """
         Return the run of a job.
 
         `told`: called from another thread when more is known. Result: None: not known yet.
         """
-        found: Life | Failed | None = self._worker.ask(
+        found: JobHistory | Failed | None = self._worker.ask(
             ("life", name, job), lambda: self._lives_of(name).life(job), told
         )
         return found
@@ -227,17 +227,17 @@ class Exhibit:
         )
         return found
 
-    def _lives_of(self, name: str) -> Lives:
+    def _lives_of(self, name: str) -> JobHistories:
         """Return the network of a run, built again once."""
         if name not in self._lives:
             if name not in self.sources:
                 raise ResultError("the run cannot be made again: its experiment is not known.")
             experiment, manifest = self.sources[name]
-            self._lives[name] = Lives(experiment, manifest, self.results[name], self._inputs)
+            self._lives[name] = JobHistories(experiment, manifest, self.results[name], self._inputs)
         return self._lives[name]
 
 
-def exhibit_of(folders: Sequence[Path]) -> Exhibit:
+def exhibit_of(folders: Sequence[Path]) -> RunView:
     """Open result directories."""
     stored = [Stored.open(folder) for folder in folders]
     lineup = line_up(stored)
@@ -253,7 +253,7 @@ def exhibit_of(folders: Sequence[Path]) -> Exhibit:
     ]
     if all(_ran(result.jobs).empty for result in lineup.results):
         raise ResultError(f"{folders[0]}: expected a job that ran, found none to look at.")
-    return Exhibit(
+    return RunView(
         title=" and ".join(str(campaign.manifest["name"]) for campaign in stored),
         about=f"{about['nodes']:,} nodes of {about['fabric']}, {about['jobs']:,} jobs",
         results={result.name: result for result in lineup.results},
@@ -270,7 +270,7 @@ def _ran(jobs: pd.DataFrame) -> pd.DataFrame:
     return there
 
 
-def _laid_out(name: str, colour: str, result: Result, topology: Topology | None) -> Run:
+def _laid_out(name: str, colour: str, result: Result, topology: Topology | None) -> ViewedRun:
     """Lay out a run."""
     jobs = _ran(result.jobs)
     names = tuple(node_names(result, topology))
@@ -279,7 +279,7 @@ def _laid_out(name: str, colour: str, result: Result, topology: Topology | None)
     except TopologyError as error:
         raise CouplingError(f"{name}: jobs.parquet: nodes: {error}") from None
     start, end = (jobs[column].to_numpy(dtype=float) for column in ("start_s", "end_s"))
-    return Run(
+    return ViewedRun(
         name=name,
         colour=colour,
         result=result,

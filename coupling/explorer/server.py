@@ -32,7 +32,7 @@ from coupling.explorer.address import BY
 from coupling.explorer.figures import Axis
 from coupling.explorer.moment import Moment
 from coupling.explorer.moment_session import MomentSession, moment_fields
-from coupling.explorer.run_view import Exhibit
+from coupling.explorer.run_view import RunView
 from coupling.explorer.session import Session
 from coupling.explorer.side_panel import html, templates
 from coupling.report.plots.colours import LOAD
@@ -58,7 +58,7 @@ KEYS = (
     ("t", "dark or light"),
     ("?", "show the keys, or hide them"),
 )
-_NAMED = ("fabric", "fabric-1", "heat", "pace")  # figures that have a place of their own
+_NAMED = ("fabric", "fabric-1", "heat", "rate")  # figures that have a place of their own
 _SHARED = ("j k", "Esc", "/", "l", "p", "t", "?")
 KEYS_OF_MOMENT = tuple(pair for pair in KEYS if pair[0] in _SHARED)
 _POLICY = (
@@ -84,7 +84,7 @@ _STOPPING = (signal.SIGINT, signal.SIGTERM)
 _LONGEST_S = 30 * 86400  # that a page may stay open before it is joined
 
 
-class _Guard(AuthProvider):
+class _AccessGuard(AuthProvider):
     """
     Lets a request in that has the token, or for a websocket the signed token of its page.
 
@@ -171,7 +171,7 @@ class _Page(SessionHandler):
     """The page."""
 
     def __init__(self, app: BokehTornado, *arguments: Any, **options: Any) -> None:  # noqa: ANN401
-        self.shown: Exhibit | Moment = options.pop("shown")
+        self.shown: RunView | Moment = options.pop("shown")
         context = app.applications["/app"]
         super().__init__(
             app, *arguments, application_context=context, bokeh_websocket_path="/app/ws", **options
@@ -189,7 +189,7 @@ class _Page(SessionHandler):
         self.write(_page(self.shown, session))
 
 
-def _page(shown: Exhibit | Moment, session: Any) -> str:  # noqa: ANN401 (a session of Bokeh)
+def _page(shown: RunView | Moment, session: Any) -> str:  # noqa: ANN401 (a session of Bokeh)
     """Write the page of a session."""
     item = RenderItem(token=session.token, roots=session.document.roots).to_json()
     names = {root.id: root.name for root in session.document.roots}
@@ -219,7 +219,7 @@ def _page(shown: Exhibit | Moment, session: Any) -> str:  # noqa: ANN401 (a sess
     )
 
 
-def _fields(exhibit: Exhibit) -> Mapping[str, Any]:
+def _fields(exhibit: RunView) -> Mapping[str, Any]:
     """Return what the page of runs holds from the begin."""
     return {
         "runs": exhibit.names,
@@ -230,7 +230,7 @@ def _fields(exhibit: Exhibit) -> Mapping[str, Any]:
     }
 
 
-def _opener(shown: Exhibit | Moment) -> Callable[[Document], None]:
+def _opener(shown: RunView | Moment) -> Callable[[Document], None]:
     """Return what Bokeh calls for every page that is opened."""
 
     def opened(document: Document) -> None:
@@ -276,7 +276,7 @@ class Explorer:
         Where it listens; 0: any that is free.
     """
 
-    def __init__(self, shown: Exhibit | Moment, port: int = 0) -> None:
+    def __init__(self, shown: RunView | Moment, port: int = 0) -> None:
         self.sockets = [_listening(port)]
         self.port = int(self.sockets[0].getsockname()[1])
         self.token = secrets.token_urlsafe(24)
@@ -289,7 +289,7 @@ class Explorer:
                 (rf"/page/({'|'.join(map(re.escape, _OURS))})", _Ours),
             ],
             extra_websocket_origins=[f"{HOST}:{self.port}", f"localhost:{self.port}"],
-            auth_provider=_Guard(self.token, self.port),
+            auth_provider=_AccessGuard(self.token, self.port),
             secret_key=secrets.token_bytes(32),
             sign_sessions=True,
             use_index=False,

@@ -13,20 +13,20 @@ from bokeh.palettes import Cividis256
 from coupling.explorer.address import Address, replaced
 from coupling.explorer.bars import Window
 from coupling.explorer.channel import Follower
-from coupling.explorer.colours import Shades, picture_of, shades_of, weight_of
+from coupling.explorer.colours import JobColours, picture_of, shades_of, weight_of
 from coupling.explorer.figures import (
     Axis,
     Figure,
     Gantt,
     draw_strips,
     gantt,
-    pace_figure,
     points_along,
+    rate_figure,
     strips,
 )
-from coupling.explorer.interferers import marks_of, met, pace_lines
+from coupling.explorer.interferers import marks_of, met, rate_lines
 from coupling.explorer.network import Fabric, Heat, look_at
-from coupling.explorer.run_view import Exhibit, Run
+from coupling.explorer.run_view import RunView, ViewedRun
 from coupling.explorer.side_panel import duration, job_line, key_of, story_of, waiting
 
 _WIDEST, _TALLEST = 2400, 1200  # points of a picture
@@ -47,7 +47,7 @@ class Session(Follower):
         Bokeh's side of the page.
     """
 
-    def __init__(self, exhibit: Exhibit, document: Document) -> None:
+    def __init__(self, exhibit: RunView, document: Document) -> None:
         super().__init__(document, exhibit.names)
         self.exhibit = exhibit
         self.axis = Axis(exhibit.begin_unix_s, exhibit.zone)
@@ -61,12 +61,12 @@ class Session(Follower):
         self.gantts = [gantt(self.axis, self.time, self.nodes, f"gantt-{i}") for i in (0, 1)]
         self.fabrics = [Fabric(), Fabric("fabric-1")]
         self.heat = Heat(self.axis, self.time)
-        self.pace = pace_figure(self.axis, self.time)
+        self.job_rate = rate_figure(self.axis, self.time)
         self.moments = [
             Span(dimension="height", line_width=2, visible=False)
-            for _ in (*self.gantts, self.heat, self.pace)
+            for _ in (*self.gantts, self.heat, self.job_rate)
         ]
-        self._shades: dict[tuple[str, str], Shades] = {}
+        self._shades: dict[tuple[str, str], JobColours] = {}
         self._moving = self._later = False
         self._strips: Sequence[str] = ()
         self._wanted: Address | None = None
@@ -86,11 +86,11 @@ class Session(Follower):
                 own.plot.on_change(side, lambda _attr, _old, _new: self.soon())
         for plot in self.strips.values():
             plot.on_event(SelectionGeometry, self._brushed)
-        over_time = [*(own.plot for own in self.gantts), self.heat.plot, self.pace.plot]
+        over_time = [*(own.plot for own in self.gantts), self.heat.plot, self.job_rate.plot]
         for plot, moment in zip(over_time, self.moments, strict=True):
             plot.add_layout(moment)
         self.heat.plot.on_event(Tap, self._tapped_heat)
-        self.pace.plot.on_event(Tap, self._tapped_pace)
+        self.job_rate.plot.on_event(Tap, self._tapped_rate)
         for number, fabric in enumerate(self.fabrics):
             fabric.plot.on_event(Tap, partial(self._tapped_fabric, number))
         self.begin()
@@ -99,7 +99,7 @@ class Session(Follower):
     def plots(self) -> list[Figure]:
         """Return all figures."""
         gantts = [own.plot for own in self.gantts]
-        over = [*self.strips.values(), *gantts, self.pace.plot]
+        over = [*self.strips.values(), *gantts, self.job_rate.plot]
         return [*over, *(own.plot for own in self.fabrics), self.heat.plot]
 
     def follow(self, address: Address) -> None:
@@ -197,7 +197,7 @@ class Session(Follower):
         self._tell()
         self.channel.drawn += 1
 
-    def _window(self, run: Run) -> Window:
+    def _window(self, run: ViewedRun) -> Window:
         """Return what is shown of the plane of time and nodes."""
         begin, end = (self.axis.seconds(place) for place in (self.time.start, self.time.end))
         low, high = max(0.0, self.nodes.start), min(float(len(run.names)), self.nodes.end)
@@ -206,7 +206,7 @@ class Session(Follower):
             begin, max(end, begin + _LEAST_S), min(low, len(run.names) - 1.0), max(high, low + 0.1)
         )
 
-    def _draw_gantt(self, own: Gantt, run: Run) -> None:
+    def _draw_gantt(self, own: Gantt, run: ViewedRun) -> None:
         """Draw nodes over time."""
         window = self._window(run)
         low, high = float(np.floor(window.low)), float(np.ceil(window.high))
@@ -238,15 +238,15 @@ class Session(Follower):
         """Say all that is known of what was chosen."""
         run = self.exhibit.run(self.address.run)
         self.channel.details = story_of(self.exhibit, run, self.address, self._told)
-        self._draw_pace([self.address.run, self.address.beside])
+        self._draw_rate([self.address.run, self.address.beside])
 
-    def _draw_pace(self, names: list[str]) -> None:
+    def _draw_rate(self, names: list[str]) -> None:
         """Draw how slow the chosen job ran when, as far as it is known."""
-        lines = pace_lines(self.exhibit, names, self.address.job, self.axis, self._told)
-        if lines != self.pace.lines.data:
-            self.pace.lines.data = lines
-        self.pace.plot.title.text = f"slowdown of job {self.address.job}"
-        self.pace.plot.visible = bool(lines["xs"])
+        lines = rate_lines(self.exhibit, names, self.address.job, self.axis, self._told)
+        if lines != self.job_rate.lines.data:
+            self.job_rate.lines.data = lines
+        self.job_rate.plot.title.text = f"slowdown of job {self.address.job}"
+        self.job_rate.plot.visible = bool(lines["xs"])
 
     def _draw_network(self) -> None:
         """Draw the fabric and the links over time, and where the moment lies."""
@@ -285,7 +285,7 @@ class Session(Follower):
         date = self.axis.told(at_s)
         return f"{duration(at_s)} from the begin" + (f", {date}" if date else "")
 
-    def _shades_of(self, run: Run) -> Shades:
+    def _shades_of(self, run: ViewedRun) -> JobColours:
         """Return the colours of a run's jobs."""
         key = (run.name, self.address.by)
         if key not in self._shades:
@@ -335,7 +335,7 @@ class Session(Follower):
         found = self._at(number, event)
         self.channel.pointed = "" if found is None else job_line(*found)
 
-    def _tapped_pace(self, event: Tap) -> None:
+    def _tapped_rate(self, event: Tap) -> None:
         """Choose the moment that was clicked."""
         if event.x is not None:
             at_s = round(self.axis.seconds(event.x), 3)
@@ -370,7 +370,7 @@ class Session(Follower):
             self.address = replaced(self.address, {"job": job})
         self.soon()
 
-    def _at(self, number: int, event: Any) -> tuple[Run, int] | None:  # noqa: ANN401 (has x, y)
+    def _at(self, number: int, event: Any) -> tuple[ViewedRun, int] | None:  # noqa: ANN401 (has x, y)
         """Return run and row of the job at a place."""
         name = (self.address.run, self.address.beside)[number]
         if name not in self.exhibit.results or event.x is None or event.y is None:
@@ -380,7 +380,7 @@ class Session(Follower):
         return (run, int(rows[-1])) if rows.size else None
 
 
-def _label(plot: Figure, run: Run, window: Window) -> None:
+def _label(plot: Figure, run: ViewedRun, window: Window) -> None:
     """Name some of the nodes that are shown."""
     first, last = int(window.low), int(window.high)
     step = max(1, (last - first) // _TICKS)

@@ -9,14 +9,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from coupling.explorer.address import Address, replaced
-from coupling.explorer.colours import Shades
+from coupling.explorer.colours import JobColours
 from coupling.explorer.grids import Cell
-from coupling.explorer.run_view import Exhibit, Run, Told
+from coupling.explorer.run_view import RunView, Told, ViewedRun
 from coupling.explorer.worker import Failed
 from coupling.report.columns import seconds
 from coupling.results.explained import waited, why
 from coupling.results.formatting import number, percent, ratio
-from coupling.runs.job_history import Life
+from coupling.runs.job_history import JobHistory
 
 MOST = 12
 """Victims, culprits, cables that a list names."""
@@ -39,7 +39,7 @@ def templates() -> Environment:
     )
 
 
-def story_of(exhibit: Exhibit, run: Run, address: Address, told: Told) -> str:
+def story_of(exhibit: RunView, run: ViewedRun, address: Address, told: Told) -> str:
     """
     Return the panel.
 
@@ -67,7 +67,7 @@ def waiting(words: str) -> str:
     return str(Markup('<p role="status">{}</p>').format(words))
 
 
-def key_of(exhibit: Exhibit, by: str, shades: Shades, ramp: Sequence[str]) -> str:
+def key_of(exhibit: RunView, by: str, shades: JobColours, ramp: Sequence[str]) -> str:
     """Return the key of colours."""
     return (
         templates()
@@ -81,7 +81,7 @@ def key_of(exhibit: Exhibit, by: str, shades: Shades, ramp: Sequence[str]) -> st
     )
 
 
-def job_line(run: Run, row: int) -> str:
+def job_line(run: ViewedRun, row: int) -> str:
     """Say what a job is, in a line."""
     job = run.jobs.iloc[row]
     return (
@@ -112,7 +112,7 @@ def duration(value: float) -> str:
     return seconds(value)
 
 
-def _summary(run: Run) -> list[tuple[str, str]]:
+def _summary(run: ViewedRun) -> list[tuple[str, str]]:
     """Return what is said of a run as a whole."""
     summary = run.result.summary
     shares = ("utilization_steady",)
@@ -133,7 +133,9 @@ def _summary(run: Run) -> list[tuple[str, str]]:
     return found
 
 
-def _job(exhibit: Exhibit, run: Run, address: Address, told: Told) -> Mapping[str, Any] | None:
+def _job(
+    exhibit: RunView, run: ViewedRun, address: Address, told: Told
+) -> Mapping[str, Any] | None:
     """Return what is said of the chosen job; None where there is none."""
     row = run.row.get(int(address.job)) if address.job.isdecimal() else None
     if row is None:
@@ -176,7 +178,7 @@ def _known(found: Any) -> Mapping[str, Any]:  # noqa: ANN401 (an answer, or none
     return {"there": found, "why_not": ""}
 
 
-def _waited(run: Run, address: Address, job: int) -> list[list[Cell]]:
+def _waited(run: ViewedRun, address: Address, job: int) -> list[list[Cell]]:
     """Return why a job waited, in the words of explain, the longest first."""
     if run.waits is None:
         return []
@@ -194,11 +196,13 @@ def _waited(run: Run, address: Address, job: int) -> list[list[Cell]]:
     return rows
 
 
-def _life(exhibit: Exhibit, run: Run, address: Address, row: int, told: Told) -> Mapping[str, Any]:
+def _life(
+    exhibit: RunView, run: ViewedRun, address: Address, row: int, told: Told
+) -> Mapping[str, Any]:
     """Return when a job was slowed, on which link and by whom: its dearest times, in order."""
     job = run.jobs.iloc[row]
     found = exhibit.life(run.name, int(job["id"]), told)
-    if not isinstance(found, Life):
+    if not isinstance(found, JobHistory):
         return _known(found)
     held = [stretch for stretch in found.stretches if stretch.lost_s > 0]
     dear = sorted(held, key=lambda stretch: -stretch.lost_s)[:MOST]
@@ -223,7 +227,9 @@ def _life(exhibit: Exhibit, run: Run, address: Address, row: int, told: Told) ->
     }
 
 
-def _cable(exhibit: Exhibit, run: Run, address: Address, told: Told) -> Mapping[str, Any] | None:
+def _cable(
+    exhibit: RunView, run: ViewedRun, address: Address, told: Told
+) -> Mapping[str, Any] | None:
     """Return what is said of the chosen link; None where there is none."""
     row = run.link.get(address.cable)
     if row is None:
@@ -257,7 +263,9 @@ def _cable(exhibit: Exhibit, run: Run, address: Address, told: Told) -> Mapping[
     }
 
 
-def _users(exhibit: Exhibit, run: Run, address: Address, link: int, told: Told) -> dict[str, Any]:
+def _users(
+    exhibit: RunView, run: ViewedRun, address: Address, link: int, told: Told
+) -> dict[str, Any]:
     """Return who used a link at the moment, or in what is shown."""
     if address.at_s is None:
         window = (address.begin_s or 0.0, exhibit.end_s if address.end_s is None else address.end_s)
@@ -282,7 +290,7 @@ def _users(exhibit: Exhibit, run: Run, address: Address, link: int, told: Told) 
     }
 
 
-def _others(run: Run, address: Address, job: int, sides: tuple[str, str]) -> list[list[Cell]]:
+def _others(run: ViewedRun, address: Address, job: int, sides: tuple[str, str]) -> list[list[Cell]]:
     """Return whom a job lost time to, or whom it cost time, the worst first."""
     blame = run.result.blame
     rows = blame[(blame[sides[0]] == job) & (blame["lost_node_s"] > 0)]

@@ -21,7 +21,7 @@ MOST_RANKS = 2_048
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Placed:
+class JobPlacement:
     """
     A job and where it runs.
 
@@ -41,7 +41,7 @@ class Placed:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Places:
+class JobPlacements:
     """
     Jobs on the nodes of a fabric, and what could not be placed.
 
@@ -65,7 +65,7 @@ class Places:
         Question after a node that is called nearly like one of the unknown hosts; or empty.
     """
 
-    jobs: tuple[Placed, ...]
+    jobs: tuple[JobPlacement, ...]
     unknown: tuple[str, ...]
     trimmed: int
     lost: int
@@ -76,13 +76,13 @@ class Places:
     meant: str = ""
 
 
-def place(jobs: Sequence[Job], topology: Topology, source: str, *, stop: bool) -> Places:
+def place(jobs: Sequence[Job], topology: Topology, source: str, *, stop: bool) -> JobPlacements:
     """
     Find the nodes of jobs.
 
     Result: who runs where.
     """
-    placed: list[Placed] = []
+    placed: list[JobPlacement] = []
     unknown: dict[str, None] = {}
     trimmed = lost = one_rank = miscounted = 0
     asked_s = 0.0
@@ -111,7 +111,7 @@ def place(jobs: Sequence[Job], topology: Topology, source: str, *, stop: bool) -
         slots, told = _slots(job, nodes.size)
         one_rank += not told and known.size > 1
         placed.append(
-            Placed(replace(job, n_nodes=known.size), nodes[known], _kept(slots, nodes >= 0))
+            JobPlacement(replace(job, n_nodes=known.size), nodes[known], _kept(slots, nodes >= 0))
         )
     meant = _meant(topology, unknown)
     if not placed:
@@ -122,7 +122,7 @@ def place(jobs: Sequence[Job], topology: Topology, source: str, *, stop: bool) -
         )
     holders = Counter(node for own in placed for node in own.nodes.tolist())
     shared = sum(count > 1 for count in holders.values())
-    return Places(
+    return JobPlacements(
         tuple(placed),
         tuple(unknown),
         trimmed,

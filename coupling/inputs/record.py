@@ -10,7 +10,14 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import numpy as np
 
 from coupling.errors import SnapshotError
-from coupling.inputs.places import Placed, Places, array_task, het_part, nodes_told, place
+from coupling.inputs.places import (
+    JobPlacement,
+    JobPlacements,
+    array_task,
+    het_part,
+    nodes_told,
+    place,
+)
 from netsim.topology.base import Topology
 from scheduler.queues.pinned import Pin
 from scheduler.workload.base import Workload
@@ -67,7 +74,7 @@ class Record:
 
     workload: Workload
     pins: Mapping[int, Pin]
-    placed: Mapping[int, Placed]
+    placed: Mapping[int, JobPlacement]
     submit_s: Mapping[int, float]
     told: Mapping[str, int]
     left_out: Mapping[str, int]
@@ -276,7 +283,7 @@ def _timed(entry: Entry, last_s: float, told: Counter[str]) -> Entry | None:
 
 
 def _pinned(
-    raw: Workload, places: Places, wait_s: float
+    raw: Workload, places: JobPlacements, wait_s: float
 ) -> tuple[Workload, dict[int, Pin], dict[int, float]]:
     """Put second 0 at the first start, which is `wait_s` after the first submission."""
     pins, submit_s, jobs = {}, {}, []

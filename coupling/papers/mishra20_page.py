@@ -24,7 +24,7 @@ from coupling.papers.mishra20_reference import (
 )
 from coupling.papers.paper import Claim, Frames, Sheet
 from coupling.papers.tables import long, pivot, span
-from coupling.report.figures import Drawn
+from coupling.report.figures import DrawnFigure
 
 _OF_SHARES = (("turnaround_h", "turnaround"), ("node_hours", "node hours"))
 LOAD = "jobs, machine and node counts of the paper are not published in full"
@@ -223,7 +223,7 @@ def _network_sheet(table: pd.DataFrame) -> Sheet:
     return Sheet("network", "The same jobs on our network", heads, rows, note)
 
 
-def figures(found: Frames) -> list[Drawn]:
+def figures(found: Frames) -> list[DrawnFigure]:
     """Return the figures of the paper."""
     table = against(found["continuous"], ("log", "pattern"), ("execution_h", "wait_h"))
     table = table[table["allocator"].isin(OURS)]
@@ -235,7 +235,7 @@ def figures(found: Frames) -> list[Drawn]:
             ours = beside(long(own, "log", f"{word}_h/", "allocator"), _hours(own, pattern, place))
             axis = Axis(f"{word} time / default", line=1.0)
             picture = bars(f"mishra20-{word}-{pattern}", title, ours, axis)
-            drawn.append(Drawn(f"{word}-{pattern.lower()}", picture, _MARKS))
+            drawn.append(DrawnFigure(f"{word}-{pattern.lower()}", picture, _MARKS))
         drawn.append(_individual_figure(found["individual"], pattern))
     return [*drawn, *_cost_figures(found), *_share_figures(found), *_network_figures(found)]
 
@@ -251,7 +251,7 @@ def _hours(own: pd.DataFrame, pattern: str, place: int) -> Marks:
     }
 
 
-def _individual_figure(table: pd.DataFrame, pattern: str) -> Drawn:
+def _individual_figure(table: pd.DataFrame, pattern: str) -> DrawnFigure:
     """Return Table 4 as a figure."""
     own = table[table["pattern"] == pattern]
     said: Marks = {
@@ -262,13 +262,13 @@ def _individual_figure(table: pd.DataFrame, pattern: str) -> Drawn:
     picture = bars(f"mishra20-individual-{pattern}", f"Individual runs, {pattern} (Table 4)",
                    beside(long(own, "log", "time", "allocator"), said),
                    Axis("time saved [%]", line=0.0))  # fmt: skip
-    return Drawn(f"individual-{pattern.lower()}", picture, f"On the same states. {_MARKS}")
+    return DrawnFigure(f"individual-{pattern.lower()}", picture, f"On the same states. {_MARKS}")
 
 
 _MARKS = "Marks: the paper; where the load is synthetic, from its least to its most."
 
 
-def _cost_figures(found: Frames) -> list[Drawn]:
+def _cost_figures(found: Frames) -> list[DrawnFigure]:
     """Return Figures 6 and 8."""
     mixes, saved = _mixes(found), _saved(found)
     said: Marks = {
@@ -279,7 +279,7 @@ def _cost_figures(found: Frames) -> list[Drawn]:
     picture = bars("mishra20-mixes", "Mixes of collectives (Fig. 6)",
                    beside(long(mixes, "mix", "percent", "log"), said),
                    Axis("time saved [%]", line=0.0))  # fmt: skip
-    drawn = [Drawn("mixes", picture, "Mean over greedy, balanced and adaptive.")]
+    drawn = [DrawnFigure("mixes", picture, "Mean over greedy, balanced and adaptive.")]
     costs = {
         (row["pattern"], row["log"]): either(said_of(PAPER_COST, row["log"], row["pattern"]))
         for row in saved.to_dict("records")
@@ -287,16 +287,18 @@ def _cost_figures(found: Frames) -> list[Drawn]:
     picture = bars("mishra20-cost", "Communication cost (section 6.4)",
                    beside(long(saved, "pattern", "saved", "log"), costs),
                    Axis("cost saved [%]", line=0.0))  # fmt: skip
-    drawn.append(Drawn("cost", picture, "Mean over greedy, balanced and adaptive."))
+    drawn.append(DrawnFigure("cost", picture, "Mean over greedy, balanced and adaptive."))
     for log, own in found["costs"].groupby("log", sort=False):
         picture = bars(f"mishra20-costs-{log}", f"Cost by size, binomial, {log} (Fig. 8)",
                        beside(long(own, "sizes", "cost", "allocator"), {}),
                        Axis("cost, equation (6)"))  # fmt: skip
-        drawn.append(Drawn(f"costs-{log}", picture, "The paper's figure has no readable numbers."))
+        drawn.append(
+            DrawnFigure(f"costs-{log}", picture, "The paper's figure has no readable numbers.")
+        )
     return drawn
 
 
-def _share_figures(found: Frames) -> list[Drawn]:
+def _share_figures(found: Frames) -> list[DrawnFigure]:
     """Return Figure 9."""
     table = against(found["shares"], ("log", "share"), ("turnaround_h", "node_hours"))
     table = table[table["allocator"].isin(OURS)]
@@ -309,17 +311,17 @@ def _share_figures(found: Frames) -> list[Drawn]:
                        beside(long(table, "share", f"{value}/", "allocator"), said),
                        Axis(f"{word} / default", line=1.0))  # fmt: skip
         caption = "By share of jobs that communicate; marks: Intrepid, greedy from least to most."
-        drawn.append(Drawn(f"shares-{word.replace(' ', '-')}", picture, caption))
+        drawn.append(DrawnFigure(f"shares-{word.replace(' ', '-')}", picture, caption))
     return drawn
 
 
-def _network_figures(found: Frames) -> list[Drawn]:
+def _network_figures(found: Frames) -> list[DrawnFigure]:
     """Return what the network makes of the same jobs."""
     table = against(found["emergent"], ("log", "uplinks", "pattern", "talk"), ("execution_h",))
     table = table[table["allocator"] != DEFAULT]
     table = table.assign(kind=table["uplinks"] + ", " + table["talk"])
     return [
-        Drawn(f"network-{str(pattern).lower()}",
+        DrawnFigure(f"network-{str(pattern).lower()}",
               bars(f"mishra20-network-{pattern}", f"On our network, {pattern}",
                    beside(long(own, "kind", "execution_h/", "allocator"), {}),
                    Axis("execution time / default", line=1.0)),

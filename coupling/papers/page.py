@@ -8,7 +8,7 @@ from coupling.errors import ResultError
 from coupling.inputs.files import sheet_of, write_whole
 from coupling.papers.numbers import NUMBER_HEADS, numbers_of
 from coupling.papers.paper import Claim
-from coupling.papers.record import Record
+from coupling.papers.record import PaperRecord
 from coupling.papers.runs import words_of
 from coupling.report.figures import Section, write_figures
 
@@ -20,7 +20,7 @@ def cells_of(claim: Claim) -> tuple[str, str, str, str, str]:
     return claim.where, claim.what, claim.paper, claim.ours, claim.why
 
 
-def page_text(record: Record) -> str:
+def page_text(record: PaperRecord) -> str:
     """
     Return the page of a record as Markdown.
 
@@ -48,7 +48,7 @@ def page_text(record: Record) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def write_page(record: Record, folder: Path) -> Path:
+def write_page(record: PaperRecord, folder: Path) -> Path:
     """
     Write the page of a record, its tables as CSV, and its figures as PDF, SVG and CSV.
 

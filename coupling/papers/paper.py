@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from coupling.papers.runs import Runs
-from coupling.report.figures import Drawn
+from coupling.report.figures import DrawnFigure
 
 Frames = Mapping[str, pd.DataFrame]
 """What was found, by name: small tables of texts and numbers, which a record keeps."""
@@ -113,5 +113,5 @@ class Paper:
     study: Callable[[Runs], Frames]
     claims: Callable[[Frames], Sequence[Claim]]
     sheets: Callable[[Frames], Sequence[Sheet]]
-    figures: Callable[[Frames], Sequence[Drawn]]
+    figures: Callable[[Frames], Sequence[DrawnFigure]]
     needs: tuple[tuple[str, ...], ...]

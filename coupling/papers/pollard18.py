@@ -18,7 +18,7 @@ from coupling.papers.pollard18_isolation import (
 )
 from coupling.papers.runs import Runs
 from coupling.papers.tables import long, pivot, span
-from coupling.report.figures import Drawn
+from coupling.report.figures import DrawnFigure
 from coupling.results.columns import finished
 from coupling.results.over_time import utilization_per_minute
 
@@ -247,7 +247,7 @@ def _file(load: object) -> str:
     return str(load).replace(" on ", "-")
 
 
-def figures(found: Frames) -> list[Drawn]:
+def figures(found: Frames) -> list[DrawnFigure]:
     """Return the figures of the paper."""
     drawn = []
     limit = {(_sizes(*pair), TA): WITHIN_POD for pair in pairwise(APH_CLASSES[:5])}
@@ -255,7 +255,7 @@ def figures(found: Frames) -> list[Drawn]:
         picture = bars(f"pollard18-aph-{log}-{load}", f"Largest APH, {log} {load} (Fig. 7)",
                        beside(long(own, "sizes", "most", "run"), limit), Axis("hops"))  # fmt: skip
         caption = "Marks: below 2 up to 127 nodes, close to it up to 324, says the paper."
-        drawn.append(Drawn(f"aph-{log}-{_file(load)}", picture, caption))
+        drawn.append(DrawnFigure(f"aph-{log}-{_file(load)}", picture, caption))
     drawn += isolation_figures(found)
     steady, makespan, wait = (_relative(found, own) for own in ("steady", "makespan_h", "wait_h"))
     for log in dict.fromkeys(found["summary"]["log"]):
@@ -265,7 +265,7 @@ def figures(found: Frames) -> list[Drawn]:
     return drawn
 
 
-def _wait_figure(found: Frames, log: str, load: str) -> Drawn:
+def _wait_figure(found: Frames, log: str, load: str) -> DrawnFigure:
     """Return Figure 10: waits by size, and of all jobs."""
     waits = found["waits"][["log", "load", "run", "sizes", "wait_h"]]
     table = pd.concat([waits, found["summary"][["log", "load", "run", "wait_h"]]])
@@ -281,12 +281,12 @@ def _wait_figure(found: Frames, log: str, load: str) -> Drawn:
                    beside(long(own, "sizes", "wait_h", "run"), said),
                    Axis("hours", log=True))  # fmt: skip
     name = f"waits-{log}" if load == LOADS[0] else f"waits-{log}-{_file(load)}"
-    return Drawn(name, picture, "Marks: August, of the text and of Table I.")
+    return DrawnFigure(name, picture, "Marks: August, of the text and of Table I.")
 
 
 def _log_figures(
     log: str, steady: pd.DataFrame, makespan: pd.DataFrame, wait: pd.DataFrame
-) -> list[Drawn]:
+) -> list[DrawnFigure]:
     """Return Figures 8 and 9 and Table I for a log."""
 
     def own(table: pd.DataFrame, loads: Sequence[str] = LOADS) -> pd.DataFrame:
@@ -301,15 +301,15 @@ def _log_figures(
         for name, value in zip(names, said[1:], strict=True)
     }
     return [
-        Drawn(f"utilisation-{log}", bars(
+        DrawnFigure(f"utilisation-{log}", bars(
             f"pollard18-utilisation-{log}", f"Utilisation lost to TO, {log} (Fig. 8)",
             beside(long(own(steady), "load", "less", "run"), lost), Axis("points")),
             "Steady utilisation of TO less that of each run."),
-        Drawn(f"makespan-{log}", bars(
+        DrawnFigure(f"makespan-{log}", bars(
             f"pollard18-makespan-{log}", f"Makespan / TO, {log} (Fig. 9)",
             beside(long(own(makespan), "load", "ratio", "run"), longer),
             Axis("makespan / TO", line=1.0)), "Marks: the most that the text names."),
-        Drawn(f"wait-{log}", bars(
+        DrawnFigure(f"wait-{log}", bars(
             f"pollard18-wait-{log}", f"Mean wait / TO, {log} (Table I)",
             beside(long(own(wait, OVERLOADED), "load", "ratio", "run"), waits),
             Axis("wait / TO", line=1.0)), "Where the machine is overloaded."),

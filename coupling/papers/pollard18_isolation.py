@@ -9,10 +9,17 @@ import pandas as pd
 
 from coupling.papers.charts import Axis, bars, beside
 from coupling.papers.paper import Claim, Frames, Sheet
-from coupling.papers.pollard18_workloads import CHECKED, MODEL, SETTINGS, TITLES, Bench, Gain
+from coupling.papers.pollard18_workloads import (
+    CHECKED,
+    MODEL,
+    SETTINGS,
+    TITLES,
+    WorkloadGain,
+    WorkloadRunner,
+)
 from coupling.papers.runs import Runs
 from coupling.papers.tables import long
-from coupling.report.figures import Drawn
+from coupling.report.figures import DrawnFigure
 
 ALL_JOBS = "all jobs"
 EXACT = "flow-level"
@@ -31,7 +38,8 @@ def isolation(runs: Runs) -> Frames:
 
     def gains() -> pd.DataFrame:
         return pd.concat(
-            [_table(one.name, _gains(Bench(one), count)) for one in settings], ignore_index=True
+            [_table(one.name, _gains(WorkloadRunner(one), count)) for one in settings],
+            ignore_index=True,
         )
 
     asked = [asdict(one) for one in settings]
@@ -40,17 +48,17 @@ def isolation(runs: Runs) -> Frames:
         found["exact"] = runs.kept(
             "exact",
             [asdict(SETTINGS[0]), MODEL, CHECKED, count],
-            lambda: _exact(Bench(SETTINGS[0]), count),
+            lambda: _exact(WorkloadRunner(SETTINGS[0]), count),
         )
     return found
 
 
-def _gains(bench: Bench, workloads: int) -> list[Gain]:
+def _gains(bench: WorkloadRunner, workloads: int) -> list[WorkloadGain]:
     """Return the gains of all jobs of some workloads."""
     return [gain for workload in range(workloads) for gain in bench.gains(workload)]
 
 
-def _table(setting: str, gains: Sequence[Gain]) -> pd.DataFrame:
+def _table(setting: str, gains: Sequence[WorkloadGain]) -> pd.DataFrame:
     """Return a row per pattern, and one of all jobs."""
     rows: list[dict[str, Any]] = []
     for kind, title in enumerate((*TITLES, ALL_JOBS)):
@@ -70,7 +78,7 @@ def _table(setting: str, gains: Sequence[Gain]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def interval(gains: Sequence[Gain]) -> tuple[float, float, float]:
+def interval(gains: Sequence[WorkloadGain]) -> tuple[float, float, float]:
     """Return the mean speed-up over jobs and its 95 % interval, workloads resampled."""
     workloads = sorted({gain.workload for gain in gains})
     total = np.array([sum(g.speedup for g in gains if g.workload == w) for w in workloads])
@@ -81,7 +89,7 @@ def interval(gains: Sequence[Gain]) -> tuple[float, float, float]:
     return float(total.sum() / count.sum()), float(low), float(high)
 
 
-def _exact(bench: Bench, workloads: int) -> pd.DataFrame:
+def _exact(bench: WorkloadRunner, workloads: int) -> pd.DataFrame:
     """Return interference on random nodes, simulated and predicted, where that is affordable."""
     found = [bench.against_exact(workload) for workload in range(workloads)]
     rows = [row for one in found for row in one or ()]
@@ -179,7 +187,7 @@ def _exact_sheets(found: Frames) -> list[Sheet]:
     ]
 
 
-def isolation_figures(found: Frames) -> list[Drawn]:
+def isolation_figures(found: Frames) -> list[DrawnFigure]:
     """Return the speed-ups by pattern, and by share of communication."""
     table = found["isolation"]
     always = table[table["setting"].str.contains("always")]
@@ -192,7 +200,7 @@ def isolation_figures(found: Frames) -> list[Drawn]:
     picture = bars("pollard18-isolation", "Speed-up when isolated (V-B)",
                    beside(long(always.assign(run=short), "pattern", "fluid", "run"), said),
                    Axis("scattered / isolated", line=1.0))  # fmt: skip
-    drawn = [Drawn("isolation", picture, "Jobs that always communicate; model `fluid`.")]
+    drawn = [DrawnFigure("isolation", picture, "Jobs that always communicate; model `fluid`.")]
     shares = table[(table["pattern"] == ALL_JOBS) & table["setting"].str.startswith("Cab, 4-128")]
     names = shares["setting"].str.removeprefix("Cab, 4-128, ").str.removesuffix(" communication")
     names = names.str.replace("always communicating", "100 %")
@@ -201,4 +209,4 @@ def isolation_figures(found: Frames) -> list[Drawn]:
                    beside(long(shares.assign(kind=names, run=ALL_JOBS), "kind", "fluid", "run"),
                           {(name, ALL_JOBS): value for name, value in runs.items()}),
                    Axis("scattered / isolated", line=1.0))  # fmt: skip
-    return [*drawn, Drawn("isolation-shares", picture, "All jobs of 4 to 128 nodes on Cab.")]
+    return [*drawn, DrawnFigure("isolation-shares", picture, "All jobs of 4 to 128 nodes on Cab.")]

@@ -91,7 +91,7 @@ SETTINGS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Gain:
+class WorkloadGain:
     """What isolation gave one job; speed-up = own * interference."""
 
     workload: int
@@ -102,7 +102,7 @@ class Gain:
     exact: bool  # interference on the isolated placement is exactly 1
 
 
-class Bench:
+class WorkloadRunner:
     """
     Places and evaluates the workloads of one setting.
 
@@ -125,7 +125,7 @@ class Bench:
             make_pattern({"name": name, **options.get(name, {})}) for name in PATTERNS
         )
 
-    def gains(self, workload: int) -> list[Gain]:
+    def gains(self, workload: int) -> list[WorkloadGain]:
         """Return the gains of the jobs of one workload."""
         isolated, kinds = self._drawn(workload)
         jobs = [allocation.job for allocation in isolated]
@@ -135,7 +135,7 @@ class Bench:
         here, there = self._interference(home), self._interference(away)
         own = away_s / home_s
         return [
-            Gain(
+            WorkloadGain(
                 workload,
                 kind,
                 float(own[i] * there[i] / here[i]),

@@ -23,7 +23,7 @@ _VERSION = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Record:
+class PaperRecord:
     """
     What was found, and from what.
 
@@ -75,7 +75,7 @@ class Record:
         write_file(path, (json.dumps(document, indent=1, allow_nan=False) + "\n").encode())
 
     @classmethod
-    def read(cls, path: Path, paper: Paper) -> "Record":
+    def read(cls, path: Path, paper: Paper) -> "PaperRecord":
         """Read a record of a paper."""
         table = Table(read_object(path), f"{path}:", ResultError)
         table.integer("version", least=_VERSION, most=_VERSION)
@@ -99,11 +99,13 @@ def _hash(frames: Mapping[str, object]) -> str:
     return hashlib.sha256(json.dumps(frames, sort_keys=True).encode()).hexdigest()
 
 
-def record_of(name: str, runs: Runs, changes: Sequence[str], only: Sequence[str] = ()) -> Record:
+def record_of(
+    name: str, runs: Runs, changes: Sequence[str], only: Sequence[str] = ()
+) -> PaperRecord:
     """Find the numbers of a paper in its runs."""
     paper = PAPERS[name]
     versions = ", ".join(f"{one} {version(one)}" for one in ("fabricsim", "numpy", "numba"))
     today = datetime.now(UTC).date().isoformat()
     made = f"{today}, Python {platform.python_version()}, {versions}"
     found = {key: from_json(to_json(table)) for key, table in paper.study(runs).items()}
-    return Record(paper, runs.quick, tuple(changes), tuple(only), made, found)
+    return PaperRecord(paper, runs.quick, tuple(changes), tuple(only), made, found)

@@ -23,7 +23,7 @@ from coupling.papers.smith21_reference import (
     STRICT,
 )
 from coupling.papers.tables import long, pivot, span
-from coupling.report.figures import Drawn
+from coupling.report.figures import DrawnFigure
 
 TRACES = "traces"  # the table of them; records that were made before have none
 LOGGED = ("thunder", "atlas")
@@ -262,7 +262,7 @@ def _shares(policy: str) -> list[float]:
     return [float(share) for share in 100.0 * counts / counts.sum()]
 
 
-def figures(found: Frames) -> list[Drawn]:
+def figures(found: Frames) -> list[DrawnFigure]:
     """Return the figures of the paper."""
     use = _ordered(found["utilisation"])
     use = use.assign(percent=100 * use["utilization_steady"])
@@ -274,7 +274,7 @@ def figures(found: Frames) -> list[Drawn]:
         "Bars: ours. The paper's figure has no readable numbers: marks are what its text says."
     )
     drawn = [
-        Drawn("utilisation", bars("smith21-utilisation", "Steady utilisation (Figure 6)",
+        DrawnFigure("utilisation", bars("smith21-utilisation", "Steady utilisation (Figure 6)",
               beside(long(use, "trace", "percent"), known),
               Axis("utilisation [%]", 80, 100)), caption),
     ]  # fmt: skip
@@ -289,11 +289,13 @@ def figures(found: Frames) -> list[Drawn]:
             beside(long(_sorted(own), "scenario", "ratio"), paper),
             Axis("makespan / Baseline", line=1.0),
         )
-        drawn.append(Drawn(f"makespan-{trace}", picture, "Assumed speed-ups, and emergent ones."))
+        drawn.append(
+            DrawnFigure(f"makespan-{trace}", picture, "Assumed speed-ups, and emergent ones.")
+        )
     return drawn + _turnaround_figures(found["turnaround"]) + _other_figures(found)
 
 
-def _turnaround_figures(table: pd.DataFrame) -> list[Drawn]:
+def _turnaround_figures(table: pd.DataFrame) -> list[DrawnFigure]:
     """Return Figure 7."""
     drawn = []
     for (trace, which), own in table.groupby(["trace", "jobs"], sort=False):
@@ -306,11 +308,11 @@ def _turnaround_figures(table: pd.DataFrame) -> list[Drawn]:
             Axis("turnaround / Baseline", line=1.0),
         )
         caption = "The marks are Oct-Cab, the only values in the text; its log is not public."
-        drawn.append(Drawn(f"turnaround-{trace}-{which}", picture, caption))
+        drawn.append(DrawnFigure(f"turnaround-{trace}-{which}", picture, caption))
     return drawn
 
 
-def _other_figures(found: Frames) -> list[Drawn]:
+def _other_figures(found: Frames) -> list[DrawnFigure]:
     """Return Tables 2 and 3 as figures."""
     instants = found["instants"]
     names = list(dict.fromkeys(instants["bin"]))
@@ -324,9 +326,9 @@ def _other_figures(found: Frames) -> list[Drawn]:
     ours = long(timed, "trace", "scheduling_ms_per_job")
     times = beside(ours, dict(PAPER_MS))
     return [
-        Drawn("instants", bars("smith21-instants", "Instantaneous utilisation (Table 2)",
+        DrawnFigure("instants", bars("smith21-instants", "Instantaneous utilisation (Table 2)",
               beside(long(instants, "bin", "percent"), shares), Axis("% of the events")),
               f"Ours: {instants['trace'].iloc[0]}; the paper: Thunder."),
-        Drawn("time", bars("smith21-time", "Time per job (Table 3)", times,
+        DrawnFigure("time", bars("smith21-time", "Time per job (Table 3)", times,
               Axis("ms per job", log=True)), "CPU time of all decisions; machines differ."),
     ]  # fmt: skip

@@ -8,7 +8,7 @@ from coupling.papers.charts import Axis, bars, beside
 from coupling.papers.paper import Claim, Frames, Paper, Sheet
 from coupling.papers.runs import Runs
 from coupling.papers.tables import long, pivot
-from coupling.report.figures import Drawn
+from coupling.report.figures import DrawnFigure
 from coupling.results.columns import finished
 from coupling.results.mean_distance import mind_gain
 
@@ -238,7 +238,7 @@ def _said(table: Mapping[str, Mapping[str, float]]) -> dict[tuple[str, str], flo
     return {(machine, rule): own for machine, said in table.items() for rule, own in said.items()}
 
 
-def figures(found: Frames) -> list[Drawn]:
+def figures(found: Frames) -> list[DrawnFigure]:
     """Return the figures of the thesis."""
     gains = found["gains"]
     drawn = []
@@ -251,7 +251,7 @@ def figures(found: Frames) -> list[Drawn]:
         table = beside(long(shown, "machine", value, "rule"), _said(said))
         picture = bars(f"stoltzfus13-{value}", title, table, Axis("hops saved [%]"))
         caption = "Marks: the best three of each machine, in the thesis."
-        drawn.append(Drawn(f"improvement-{value}", picture, caption))
+        drawn.append(DrawnFigure(f"improvement-{value}", picture, caption))
     first = next(iter(PAPER))
     sizes = found["sizes"][found["sizes"]["machine"] == first]
     small = [(name, "Closest") for name in ("2-4", "5-10")]
@@ -259,7 +259,9 @@ def figures(found: Frames) -> list[Drawn]:
     table = beside(long(sizes, "sizes", "percent", "rule"), limits)
     picture = bars("stoltzfus13-sizes", f"By size, {first} (Fig. 27)", table,
                    Axis("hops saved [%]"))  # fmt: skip
-    drawn.append(Drawn("sizes", picture, "Marks: the mean of Closest over the sizes 2 to 10."))
+    drawn.append(
+        DrawnFigure("sizes", picture, "Marks: the mean of Closest over the sizes 2 to 10.")
+    )
     drawn += _gap_figures(found["gaps"])
     ms = found["times"]
     base = ms[ms["rule"] == REFERENCE].set_index("machine")["ms"]
@@ -272,11 +274,13 @@ def figures(found: Frames) -> list[Drawn]:
     table = beside(long(own, "machine", "ratio", "rule"), paper)
     picture = bars("stoltzfus13-time", "Time / FIFO-0 (Table 3)", table,
                    Axis("time / FIFO-0", log=True))  # fmt: skip
-    drawn.append(Drawn("time", picture, "Decisions alone; the thesis times whole simulations."))
+    drawn.append(
+        DrawnFigure("time", picture, "Decisions alone; the thesis times whole simulations.")
+    )
     return drawn
 
 
-def _gap_figures(table: pd.DataFrame) -> list[Drawn]:
+def _gap_figures(table: pd.DataFrame) -> list[DrawnFigure]:
     """Return Figures 29 to 31."""
     gaps = table.assign(gap=table["gap"].map("{:.0f}".format))
     first, drawn = next(iter(PAPER)), []
@@ -289,7 +293,9 @@ def _gap_figures(table: pd.DataFrame) -> list[Drawn]:
         picture = bars(f"stoltzfus13-gaps-{value}", f"By gap, {title}",
                        beside(long(gaps, "gap", value, "rule"), known),
                        Axis("hops saved [%]", line=0.0))  # fmt: skip
-        drawn.append(Drawn(f"gaps-{value}", picture, "FIFO: jobs below so many nodes go last."))
+        drawn.append(
+            DrawnFigure(f"gaps-{value}", picture, "FIFO: jobs below so many nodes go last.")
+        )
     return drawn
 
 

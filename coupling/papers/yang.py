@@ -15,7 +15,7 @@ from coupling.papers.yang_shapes import (
     shape_frames,
     shape_sheets,
 )
-from coupling.report.figures import Drawn
+from coupling.report.figures import DrawnFigure
 
 CC, NC = "CC", "NC"
 POLICIES: Mapping[tuple[str, str], str] = {  # by allocator and queue
@@ -145,7 +145,7 @@ def _file(name: str) -> str:
     return name.lower().replace(", ", "-").replace(" %", "").replace(" ", "-")
 
 
-def figures(found: Frames) -> list[Drawn]:
+def figures(found: Frames) -> list[DrawnFigure]:
     """Return turnaround and wait against CC and NC."""
     table = found["policies"]
     drawn = []
@@ -163,7 +163,7 @@ def figures(found: Frames) -> list[Drawn]:
                 picture = bars(f"yang-{word}-{base}-{log}", f"Mean {word} / {base}, {log}", said,
                                Axis(f"{word} / {base}", line=1.0))  # fmt: skip
                 caption = "Marks: below 1, says the draft; it has no values."
-                drawn.append(Drawn(f"{word}-{base.lower()}-{_file(log)}", picture, caption))
+                drawn.append(DrawnFigure(f"{word}-{base.lower()}-{_file(log)}", picture, caption))
     return drawn + shape_figures(found)
 
 

@@ -9,7 +9,7 @@ from coupling.papers.charts import Axis, bars, beside
 from coupling.papers.paper import Claim, Frames, Sheet
 from coupling.papers.runs import Runs
 from coupling.papers.tables import long
-from coupling.report.figures import Drawn
+from coupling.report.figures import DrawnFigure
 from netsim.arrays import Ints
 from netsim.contention_models import make_contention_model
 from netsim.partition import Partition
@@ -215,7 +215,7 @@ def _span(known: pd.DataFrame, shape: str) -> str:
     return f"{mean:.2f}" if most - least < _SAME else f"{mean:.2f} ({least:.2f}-{most:.2f})"
 
 
-def shape_figures(found: Frames) -> list[Drawn]:
+def shape_figures(found: Frames) -> list[DrawnFigure]:
     """Return the times by shape: long messages of 64 nodes."""
     table = found["shapes"]
     own = table[(table["message"] == "2 MB") & (table["nodes"] == SIZES[-1])]
@@ -225,4 +225,4 @@ def shape_figures(found: Frames) -> list[Drawn]:
                    beside(long(own, "shape", "mean", "pattern"), said),
                    Axis("time / cube", line=1.0))  # fmt: skip
     caption = "Marks: the only values of the draft's table. NC: random nodes of an idle machine."
-    return [Drawn("shapes", picture, caption)]
+    return [DrawnFigure("shapes", picture, caption)]

@@ -56,15 +56,15 @@ class Accounts:
         self.members[slot] = (job, now_s, 0.0, 1.0, 1.0, n_nodes, -1, -1, -1, -1)
 
     def account(
-        self, now_s: float, ended: Sequence[int], paces: NewPaces
+        self, now_s: float, ended: Sequence[int], job_rates: NewPaces
     ) -> tuple[Ints, Floats, Floats]:
         """
-        Close the accounts of jobs, and go on with others at their new paces.
+        Close the accounts of jobs, and go on with others at their new rates.
 
         Result: `keys` (3, R): victim, culprit and class of link of each loss of the jobs that
         ended; `lost_node_s` (R,): node-seconds; `work_s` (D,): what these jobs did.
         """
-        slots, interference, placement_factor, worst_link = paces
+        slots, interference, placement_factor, worst_link = job_rates
         closed = np.array([self.slot_of.pop(job) for job in ended], dtype=np.int64)
         self._make_room(len(ended) + len(slots))
         keys, lost_node_s = self._kernels.account(

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
-from coupling.rates.network import NetworkPace
+from coupling.rates.network import NetworkRateModel
 from netsim.routing.base import Routing
 from netsim.topology.base import Topology
 from scheduler.allocators.base import Allocator
@@ -13,7 +13,7 @@ from scheduler.rates import RateModel
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scene:
+class RunInput:
     """
     A run as its rate model sees it.
 
@@ -46,7 +46,7 @@ class Scene:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pacing:
+class SimulationRates:
     """
     How jobs progress in one simulation.
 
@@ -56,16 +56,16 @@ class Pacing:
         Says how fast jobs progress.
     runtime_s : callable, optional
         How long a job will run, where the model knows it: the papers' schedulers do.
-    network : NetworkPace, optional
+    network : NetworkRateModel, optional
         The network that the rates come from, where one is simulated.
     """
 
     rates: RateModel
     runtime_s: Callable[[Job], float] | None = None
-    network: NetworkPace | None = None
+    network: NetworkRateModel | None = None
 
 
-class RunRates(Protocol):
+class RateSource(Protocol):
     """
     A way in which jobs slow each other down in a run.
 
@@ -88,9 +88,9 @@ class RunRates(Protocol):
     placement_costs: ClassVar[bool]
     beside: ClassVar[str]
 
-    def __init__(self, scene: Scene) -> None: ...
+    def __init__(self, scene: RunInput) -> None: ...
 
-    def begin(self, allocator: Allocator) -> Pacing:
+    def begin(self, allocator: Allocator) -> SimulationRates:
         """
         Begin a simulation.
 
@@ -101,7 +101,7 @@ class RunRates(Protocol):
 
         Returns
         -------
-        Pacing
+        SimulationRates
             Fresh.
         """
 

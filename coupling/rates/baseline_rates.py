@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from coupling.errors import ExperimentError
-from coupling.rates.base import Pacing, Scene
+from coupling.rates.base import RunInput, SimulationRates
 from fabricsim.checking import build
 from netsim.baselines.assumed import Assumption
 from netsim.baselines.hop_cost import modified_runtime
@@ -22,7 +22,7 @@ from scheduler.allocators.leaves.adaptive import HOP_BYTES, HOPS
 from scheduler.allocators.leaves.leafwise import placement_cost
 from scheduler.cluster import Cluster
 from scheduler.job import Job
-from scheduler.rates import FULL_PACE, Pace
+from scheduler.rates import FULL_RATE, JobRate
 
 _ASSUMED, _HOP_COST_RATIO = "assumed", "hop-cost-ratio"
 REFERENCE = "slurm-best-fit"
@@ -51,9 +51,9 @@ def assumed_interference(
     return dict(zip(ids.tolist(), loss.tolist(), strict=True))
 
 
-class AssumedPace:
+class AssumedRateModel:
     """
-    A rate model that knows every job's pace in advance.
+    A rate model that knows every job's rate in advance.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class AssumedPace:
     seed : int
         Of the draws.
     allocator : Allocator
-        Under one that isolates jobs all run at full pace; under others they lose what the
+        Under one that isolates jobs all run at full rate; under others they lose what the
         scenario says. LC+S counts as isolating: it keeps links below the load at which the
         paper expects interference (HPDC 2021, section 5.4.2).
     """
@@ -73,17 +73,17 @@ class AssumedPace:
         self, jobs: Sequence[Job], assumption: Assumption, seed: int, allocator: Allocator
     ) -> None:
         isolated = allocator.isolating or isinstance(allocator, LeastConstrainedShared)
-        self._paces: dict[int, Pace] = {}
+        self._rates: dict[int, JobRate] = {}
         if not isolated:
             loss = assumed_interference(assumption, jobs, seed)
-            self._paces = {job: Pace(factor) for job, factor in loss.items() if factor > 1.0}
+            self._rates = {job: JobRate(factor) for job, factor in loss.items() if factor > 1.0}
 
     def change(
         self, ended: Sequence[Allocation], started: Sequence[Allocation], now_s: float
-    ) -> Mapping[int, Pace]:
-        """Return the paces of the jobs that start."""
+    ) -> Mapping[int, JobRate]:
+        """Return the rates of the jobs that start."""
         del ended, now_s
-        return {one.job.id: self._paces.get(one.job.id, FULL_PACE) for one in started}
+        return {one.job.id: self._rates.get(one.job.id, FULL_RATE) for one in started}
 
     def runtime_s(self, job: Job) -> float:
         """
@@ -91,7 +91,7 @@ class AssumedPace:
 
         Result: in seconds: the papers' schedulers know the run time under their allocator.
         """
-        return job.runtime_s * self._paces.get(job.id, FULL_PACE).slowdown
+        return job.runtime_s * self._rates.get(job.id, FULL_RATE).slowdown
 
 
 class AssumedRates:
@@ -113,15 +113,15 @@ class AssumedRates:
     placement_costs: ClassVar[bool] = False
     beside: ClassVar[str] = "assumed, not simulated"
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: RunInput) -> None:
         self._scene = scene
         self._assumption = assumption_of(scene.options)
 
-    def begin(self, allocator: Allocator) -> Pacing:
+    def begin(self, allocator: Allocator) -> SimulationRates:
         """Begin a simulation."""
         scene = self._scene
-        pace = AssumedPace(scene.jobs, self._assumption, scene.seed, allocator)
-        return Pacing(pace, runtime_s=pace.runtime_s)
+        job_rate = AssumedRateModel(scene.jobs, self._assumption, scene.seed, allocator)
+        return SimulationRates(job_rate, runtime_s=job_rate.runtime_s)
 
     @classmethod
     def baseline_slowdowns(
@@ -203,9 +203,9 @@ def fat_tree_of(topology: Topology) -> FatTree:
     return topology
 
 
-class CostPace:
+class HopCostRateModel:
     """
-    A rate model that sets the pace of a job once, when it starts.
+    A rate model that sets the rate of a job once, when it starts.
 
     Parameters
     ----------
@@ -220,17 +220,17 @@ class CostPace:
 
     def change(
         self, ended: Sequence[Allocation], started: Sequence[Allocation], now_s: float
-    ) -> Mapping[int, Pace]:
-        """Return the pace of the jobs that start; it stays."""
+    ) -> Mapping[int, JobRate]:
+        """Return the rate of the jobs that start; it stays."""
         del now_s
         for allocation in ended:
             self._cluster.release(allocation.job.id)
-        paces = {}
+        job_rates = {}
         for allocation in started:
             factor = self._ratio.factor(allocation, self._cluster)
-            paces[allocation.job.id] = FULL_PACE if factor == 1.0 else Pace(1.0, factor)
+            job_rates[allocation.job.id] = FULL_RATE if factor == 1.0 else JobRate(1.0, factor)
             self._cluster.place(allocation)
-        return paces
+        return job_rates
 
 
 class HopCostRates:
@@ -252,14 +252,14 @@ class HopCostRates:
     placement_costs: ClassVar[bool] = True
     beside: ClassVar[str] = "priced, not simulated"
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: RunInput) -> None:
         self._tree = fat_tree_of(scene.topology)
         self._ratio = cost_ratio_of(scene.options)
 
-    def begin(self, allocator: Allocator) -> Pacing:
+    def begin(self, allocator: Allocator) -> SimulationRates:
         """Begin a simulation."""
         del allocator
-        return Pacing(CostPace(self._tree, self._ratio))
+        return SimulationRates(HopCostRateModel(self._tree, self._ratio))
 
     @classmethod
     def baseline_slowdowns(

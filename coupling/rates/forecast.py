@@ -3,7 +3,7 @@
 import logging
 from dataclasses import dataclass
 
-from coupling.rates.base import Scene
+from coupling.rates.base import RunInput
 from coupling.rates.simulated import shaped
 from netsim.longest import LONGEST_S, demand_a_day, spoken
 from netsim.routing.wraparound import Wraparound
@@ -60,7 +60,7 @@ def announce(forecast: Forecast) -> None:
         _LOG.warning("flow-level simulation: %s", forecast)
 
 
-def forecast_of(scene: Scene, allocator: Allocator, iterations: int) -> Forecast:
+def forecast_of(scene: RunInput, allocator: Allocator, iterations: int) -> Forecast:
     """
     Forecast the cost of a run, each job of which makes at most so many iterations.
 
@@ -90,7 +90,7 @@ def _each(job: Job, *, apart: bool) -> float:
 class _Ideal:
     """Tells how long an iteration of a job is at best, from where it would be placed first."""
 
-    def __init__(self, scene: Scene, allocator: Allocator) -> None:
+    def __init__(self, scene: RunInput, allocator: Allocator) -> None:
         self._allocator, self._cluster = allocator, Cluster(scene.topology)
         self._traffic_of = TrafficOf(scene.topology, scene.routing)
         self._known: dict[object, float] = {}

@@ -16,7 +16,7 @@ from scheduler.allocation import Allocation
 from scheduler.allocators.leaves.leafwise import switch_levels
 from scheduler.cluster import Cluster
 from scheduler.observer import Observer
-from scheduler.rates import Pace
+from scheduler.rates import JobRate
 from scheduler.traffic import RankFlows, rank_flows
 
 _Spread = tuple[list[int], list[int]]  # leaves of a job, ascending, and its nodes on each
@@ -69,11 +69,11 @@ class HopLedger(Observer):
         self,
         ended: Sequence[Allocation],
         started: Sequence[Allocation],
-        paces: Mapping[int, Pace],
+        job_rates: Mapping[int, JobRate],
         now_s: float,
     ) -> None:
         """Note the jobs that start."""
-        del paces, now_s
+        del job_rates, now_s
         if not self._is_tree:
             return
         for allocation in ended:

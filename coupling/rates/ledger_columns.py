@@ -7,7 +7,7 @@ MEMBER = np.dtype(
     [
         ("job", np.int64),
         ("since_s", np.float64),  # of its last change
-        ("work_s", np.float64),  # done by then, at full pace
+        ("work_s", np.float64),  # done by then, at full rate
         ("interference", np.float64),  # from then on
         ("slowdown", np.float64),
         ("n_nodes", np.float64),

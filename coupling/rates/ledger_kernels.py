@@ -1,5 +1,5 @@
 """
-What jobs do and lose between two changes of their pace, and to whom, compiled.
+What jobs do and lose between two changes of their rate, and to whom, compiled.
 
 `members` and `losses` are tables with the columns of `coupling.rates.ledger_columns`. Losses are
 found by victim, culprit and class of link in `table`, which holds their rows by open addressing,
@@ -152,7 +152,7 @@ def account(
     lost_of_link: Floats,
 ) -> tuple[Ints, Floats]:
     """
-    Close the accounts of jobs that ended, and go on with others at their new paces.
+    Close the accounts of jobs that ended, and go on with others at their new rates.
 
     Parameters
     ----------
@@ -161,9 +161,9 @@ def account(
     ended : (D,) int array
         Slots of jobs that ended.
     changed : (C,) int array
-        Slots of jobs with new paces.
+        Slots of jobs with new rates.
     interference, placement_factor : (C,) float array
-        The new paces.
+        The new rates.
     worst_link : (C,) int array
         Link that holds each of them up most; -1: it stays where it was.
     members, losses, table, state : arrays

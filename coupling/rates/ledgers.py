@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from coupling.rates.accounts import Accounts
-from coupling.rates.network import CompletedWork, NetworkPace
+from coupling.rates.network import CompletedWork, NetworkRateModel
 from netsim.arrays import Floats, Ints
 from netsim.contention.base import ContentionModel
 from netsim.contention.traffic import carry
 from netsim.topology.base import Topology
 from scheduler.allocation import Allocation
 from scheduler.observer import Observer
-from scheduler.rates import Pace, Paces
+from scheduler.rates import JobRate, JobRates
 from scheduler.traffic import PlacedTraffic
 
 _NO_SLOT = -1  # of a job that puts nothing on the network
@@ -88,7 +88,7 @@ class NetworkLedger(Observer):
 
     Parameters
     ----------
-    network : NetworkPace
+    network : NetworkRateModel
         The rate model of the simulation.
 
     Attributes
@@ -99,7 +99,7 @@ class NetworkLedger(Observer):
         Who made whom lose time, over jobs that have ended.
     """
 
-    def __init__(self, network: NetworkPace) -> None:
+    def __init__(self, network: NetworkRateModel) -> None:
         self.links = LinkLedger(network.topology.n_links)
         self.blame = BlameLedger(network.topology)
         self._network = network
@@ -111,10 +111,10 @@ class NetworkLedger(Observer):
         self,
         ended: Sequence[Allocation],
         started: Sequence[Allocation],
-        paces: Mapping[int, Pace],
+        job_rates: Mapping[int, JobRate],
         now_s: float,
     ) -> None:
-        """Close the accounts of jobs that left, and go on with the others at their new paces."""
+        """Close the accounts of jobs that left, and go on with the others at their new rates."""
         accounts, entered, model = self._accounts, self._network.entered, self._network.model
         slot_of = accounts.slot_of
         for allocation in started:
@@ -124,7 +124,7 @@ class NetworkLedger(Observer):
                 accounts.open(job.id, job.n_nodes, now_s)
                 self._sends[job.id] = placed
         gone = [one.job.id for one in ended if one.job.id in slot_of]
-        slots, jobs, interference, alone = _on_network(Paces.of(paces), slot_of)
+        slots, jobs, interference, alone = _on_network(JobRates.of(job_rates), slot_of)
         if not slots and not gone:
             return  # nobody on the network is touched
         worst = [-1] * len(jobs) if model is None else _worst_links(model, jobs)
@@ -160,10 +160,14 @@ def _as_simulated(
 
 
 def _on_network(
-    paces: Paces, slot_of: Mapping[int, int]
+    job_rates: JobRates, slot_of: Mapping[int, int]
 ) -> tuple[list[int], list[int], list[float], list[float]]:
-    """Return slots of jobs that have some, and the columns of their paces."""
-    jobs, interference, placement_factor = paces.jobs, paces.interference, paces.placement_factor
+    """Return slots of jobs that have some, and the columns of their rates."""
+    jobs, interference, placement_factor = (
+        job_rates.jobs,
+        job_rates.interference,
+        job_rates.placement_factor,
+    )
     slots = [slot_of.get(job, _NO_SLOT) for job in jobs]
     if _NO_SLOT not in slots:
         return slots, jobs, interference, placement_factor

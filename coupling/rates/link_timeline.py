@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from coupling.rates.network import NetworkPace
+from coupling.rates.network import NetworkRateModel
 from netsim.arrays import Floats, Ints
 from netsim.contention.traffic import bytes_per_link
 from netsim.topology.spread import evened
 from scheduler.allocation import Allocation
 from scheduler.observer import Observer
-from scheduler.rates import Pace
+from scheduler.rates import JobRate
 from scheduler.traffic import PlacedTraffic
 
 MOST_CELLS = 2**22  # bins x links: 32 MiB
@@ -48,7 +48,7 @@ class LinkTimeline(Observer):
 
     Parameters
     ----------
-    network : NetworkPace
+    network : NetworkRateModel
         The rate model of the simulation.
 
     Attributes
@@ -60,13 +60,13 @@ class LinkTimeline(Observer):
 
     Notes
     -----
-    Between two changes of its pace a job sends evenly. Bins are as wide as they must be for all of
+    Between two changes of its rate a job sends evenly. Bins are as wide as they must be for all of
     them to be no more than `most_bins`: two neighbours become one whenever time goes on past the
     last one. What a running job did is kept by bin, and booked on its links when it ends, so that
-    a change of pace costs the same however many links a job uses.
+    a change of rate costs the same however many links a job uses.
     """
 
-    def __init__(self, network: NetworkPace) -> None:
+    def __init__(self, network: NetworkRateModel) -> None:
         n_links = network.topology.n_links
         self.width_s = FIRST_BIN_S
         self.end_s = 0.0
@@ -79,10 +79,10 @@ class LinkTimeline(Observer):
         self,
         ended: Sequence[Allocation],
         started: Sequence[Allocation],
-        paces: Mapping[int, Pace],
+        job_rates: Mapping[int, JobRate],
         now_s: float,
     ) -> None:
-        """Book what jobs sent that left, and go on with the others at their new paces."""
+        """Book what jobs sent that left, and go on with the others at their new rates."""
         self._reach(now_s)
         for allocation in ended:
             self._close(allocation.job.id, now_s)
@@ -90,11 +90,11 @@ class LinkTimeline(Observer):
             placed = self._network.entered.get(allocation.job.id)
             if placed is not None:
                 self._senders[allocation.job.id] = _Sender(placed, now_s)
-        for job, pace in paces.items():
+        for job, job_rate in job_rates.items():
             sender = self._senders.get(job)
             if sender is not None:
                 self._advance(sender, now_s)
-                sender.slowdown = pace.slowdown
+                sender.slowdown = job_rate.slowdown
 
     def bins(self) -> Floats:
         """
@@ -144,7 +144,7 @@ class LinkTimeline(Observer):
             return
         self._advance(sender, now_s)
         ideal_s, left = sender.ideal_s, self._network.completed_work.get(job)
-        if left is not None and left.work_s > 0.0:  # the paces of the last iterations are not all
+        if left is not None and left.work_s > 0.0:  # the rates of the last iterations are not all
             ideal_s *= sum(sender.work_s.values()) / left.work_s
         for number, work_s in sender.work_s.items():
             self._nbytes[number, sender.links] += sender.nbytes * (work_s / ideal_s)

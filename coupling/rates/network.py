@@ -1,4 +1,4 @@
-"""NetworkPace: running jobs slow each other down through the links they share."""
+"""NetworkRateModel: running jobs slow each other down through the links they share."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
@@ -15,7 +15,7 @@ from netsim.topology.base import Topology
 from netsim.topology.demand import demand_topology
 from scheduler.job import Job
 from scheduler.mix import kind_of_pattern, weight_of
-from scheduler.rates import Pace, Paces
+from scheduler.rates import JobRate, JobRates
 from scheduler.traffic import PlacedTraffic, TrafficOf
 
 _THROUGH_ONE_SWITCH = 2  # links of such a way; they belong to its ends
@@ -39,7 +39,7 @@ class CompletedWork(NamedTuple):
     lost_s: float
 
 
-class NetworkPace:
+class NetworkRateModel:
     """
     A rate model that asks the network.
 
@@ -64,7 +64,7 @@ class NetworkPace:
         Jobs that came onto the network at the last change.
     completed_work : dict of int to CompletedWork
         Of jobs that left at the last change, where their flows were simulated; elsewhere it follows
-        from their paces.
+        from their rates.
     owned : set of bool
         Whether jobs own links, of those that communicated so far.
     on_common_links : bool
@@ -100,7 +100,7 @@ class NetworkPace:
     def __repr__(self) -> str:
         """Return one line."""
         name = shortened(self.topology.name)
-        return f"<NetworkPace on {name}: {len(self._placement_factor)} jobs>"
+        return f"<NetworkRateModel on {name}: {len(self._placement_factor)} jobs>"
 
     @property
     def latency_bound(self) -> int:
@@ -109,8 +109,8 @@ class NetworkPace:
 
     def change(
         self, ended: Sequence[PlacedJob], started: Sequence[PlacedJob], now_s: float
-    ) -> Mapping[int, Pace]:
-        """Take the changes of one instant and return the paces that changed."""
+    ) -> Mapping[int, JobRate]:
+        """Take the changes of one instant and return the rates that changed."""
         del now_s
         for allocation in ended:
             self._leave(allocation.job.id)
@@ -119,11 +119,11 @@ class NetworkPace:
             self._enter(allocation)
         interference = {allocation.job.id: 1.0 for allocation in started}
         if self.model is None:
-            return Paces(list(interference), list(interference.values()), [1.0] * len(started))
+            return JobRates(list(interference), list(interference.values()), [1.0] * len(started))
         interference.update(self.model.solve())
         alone = self._placement_factor
         jobs = list(interference)
-        return Paces(jobs, list(interference.values()), [alone.get(job, 1.0) for job in jobs])
+        return JobRates(jobs, list(interference.values()), [alone.get(job, 1.0) for job in jobs])
 
     def traffic(self, job: Job, partition: Partition) -> PlacedTraffic | None:
         """

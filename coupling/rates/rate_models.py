@@ -4,8 +4,8 @@ from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from coupling.rates.base import Pacing, RunRates, Scene
-from coupling.rates.network import NetworkPace
+from coupling.rates.base import RateSource, RunInput, SimulationRates
+from coupling.rates.network import NetworkRateModel
 from fabricsim.checking import look_up
 from fabricsim.checking.registry import Registry
 from netsim.contention.base import ContentionModel
@@ -15,7 +15,7 @@ from scheduler.allocators.base import Allocator
 from scheduler.job import Job
 
 
-class Emergent:
+class NetworkRates:
     """
     Slowdowns emerge from links that jobs share, by any contention model.
 
@@ -34,17 +34,17 @@ class Emergent:
     placement_costs: ClassVar[bool] = True
     beside: ClassVar[str] = ""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: RunInput) -> None:
         self._scene = scene
         self._fresh = [self._model()]  # bad options are refused before the first job
 
-    def begin(self, allocator: Allocator) -> Pacing:
+    def begin(self, allocator: Allocator) -> SimulationRates:
         """Begin a simulation."""
         del allocator
         scene = self._scene
         model = self._fresh.pop() if self._fresh else self._model()
-        network = NetworkPace(scene.topology, scene.routing, model, of_alone=scene.of_alone)
-        return Pacing(network, network=network)
+        network = NetworkRateModel(scene.topology, scene.routing, model, of_alone=scene.of_alone)
+        return SimulationRates(network, network=network)
 
     def _model(self) -> ContentionModel | None:
         """Make the contention model."""
@@ -78,7 +78,7 @@ class Emergent:
         return f"Contention model {model}, {' and '.join(routings)} routing, fairness {fairness}."
 
 
-class Infinite(Emergent):
+class InfiniteNetwork(NetworkRates):
     """
     A network on which nothing slows a job: the model `null`.
 
@@ -104,21 +104,21 @@ class Infinite(Emergent):
         return f"Contention model {model}: an infinite network, on which nothing slows a job."
 
 
-RATE_MODELS: Registry[type[RunRates]] = Registry(
+RATE_MODELS: Registry[type[RateSource]] = Registry(
     {
         "assumed": "coupling.rates.baseline_rates:AssumedRates",
-        "flow-level": "coupling.rates.simulated_run:Simulated",
-        "null": "coupling.rates.rate_models:Infinite",
+        "flow-level": "coupling.rates.simulated_run:FlowLevelRates",
+        "null": "coupling.rates.rate_models:InfiniteNetwork",
         "hop-cost-ratio": "coupling.rates.baseline_rates:HopCostRates",
     }
 )
-"""By the name of the model; under every other contention model slowdowns are `Emergent`."""
+"""By the name of the model; under every other contention model slowdowns are `NetworkRates`."""
 
 
-def rate_model(name: str) -> type[RunRates]:
+def rate_model(name: str) -> type[RateSource]:
     """
     Return how jobs slow each other down under a model.
 
-    Result: to be made for a `Scene`.
+    Result: to be made for a `RunInput`.
     """
-    return RATE_MODELS.get(name, Emergent)
+    return RATE_MODELS.get(name, NetworkRates)

@@ -1,16 +1,16 @@
-"""SimulatedPace: the flows of running jobs are simulated, and say when jobs end."""
+"""SimulatedRateModel: the flows of running jobs are simulated, and say when jobs end."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from coupling.rates.network import CompletedWork, NetworkPace, PlacedJob
+from coupling.rates.network import CompletedWork, NetworkRateModel, PlacedJob
 from netsim.flowsim.cosimulation import CoSimulation
 from netsim.routing.base import Routing
 from netsim.topology.base import Topology
-from scheduler.rates import FULL_PACE, Pace
+from scheduler.rates import FULL_RATE, JobRate
 
 
-class SimulatedPace(NetworkPace):
+class SimulatedRateModel(NetworkRateModel):
     """
     A rate model that simulates the flows of all running jobs, once, from the first start on.
 
@@ -30,7 +30,7 @@ class SimulatedPace(NetworkPace):
 
     Notes
     -----
-    The pace of a job, for those who watch, is how long its last iteration took; it is 1 until the
+    The rate of a job, for those who watch, is how long its last iteration took; it is 1 until the
     first has been made.
     """
 
@@ -50,8 +50,8 @@ class SimulatedPace(NetworkPace):
 
     def change(
         self, ended: Sequence[PlacedJob], started: Sequence[PlacedJob], now_s: float
-    ) -> Mapping[int, Pace]:
-        """Take the changes of one instant and return the paces that changed."""
+    ) -> Mapping[int, JobRate]:
+        """Take the changes of one instant and return the rates that changed."""
         if now_s > self._simulation.now_s:
             self._simulation.advance(now_s)
         self.completed_work = {
@@ -59,14 +59,14 @@ class SimulatedPace(NetworkPace):
             for allocation in ended
             if allocation.job.id in self._simulation
         }
-        paces = {
-            job: Pace(ratio, self._placement_factor[job])
+        job_rates = {
+            job: JobRate(ratio, self._placement_factor[job])
             for job, ratio in self._simulation.news().items()
         }
         self.entered = {}
         for allocation in started:
-            paces[allocation.job.id] = self._begin(allocation, now_s)
-        return paces
+            job_rates[allocation.job.id] = self._begin(allocation, now_s)
+        return job_rates
 
     def moves(self, job: int) -> bool:
         """Say whether a job sends anything."""
@@ -91,13 +91,13 @@ class SimulatedPace(NetworkPace):
         alone_s = now_s - self._began_s.pop(job) - lost_s
         return CompletedWork(alone_s / self._placement_factor.pop(job), lost_s)
 
-    def _begin(self, allocation: PlacedJob, now_s: float) -> Pace:
-        """Put a job on the network and return its pace among nobody."""
+    def _begin(self, allocation: PlacedJob, now_s: float) -> JobRate:
+        """Put a job on the network and return its rate among nobody."""
         job, partition = allocation.job, allocation.partition()
         placed = self.traffic(job, partition) if job.runtime_s > 0.0 else None
         solo = None if placed is None else self._simulation.solo_run(placed.traffic)
         if placed is None or solo is None:
-            return FULL_PACE
+            return FULL_RATE
         self._note_owned(partition, placed)
         ideal_s = solo.alone_s if self._of_alone else placed.ideal_s
         self.entered[job.id] = replace(placed, ideal_s=ideal_s)
@@ -106,7 +106,7 @@ class SimulatedPace(NetworkPace):
         self._simulation.start(job.id, solo, count, scale)
         factor = max(1.0, solo.alone_s / ideal_s)
         self._placement_factor[job.id], self._began_s[job.id] = factor, now_s
-        return Pace(1.0, factor)
+        return JobRate(1.0, factor)
 
 
 def shaped(runtime_s: float, ideal_s: float, most: int) -> tuple[int, float]:

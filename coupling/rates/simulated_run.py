@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from coupling.errors import ExperimentError
-from coupling.rates.base import Pacing, Scene
+from coupling.rates.base import RunInput, SimulationRates
 from coupling.rates.forecast import announce, demand_affordable, forecast_of
-from coupling.rates.rate_models import Emergent
-from coupling.rates.simulated import SimulatedPace
+from coupling.rates.rate_models import NetworkRates
+from coupling.rates.simulated import SimulatedRateModel
 from fabricsim.checking import build, whole
 from netsim.flowsim.snapshot import SLOWEST_DOES
 from scheduler.allocators.base import Allocator
@@ -16,7 +16,7 @@ _MODEL = "flow-level"
 _MOST_ITERATIONS = 10**6
 
 
-class Simulated(Emergent):
+class FlowLevelRates(NetworkRates):
     """
     Flows are simulated from the first start to the last end: the model `flow-level`.
 
@@ -31,16 +31,16 @@ class Simulated(Emergent):
         If an option or the fairness is unknown or wrong.
     """
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: RunInput) -> None:
         self._scene = scene
         self._iterations = _simulated_iterations(scene.options)
         self._network()  # bad values are refused before the first job
 
-    def begin(self, allocator: Allocator) -> Pacing:
+    def begin(self, allocator: Allocator) -> SimulationRates:
         """Begin a simulation."""
         del allocator
         network = self._network()
-        return Pacing(network, network=network)
+        return SimulationRates(network, network=network)
 
     def demand_affordable(self, allocator: Allocator) -> None:
         """
@@ -52,10 +52,10 @@ class Simulated(Emergent):
         demand_affordable(forecast)
         announce(forecast)
 
-    def _network(self) -> SimulatedPace:
+    def _network(self) -> SimulatedRateModel:
         """Make the network."""
         scene = self._scene
-        return SimulatedPace(
+        return SimulatedRateModel(
             scene.topology,
             scene.routing,
             fairness=scene.fairness,

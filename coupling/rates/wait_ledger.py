@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from scheduler.allocation import Allocation
 from scheduler.job import Job
 from scheduler.observer import Observer
-from scheduler.rates import Pace
+from scheduler.rates import JobRate
 from scheduler.reasons import NO_JOB, REASONS, UNREPORTED, Verdict
 
 MOST_HOLDERS = 8  # kept of one job, those for whom it waited longest; others under NO_JOB
@@ -74,11 +74,11 @@ class WaitLedger(Observer):
         self,
         ended: Sequence[Allocation],
         started: Sequence[Allocation],
-        paces: Mapping[int, Pace],
+        job_rates: Mapping[int, JobRate],
         now_s: float,
     ) -> None:
         """Close the accounts of jobs that start."""
-        del ended, paces
+        del ended, job_rates
         if not started:
             return
         self._run_clocks(now_s)

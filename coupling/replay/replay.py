@@ -15,7 +15,7 @@ from coupling.replay.answers import Gain, Replay, Waits
 from coupling.replay.gains import gains
 from coupling.replay.waits import fit_queue, free_jobs, with_queue
 from coupling.results.result import Result
-from coupling.runs.assembly import Inputs, Parts, assemble
+from coupling.runs.assembly import RunInputs, RunParts, assemble
 from coupling.runs.campaign import run_campaign
 from coupling.runs.directory_lock import claimed
 from coupling.runs.engine import Progress, run_parts, with_reference_runtimes
@@ -187,7 +187,7 @@ class _Work:
     def __init__(
         self, begin: Path, folder: Path | None, progress: Progress | None, *, resume: bool
     ) -> None:
-        self.inputs = Inputs()
+        self.inputs = RunInputs()
         self._begin, self._folder, self._progress = begin, folder, progress
         self._resume = resume
 
@@ -214,7 +214,7 @@ class _Work:
                 )
             yield
 
-    def run(self, experiment: Experiment, parts: Parts, name: str) -> Result:
+    def run(self, experiment: Experiment, parts: RunParts, name: str) -> Result:
         """Run an experiment once, and write it where there is a folder."""
         if self._folder is not None:
             place = self._folder / name if name else self._folder
@@ -247,13 +247,13 @@ class _Work:
                 )
         return found
 
-    def _in_memory(self, experiment: Experiment, parts: Parts) -> Result:
+    def _in_memory(self, experiment: Experiment, parts: RunParts) -> Result:
         """Run an experiment whose reference run times are known."""
         with shielded(self._progress) as told:
             return run_parts(experiment, parts, told)
 
 
-def _estimates(experiment: Experiment, parts: Parts) -> str:
+def _estimates(experiment: Experiment, parts: RunParts) -> str:
     """Return what backfilling knows."""
     return experiment.estimates or parts.estimates
 
@@ -328,7 +328,7 @@ def _otherwise(work: _Work, freed: Experiment, then: Sequence[str], fabric: Topo
 
 
 def _fitted(
-    freed: Experiment, parts: Parts, changes: Sequence[str], progress: Progress | None
+    freed: Experiment, parts: RunParts, changes: Sequence[str], progress: Progress | None
 ) -> Waits:
     """Look for the settings of the queue that nobody has given."""
     given = {change.partition("=")[0].strip().removeprefix("scheduler.") for change in changes}
@@ -354,7 +354,7 @@ def _kept(other: Experiment, waits: Waits, then: Sequence[str]) -> Experiment:
 
 
 def _answer(
-    recorded: Result, parts: Parts, assumed: tuple[str, ...], folder: Path | None
+    recorded: Result, parts: RunParts, assumed: tuple[str, ...], folder: Path | None
 ) -> Replay:
     """Return the answer about a record that nothing frees."""
     record = parts.record

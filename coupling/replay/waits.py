@@ -10,7 +10,7 @@ import pandas as pd
 from coupling.inputs.experiment import Experiment
 from coupling.replay.answers import Bias, QueueFit, Waits
 from coupling.results.summary import size_class
-from coupling.runs.assembly import Parts
+from coupling.runs.assembly import RunParts
 from coupling.runs.engine import schedule_alone
 from netsim.arrays import Floats
 from scheduler.job import Job
@@ -26,7 +26,7 @@ LEAST_S = 60.0
 Tried = Callable[[int, int], None]
 
 
-def free_jobs(parts: Parts) -> list[Job]:
+def free_jobs(parts: RunParts) -> list[Job]:
     """Return the jobs that a freed queue starts."""
     record = parts.record
     if record is None:
@@ -36,7 +36,7 @@ def free_jobs(parts: Parts) -> list[Job]:
 
 
 def fit_queue(
-    experiment: Experiment, parts: Parts, fixed: frozenset[str], tried: Tried | None = None
+    experiment: Experiment, parts: RunParts, fixed: frozenset[str], tried: Tried | None = None
 ) -> Waits:
     """
     Find the queue settings under which simulated waits come nearest to recorded ones.
@@ -88,7 +88,7 @@ def with_queue(experiment: Experiment, fit: QueueFit) -> Experiment:
     return replace(experiment, window=fit.window, estimates=fit.estimates, queue_options=options)
 
 
-def _own(experiment: Experiment, parts: Parts) -> QueueFit:
+def _own(experiment: Experiment, parts: RunParts) -> QueueFit:
     """Return the settings that an experiment has."""
     switches = experiment.queue_options.get("switches")
     own = None if switches is None else str(switches)
@@ -102,14 +102,14 @@ def _choices(fixed: frozenset[str]) -> Iterator[tuple[str, Sequence[Any]]]:
             yield name, values
 
 
-def _recorded(parts: Parts, jobs: Sequence[Job]) -> Floats:
+def _recorded(parts: RunParts, jobs: Sequence[Job]) -> Floats:
     """Return recorded waits."""
     record = parts.record
     assert record is not None  # noqa: S101 (for the type)
     return np.array([record.pins[job.id].start_s - record.submit_s[job.id] for job in jobs])
 
 
-def _simulated(experiment: Experiment, parts: Parts, jobs: Sequence[Job]) -> Floats:
+def _simulated(experiment: Experiment, parts: RunParts, jobs: Sequence[Job]) -> Floats:
     """Return the waits of a freed queue, every run time as recorded."""
     estimates = experiment.estimates or parts.estimates
     schedule = schedule_alone(experiment, replace(parts, estimates=estimates))

@@ -65,7 +65,7 @@ _NOT_YET = Markup()
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnFigure:
     """
     A picture with its caption.
 
@@ -100,7 +100,7 @@ class Section:
         What is said of all of them.
     """
 
-    figures: tuple[Drawn, ...] = ()
+    figures: tuple[DrawnFigure, ...] = ()
     note: str = ""
 
 
@@ -202,5 +202,7 @@ def _section(
     pictures: Mapping[str, Picture], captions: Mapping[str, str], note: str = ""
 ) -> Section:
     """Put captions to pictures."""
-    drawn = (Drawn(name, picture, captions.get(name, "")) for name, picture in pictures.items())
+    drawn = (
+        DrawnFigure(name, picture, captions.get(name, "")) for name, picture in pictures.items()
+    )
     return Section(tuple(drawn), note)

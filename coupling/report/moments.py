@@ -10,7 +10,7 @@ from coupling.inputs.snapshot import PlacedJob, Snapshot
 from coupling.report.columns import seconds
 from coupling.report.page import Html, bullets, details, figures, page, paragraph, table
 from coupling.report.plots.blame import blame_matrix, blame_picture, named_most
-from coupling.report.plots.fabric import Scene, fabric_picture
+from coupling.report.plots.fabric import FabricScene, fabric_picture
 from coupling.report.plots.layout import layout_of
 from coupling.report.plots.style import Picture
 from coupling.results.formatting import counted, listing, percent, ratio, volume
@@ -52,11 +52,11 @@ def estimate_html(snapshot: Snapshot, found: Estimate) -> str:
     )
 
 
-def moment_scene(snapshot: Snapshot, found: Estimate | None = None) -> Scene:
+def moment_scene(snapshot: Snapshot, found: Estimate | None = None) -> FabricScene:
     """Return the fabric of a snapshot with the load of its links, and the jobs."""
     found = estimate(snapshot, blame=False) if found is None else found
     load = _load(snapshot.topology, found.links)
-    return Scene(snapshot.topology, load, jobs=_nodes(snapshot.jobs), title="Load and jobs")
+    return FabricScene(snapshot.topology, load, jobs=_nodes(snapshot.jobs), title="Load and jobs")
 
 
 def flows_html(answer: Flows, source: str) -> str:
@@ -66,7 +66,7 @@ def flows_html(answer: Flows, source: str) -> str:
     load = report.link_bytes / topology.capacity / last if last > 0 else None
     routes = [report.routes.of_flow(flow) for flow in range(report.routes.n_flows)]
     few = len(routes) <= _HOT
-    scene = Scene(
+    scene = FabricScene(
         topology,
         load,
         jobs=_ends(answer.flows) if few else {},
@@ -79,7 +79,7 @@ def flows_html(answer: Flows, source: str) -> str:
         )
     ]
     if few and routes:
-        ways = Scene(topology, paths=routes, title="Ways of the flows")
+        ways = FabricScene(topology, paths=routes, title="Ways of the flows")
         pictures.append(
             (
                 fabric_picture("ways", ways, "The way of every flow"),

@@ -71,13 +71,15 @@ def _drawn(found: Now) -> Html:
     rows = _rows(_LINKS, [_link_row(link, found.topology) for link in found.links])
     if not found.links:
         return rows
-    from coupling.report.plots.fabric import Scene, fabric_picture  # noqa: PLC0415 (matplotlib)
+    from coupling.report.plots.fabric import FabricScene, fabric_picture  # noqa: PLC0415 (matplotlib)
 
     load = np.zeros(found.topology.n_links)
     for link in found.links:
         load[found.topology.link_number(link.link)] = link.busy
     jobs = {str(job): nodes for job, nodes in found.job_nodes.items()}
-    picture = fabric_picture("fabric", Scene(found.topology, load, jobs=jobs), "Jobs and cables")
+    picture = fabric_picture(
+        "fabric", FabricScene(found.topology, load, jobs=jobs), "Jobs and cables"
+    )
     caption = (
         f"Nodes in the colour of their job, grey: none. Cables: load of the {len(found.links)} "
         "directed links listed below."

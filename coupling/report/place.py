@@ -6,7 +6,7 @@ from coupling.report.columns import assumptions, copied_lines, table, text_lines
 from coupling.report.page import bullets, page
 from coupling.report.page import table as html_table
 from coupling.results import formatting as units
-from coupling.site.placement_options import Later, Option, Placing
+from coupling.site.placement_options import EarliestFit, PlacementOption, Placing
 
 _HEADS = ("", "slowed", "5-95 %", "own lost", "others'", "most hurt", "by")
 _NAMES = 3  # links that a line names
@@ -73,7 +73,7 @@ def _totals(found: Placing) -> list[str]:
     ]
 
 
-def _wait(later: Later | None, *, isolated: bool) -> str:
+def _wait(later: EarliestFit | None, *, isolated: bool) -> str:
     """Say when there will be room."""
     what = "isolated placement" if isolated else "placement"
     if later is None:
@@ -84,7 +84,7 @@ def _wait(later: Later | None, *, isolated: bool) -> str:
     )
 
 
-def _row(place: int, own: Option) -> tuple[str, ...]:
+def _row(place: int, own: PlacementOption) -> tuple[str, ...]:
     """Return what a line says of a placement."""
     names = own.allocators[0] if own.allocators else units.MISSING
     more = len(own.allocators) - 1
@@ -102,7 +102,7 @@ def _row(place: int, own: Option) -> tuple[str, ...]:
     )
 
 
-def _links(own: Option) -> str:
+def _links(own: PlacementOption) -> str:
     """Say which links a placement owns, and how it is known to be non-blocking."""
     some = ", ".join(own.links[:_NAMES])
     more = f" and {len(own.links) - _NAMES} more" if len(own.links) > _NAMES else ""

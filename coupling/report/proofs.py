@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from coupling.inputs.snapshot import PlacedJob, Snapshot
 from coupling.report.moments import stem
 from coupling.report.page import Html, bullets, figures, heading, page, paragraph, table
-from coupling.report.plots.fabric import Scene, fabric_picture
+from coupling.report.plots.fabric import FabricScene, fabric_picture
 from coupling.report.plots.layout import layout_of, part_of
 from coupling.report.plots.sheet import name_ticks
 from coupling.report.plots.style import FAINT, Picture
@@ -33,7 +33,7 @@ def verify_html(snapshot: Snapshot, found: Verification) -> str:
     """Return a page about isolation and proofs."""
     topology = snapshot.topology
     shared = np.array(sorted({e for job in found.jobs for e in job.shares}), dtype=np.int64)
-    scene = Scene(
+    scene = FabricScene(
         topology,
         jobs={str(job.id): np.unique(job.partition.nodes) for job in snapshot.jobs},
         chosen=_owned(snapshot.jobs),
@@ -141,7 +141,7 @@ def _proofs(
 
     weights = {} if witness is None else witness.weights
     cut = np.array(sorted(link for link, weight in weights.items() if weight > 0), dtype=np.int64)
-    scene = Scene(
+    scene = FabricScene(
         part,
         jobs=jobs,
         first_colour=place,
@@ -155,7 +155,7 @@ def _proofs(
     drawn = [(fabric_picture(f"part-{place}", scene, f"Partition of job {job.id}"), words)]
     if paths and witness is None:
         some = [here(path) for path in paths[:_FLOWS]]
-        ways = Scene(
+        ways = FabricScene(
             part, jobs=jobs, first_colour=place, paths=some, title="One permutation, routed"
         )
         left = len(paths) - len(some)
@@ -241,7 +241,7 @@ def inspected(found: TopologyReport) -> Picture:
 
     Result: nodes, switches and cables; what is out of service is dotted.
     """
-    scene = Scene(found.topology, title=found.topology.name)
+    scene = FabricScene(found.topology, title=found.topology.name)
     return fabric_picture("fabric", scene, f"The fabric {found.topology.name}")
 
 

@@ -56,7 +56,7 @@ _NEVER_RAN = ("", "-1", "-1.0", "-1.000000")  # starts: of jobs that we dropped,
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Elsewhere:
+class ExternalSchedule:
     """
     What another simulator says of jobs.
 
@@ -79,7 +79,7 @@ class Elsewhere:
     rejected: int
 
 
-def read_elsewhere(path: Path) -> Elsewhere:
+def read_elsewhere(path: Path) -> ExternalSchedule:
     """Read a table of jobs: CSV with the columns of Batsim's ``jobs.csv``, or ours."""
     reader = csv.DictReader(io.StringIO(read_text(path, ResultError)), strict=True)
     try:
@@ -109,7 +109,9 @@ def read_elsewhere(path: Path) -> Elsewhere:
     jobs = jobs.reindex(columns=["submit_s", "start_s", "end_s", "n_nodes"])
     known = {name for both in _NAMES.values() for name in both} | _NOT_NEEDED
     unread = tuple(name for name in columns if name not in known)
-    return Elsewhere(path.name, jobs.assign(n_nodes=jobs["n_nodes"].fillna(0)), unread, rejected)
+    return ExternalSchedule(
+        path.name, jobs.assign(n_nodes=jobs["n_nodes"].fillna(0)), unread, rejected
+    )
 
 
 def _check_columns(path: Path, columns: Sequence[str], own: Mapping[str, str]) -> None:
@@ -200,7 +202,7 @@ class Agreement:
     differences: Mapping[str, Mapping[str, float]]
 
 
-def agreement(run: str, jobs: pd.DataFrame, other: Elsewhere) -> Agreement:
+def agreement(run: str, jobs: pd.DataFrame, other: ExternalSchedule) -> Agreement:
     """Compare the job table of a run with what another simulator says of the same jobs."""
     ours = finished(jobs).set_index("id")
     both = ours.index.intersection(other.jobs.index)

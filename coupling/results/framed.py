@@ -12,12 +12,12 @@ from netsim.arrays import Ints
 if TYPE_CHECKING:
     import pandas as pd
 
-Values = Union[NDArray[Any], Sequence[str], "Coded"]
-Table = Union["Columns", "pd.DataFrame"]
+Values = Union[NDArray[Any], Sequence[str], "Categorical"]
+Table = Union["TableColumns", "pd.DataFrame"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Coded:
+class Categorical:
     """
     A column of few different texts.
 
@@ -39,7 +39,7 @@ class Coded:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Columns:
+class TableColumns:
     """
     Columns of a table, without pandas.
 
@@ -58,11 +58,11 @@ class Columns:
     def __len__(self) -> int:
         """Return the number of rows."""
         first = next(iter(self.of.values()))
-        return len(first.codes if isinstance(first, Coded) else first)
+        return len(first.codes if isinstance(first, Categorical) else first)
 
-    def assign(self, **columns: Values) -> "Columns":
+    def assign(self, **columns: Values) -> "TableColumns":
         """Return the table with other columns."""
-        return Columns({**self.of, **columns})
+        return TableColumns({**self.of, **columns})
 
     def frame(self) -> "pd.DataFrame":
         """Return the table as a frame, a new one."""
@@ -70,7 +70,7 @@ class Columns:
 
         def of_pandas(values: Values) -> Any:  # noqa: ANN401 (what a frame takes)
             """Return a column as pandas has it."""
-            if isinstance(values, Coded):
+            if isinstance(values, Categorical):
                 return pd.Categorical.from_codes(values.codes, pd.Index(values.names))
             return values if isinstance(values, np.ndarray) else pd.Series(values, dtype="str")
 
@@ -79,13 +79,13 @@ class Columns:
 
 def frame_of(table: Table) -> "pd.DataFrame":
     """Return a table as a frame."""
-    return table.frame() if isinstance(table, Columns) else table
+    return table.frame() if isinstance(table, TableColumns) else table
 
 
-class Framed:
+class LazyTable:
     """A field that is given columns or a frame, and read as a frame."""
 
-    def __init__(self, default: Columns | None = None) -> None:
+    def __init__(self, default: TableColumns | None = None) -> None:
         self._default = default
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -93,7 +93,7 @@ class Framed:
         self._name = name
 
     @overload
-    def __get__(self, owner: None, kind: type) -> Columns: ...
+    def __get__(self, owner: None, kind: type) -> TableColumns: ...
     @overload
     def __get__(self, owner: object, kind: type) -> "pd.DataFrame": ...
     def __get__(self, owner: object | None, kind: type) -> Table:
@@ -110,7 +110,7 @@ class Framed:
         vars(owner)[self._name] = value
 
 
-class Frames(Mapping[str, "pd.DataFrame"]):
+class LazyTables(Mapping[str, "pd.DataFrame"]):
     """Tables by name; each becomes a frame when somebody looks at it."""
 
     def __init__(self, tables: Mapping[str, Table]) -> None:

@@ -6,7 +6,7 @@ from coupling.rates.ledgers import BlameLedger, LinkLedger
 from coupling.rates.link_timeline import LinkTimeline
 from coupling.rates.wait_ledger import WaitLedger
 from coupling.results.folding import folded_each
-from coupling.results.framed import Coded, Columns
+from coupling.results.framed import Categorical, TableColumns
 from netsim.topology.base import Topology
 from netsim.topology.link_names import link_names
 from scheduler.reasons import REASONS
@@ -16,7 +16,7 @@ from scheduler.workload.base import Workload
 _AT_ONCE = 10_000  # jobs whose links are held as numbers
 
 
-def partition_table(schedule: Schedule, workload: Workload) -> Columns:
+def partition_table(schedule: Schedule, workload: Workload) -> TableColumns:
     """
     Return a row per job that owned links.
 
@@ -30,10 +30,10 @@ def partition_table(schedule: Schedule, workload: Workload) -> Columns:
         owned = {job: links for job in some if (links := by_id[job].links()) is not None}
         ids += owned
         written += folded_each([np.sort(links) for links in owned.values()])
-    return Columns({"id": np.array(ids, dtype=np.int64), "links": written})
+    return TableColumns({"id": np.array(ids, dtype=np.int64), "links": written})
 
 
-def link_table(ledger: LinkLedger, topology: Topology, makespan_s: float) -> Columns:
+def link_table(ledger: LinkLedger, topology: Topology, makespan_s: float) -> TableColumns:
     """
     Return a row per directed link.
 
@@ -44,7 +44,7 @@ def link_table(ledger: LinkLedger, topology: Topology, makespan_s: float) -> Col
     classes, kind = topology.link_kinds(np.arange(topology.n_links))
     full = topology.capacity * makespan_s
     busy = np.divide(ledger.nbytes, full, out=np.zeros_like(full), where=full > 0)
-    return Columns(
+    return TableColumns(
         {
             "link": link_names(topology),
             "class": [classes[number] for number in kind.tolist()],
@@ -55,7 +55,7 @@ def link_table(ledger: LinkLedger, topology: Topology, makespan_s: float) -> Col
     )
 
 
-def link_time_table(over_time: LinkTimeline, topology: Topology) -> Columns:
+def link_time_table(over_time: LinkTimeline, topology: Topology) -> TableColumns:
     """
     Return a row per bin of time and directed link that carried something then.
 
@@ -67,7 +67,7 @@ def link_time_table(over_time: LinkTimeline, topology: Topology) -> Columns:
     begin_s = number * over_time.width_s
     end_s = np.minimum(begin_s + over_time.width_s, over_time.end_s)
     nbytes = bins[number, link]
-    return Columns(
+    return TableColumns(
         {
             "begin_s": begin_s,
             "end_s": end_s,
@@ -78,7 +78,7 @@ def link_time_table(over_time: LinkTimeline, topology: Topology) -> Columns:
     )
 
 
-def wait_table(ledger: WaitLedger) -> Columns:
+def wait_table(ledger: WaitLedger) -> TableColumns:
     """
     Return a row per job, reason and holder of a reservation, of jobs that waited.
 
@@ -88,12 +88,12 @@ def wait_table(ledger: WaitLedger) -> Columns:
     names = ["", *REASONS]
     job, reason, holder, root = np.array(ledger.rows, dtype=np.int64).reshape(-1, 4).T
     wait_s, first_s, last_s = np.array(ledger.spans, dtype=np.float64).reshape(-1, 3).T
-    return Columns(
+    return TableColumns(
         {
             "id": job,
-            "reason": Coded(reason, names),
+            "reason": Categorical(reason, names),
             "holder": holder,
-            "root": Coded(root, names),
+            "root": Categorical(root, names),
             "wait_s": wait_s,
             "first_s": first_s,
             "last_s": last_s,
@@ -101,7 +101,7 @@ def wait_table(ledger: WaitLedger) -> Columns:
     )
 
 
-def blame_table(ledger: BlameLedger) -> Columns:
+def blame_table(ledger: BlameLedger) -> TableColumns:
     """
     Return a row per victim, culprit and class of links.
 
@@ -110,24 +110,26 @@ def blame_table(ledger: BlameLedger) -> Columns:
     ``node_seconds_lost_to_interference``.
     """
     names = [*ledger.classes, ""]  # -1 picks the last
-    return Columns(
+    return TableColumns(
         {
             "victim": np.array(ledger.victim, dtype=np.int64),
             "culprit": np.array(ledger.culprit, dtype=np.int64),
-            "link_class": Coded(np.array(ledger.kind_of_row, dtype=np.int64) % len(names), names),
+            "link_class": Categorical(
+                np.array(ledger.kind_of_row, dtype=np.int64) % len(names), names
+            ),
             "lost_node_s": np.array(ledger.lost_node_s, dtype=np.float64),
         }
     )
 
 
-def time_table(schedule: Schedule, n_nodes: int) -> Columns:
+def time_table(schedule: Schedule, n_nodes: int) -> TableColumns:
     """
     Return a row per instant at which something changed.
 
     Result: ``time_s``, ``running``, ``queued``, ``utilization``, ``mean_interference`` (by nodes).
     """
     line = schedule.timeline
-    return Columns(
+    return TableColumns(
         {
             "time_s": np.array(line.time_s, dtype=np.float64),
             "running": np.array(line.running, dtype=np.int64),

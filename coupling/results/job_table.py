@@ -9,7 +9,7 @@ import numpy as np
 
 from coupling.results.columns import JOB_COLUMNS, TEXT
 from coupling.results.folding import folded_each
-from coupling.results.framed import Columns, Table
+from coupling.results.framed import Table, TableColumns
 from netsim.arrays import Ints
 from netsim.distance import average_pairwise_hops_each
 from netsim.hostlist import fold_hostlist
@@ -76,10 +76,10 @@ def _parts(rows: Sequence[_Row]) -> Iterator[Sequence[_Row]]:
     return (rows[first : first + _AT_ONCE] for first in range(0, len(rows), _AT_ONCE))
 
 
-def _table(columns: _Values) -> Columns:
+def _table(columns: _Values) -> TableColumns:
     """Return a table of columns; those that are not given hold no number."""
     n_rows = len(columns["id"])
-    return Columns(
+    return TableColumns(
         {
             name: columns[name]
             if kind == TEXT

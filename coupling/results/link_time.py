@@ -15,7 +15,7 @@ Loads = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Load:
+class LinkLoads:
     """
     Load of every directed link.
 
@@ -53,7 +53,7 @@ class Load:
         return float(values.max(initial=0.0)) or 1.0
 
 
-def load_of(links: pd.DataFrame, timeline: pd.DataFrame | None) -> Load:
+def load_of(links: pd.DataFrame, timeline: pd.DataFrame | None) -> LinkLoads:
     """
     Return the load of links.
 
@@ -61,7 +61,7 @@ def load_of(links: pd.DataFrame, timeline: pd.DataFrame | None) -> Load:
     not recorded.
     """
     whole = links["busy_fraction"].to_numpy(dtype=float)
-    none = Load(whole, np.zeros(0), np.zeros((whole.size, 0), dtype=np.float32))
+    none = LinkLoads(whole, np.zeros(0), np.zeros((whole.size, 0), dtype=np.float32))
     if timeline is None or timeline.empty:
         return _without(none, "Load over time is not recorded: run with --links-timeline.")
     begin, end = (timeline[name].to_numpy(dtype=float) for name in ("begin_s", "end_s"))
@@ -73,15 +73,17 @@ def load_of(links: pd.DataFrame, timeline: pd.DataFrame | None) -> Load:
         return _without(none, "Load over time is of other links.")
     bins = np.zeros((whole.size, edges.size - 1), dtype=np.float32)
     bins[link, np.searchsorted(edges, begin)] = timeline["busy_fraction"].to_numpy(dtype=float)
-    return Load(whole, edges, bins)
+    return LinkLoads(whole, edges, bins)
 
 
-def _without(load: Load, why_not: str) -> Load:
+def _without(load: LinkLoads, why_not: str) -> LinkLoads:
     """Say why there are no bins."""
-    return Load(load.whole, load.edges, load.bins, why_not)
+    return LinkLoads(load.whole, load.edges, load.bins, why_not)
 
 
-def heat(load: Load, rows: Ints, window: tuple[float, float], shape: tuple[int, int]) -> Floats:
+def heat(
+    load: LinkLoads, rows: Ints, window: tuple[float, float], shape: tuple[int, int]
+) -> Floats:
     """
     Draw load over time.
 

@@ -13,7 +13,7 @@ from coupling.errors import ResultError
 from coupling.inputs.files import sheet_of
 from coupling.inputs.table import Table
 from coupling.results.columns import COLUMNS, FURTHER, read_table, typed
-from coupling.results.framed import Columns, Framed
+from coupling.results.framed import LazyTable, TableColumns
 from coupling.results.manifest import SUMMARY, hashes_of, read_checked, read_object, write_file
 from fabricsim.checking import path_of, shortened
 from fabricsim.checking.errors import public_class
@@ -36,11 +36,11 @@ _GROUPS = (  # numbers of the summary by name
     "wait_job_hours",
     "price_of_isolation",
 )
-_NO_PARTITIONS = Columns({"id": np.zeros(0, dtype=np.int64), "links": []})
+_NO_PARTITIONS = TableColumns({"id": np.zeros(0, dtype=np.int64), "links": []})
 FILES = (*(f"{name}.parquet" for name in TABLES), COST, SUMMARY)
 
 
-class _Kept(Mapping[str, "pd.DataFrame"]):
+class _StoredTables(Mapping[str, "pd.DataFrame"]):
     """Tables that not every run has; each is decoded when somebody looks at it."""
 
     def __init__(self, folder: Path, hashes: Mapping[str, str]) -> None:
@@ -105,13 +105,13 @@ class Result:
     """
 
     name: str
-    jobs: Framed = Framed()  # noqa: RUF009 (it holds no table)
-    links: Framed = Framed()  # noqa: RUF009 (it holds no table)
-    timeline: Framed = Framed()  # noqa: RUF009 (it holds no table)
-    blame: Framed = Framed()  # noqa: RUF009 (it holds no table)
+    jobs: LazyTable = LazyTable()  # noqa: RUF009 (it holds no table)
+    links: LazyTable = LazyTable()  # noqa: RUF009 (it holds no table)
+    timeline: LazyTable = LazyTable()  # noqa: RUF009 (it holds no table)
+    blame: LazyTable = LazyTable()  # noqa: RUF009 (it holds no table)
     summary: Mapping[str, Any]  # type: ignore[misc] # tables have no defaults
     cost: Mapping[str, float] = field(default_factory=dict)
-    partitions: Framed = Framed(_NO_PARTITIONS)  # noqa: RUF009
+    partitions: LazyTable = LazyTable(_NO_PARTITIONS)  # noqa: RUF009
     extras: Mapping[str, "pd.DataFrame"] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -228,7 +228,7 @@ class Result:
             name: read_table(name, folder / f"{name}.parquet", data[f"{name}.parquet"])
             for name in TABLES
         }
-        name, extras = str(summary.get("name", folder.name)), _Kept(folder, hashes)
+        name, extras = str(summary.get("name", folder.name)), _StoredTables(folder, hashes)
         return cls(name, summary=summary, cost=cost, extras=extras, **tables)
 
 

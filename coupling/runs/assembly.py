@@ -35,7 +35,7 @@ _MOST_KEPT = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Parts:
+class RunParts:
     """
     Fabric and workload of an experiment.
 
@@ -71,7 +71,7 @@ class Parts:
         return self.topology.usable_nodes.size
 
 
-class Inputs:
+class RunInputs:
     """Fabrics and job logs that were read, for experiments that share them; the last few."""
 
     def __init__(self) -> None:
@@ -87,10 +87,10 @@ class Inputs:
         return made
 
 
-def assemble(experiment: Experiment, inputs: Inputs | None = None) -> Parts:
+def assemble(experiment: Experiment, inputs: RunInputs | None = None) -> RunParts:
     """Read and build what an experiment names."""
     seeds, where = experiment.all_seeds, f"{experiment.source}: [workload]"
-    inputs, begin = inputs or Inputs(), experiment.folder
+    inputs, begin = inputs or RunInputs(), experiment.folder
     topology = inputs.get(
         ["topology", experiment.topology, str(begin)],
         lambda: build_topology(experiment.topology, begin, partial(_fault, experiment.source)),
@@ -122,7 +122,7 @@ def assemble(experiment: Experiment, inputs: Inputs | None = None) -> Parts:
         workload.jobs, profile, seeds["communication"], node_bandwidth=bandwidth, slots=slots
     )
     fallback = "requested" if workload.has_requested else "runtime"
-    return Parts(
+    return RunParts(
         topology,
         replace(workload, jobs=jobs),
         experiment.estimates or fallback,
@@ -143,7 +143,7 @@ def _fitting(read_jobs: Workload, where: str, topology: Topology) -> Workload:
     return workload
 
 
-def _record(experiment: Experiment, topology: Topology, inputs: Inputs) -> Record | None:
+def _record(experiment: Experiment, topology: Topology, inputs: RunInputs) -> Record | None:
     """Read the record that is replayed, if one is."""
     replay = experiment.replay
     if replay is None:

@@ -16,11 +16,11 @@ from coupling.errors import ResultError
 from coupling.inputs.experiment import Experiment, demand_experiment
 from coupling.results.manifest import NOT_AGAIN
 from coupling.results.result import Result
-from coupling.runs.assembly import Parts, assemble
+from coupling.runs.assembly import RunParts, assemble
 from coupling.runs.directory_lock import claimed
 from coupling.runs.engine import Progress, run_parts, with_reference_runtimes
 from coupling.runs.given_objects import ObjectRecord, records_of, with_records
-from coupling.runs.result_directory import Records
+from coupling.runs.result_directory import ResultDirectory
 from coupling.runs.setup import check_parts
 from coupling.runs.workers import Kept, demand_sendable, run_in_workers
 from coupling.stopping import demand_told, shielded
@@ -141,7 +141,7 @@ def run_campaign(
     kept = records_of(experiment.topology, experiment.workload_table)
     manifest = _manifest(experiment, parts, kept)
     with claimed(folder):
-        records = Records(folder, experiment, manifest, kept, resume=resume)
+        records = ResultDirectory(folder, experiment, manifest, kept, resume=resume)
         with closing(records):
             if records.pending:
                 records.begin(manifest)
@@ -157,7 +157,7 @@ def run_campaign(
 
 def _run_all(
     pending: Sequence[Experiment],
-    parts: Parts,
+    parts: RunParts,
     workers: int,
     folder: Path,
     progress: Progress | None,
@@ -181,7 +181,7 @@ def _keep(folder: Path, variant: Experiment, result: Result) -> Kept:
 
 
 def _manifest(
-    experiment: Experiment, parts: Parts, kept: Mapping[str, ObjectRecord]
+    experiment: Experiment, parts: RunParts, kept: Mapping[str, ObjectRecord]
 ) -> dict[str, Any]:
     """Return where a result comes from."""
     versions = {name: _version(name) for name in DEPENDENCIES}

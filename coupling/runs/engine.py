@@ -10,15 +10,15 @@ import numpy as np
 
 from coupling.gc_tuning import few_collections
 from coupling.inputs.experiment import Experiment, demand_experiment
-from coupling.rates.base import Pacing
+from coupling.rates.base import SimulationRates
 from coupling.rates.hop_ledger import HopLedger
 from coupling.rates.ledgers import BlameLedger, LinkLedger, NetworkLedger
 from coupling.rates.link_timeline import LinkTimeline
-from coupling.rates.network import NetworkPace
+from coupling.rates.network import NetworkRateModel
 from coupling.rates.stopwatch import Stopwatch
 from coupling.rates.wait_ledger import WaitLedger
 from coupling.results.by_size import network_volume
-from coupling.results.framed import Frames, Table
+from coupling.results.framed import LazyTables, Table
 from coupling.results.from_schedule import (
     blame_table,
     link_table,
@@ -31,7 +31,7 @@ from coupling.results.job_table import as_recorded, job_table
 from coupling.results.result import Result
 from coupling.results.summary import summarize, times_of_queue
 from coupling.results.waiting import waiting_by_reason
-from coupling.runs.assembly import Parts, assemble
+from coupling.runs.assembly import RunParts, assemble
 from coupling.runs.setup import Setup, baseline_slowdowns, check_parts
 from coupling.stopping import demand_told
 from netsim.accuracy import setting_of
@@ -43,7 +43,7 @@ from scheduler.cluster import Cluster
 from scheduler.job import Job
 from scheduler.mix import mix_of
 from scheduler.observer import Observer
-from scheduler.rates import AlonePace
+from scheduler.rates import UncoupledRateModel
 from scheduler.simulator import Schedule, simulate
 
 Progress = Callable[[str, int, int], None]
@@ -80,7 +80,7 @@ def run(experiment: Experiment, progress: Progress | None = None) -> Result:
     return run_parts(experiment, with_reference_runtimes(experiment, parts, progress), progress)
 
 
-def run_parts(experiment: Experiment, parts: Parts, progress: Progress | None = None) -> Result:
+def run_parts(experiment: Experiment, parts: RunParts, progress: Progress | None = None) -> Result:
     """Run one experiment whose workload and fabric are built already."""
     setup = Setup.of(experiment, parts)
     with few_collections():
@@ -113,8 +113,8 @@ def phases(experiment: Experiment) -> tuple[str, ...]:
 
 
 def with_reference_runtimes(
-    experiment: Experiment, parts: Parts, progress: Progress | None = None
-) -> Parts:
+    experiment: Experiment, parts: RunParts, progress: Progress | None = None
+) -> RunParts:
     """
     Turn the log's run times into reference run times.
 
@@ -136,7 +136,7 @@ def with_reference_runtimes(
     return replace(parts, workload=replace(parts.workload, jobs=jobs))
 
 
-def _recorded_work(experiment: Experiment, parts: Parts, progress: Progress | None) -> Parts:
+def _recorded_work(experiment: Experiment, parts: RunParts, progress: Progress | None) -> RunParts:
     """Take as reference run times what jobs did, given who slowed them down as it was."""
     routing = (experiment.replay or {}).get("routing")
     as_it_was = experiment if routing is None else replace(experiment, routing=routing)
@@ -150,12 +150,12 @@ def _recorded_work(experiment: Experiment, parts: Parts, progress: Progress | No
 
 
 def _did(schedule: Schedule) -> dict[int, float]:
-    """Return by job id what jobs did, in seconds at full pace."""
+    """Return by job id what jobs did, in seconds at full rate."""
     return {record.job.id: record.work_s for record in schedule.records}
 
 
 def _simulated_slowdowns(
-    experiment: Experiment, parts: Parts, progress: Progress | None
+    experiment: Experiment, parts: RunParts, progress: Progress | None
 ) -> Mapping[int, float]:
     """Return by job id the mean slowdown under Baseline, run times read as isolated ones."""
     baseline = replace(experiment, allocator="first-free", allocator_options={}, routing=None)
@@ -247,10 +247,10 @@ def _coupled(setup: Setup, progress: Progress | None) -> _Coupled:
     )
 
 
-def schedule_alone(experiment: Experiment, parts: Parts) -> Schedule:
+def schedule_alone(experiment: Experiment, parts: RunParts) -> Schedule:
     """Simulate the queue alone: every job runs as long as its workload says."""
     setup = Setup.of(experiment, parts)
-    played = Cluster(parts.topology), setup.allocator(), Pacing(AlonePace())
+    played = Cluster(parts.topology), setup.allocator(), SimulationRates(UncoupledRateModel())
     return _simulate(setup, played, [])
 
 
@@ -258,7 +258,7 @@ def _uncoupled(setup: Setup, progress: Progress | None) -> _Uncoupled:
     """Simulate the same jobs on an infinite network."""
     begin_s = time.process_time()
     jobs, name = setup.parts.workload.jobs, phases(setup.experiment)[1]
-    played = Cluster(setup.parts.topology), setup.allocator(), Pacing(AlonePace())
+    played = Cluster(setup.parts.topology), setup.allocator(), SimulationRates(UncoupledRateModel())
     done = _simulate(setup, played, _tellers(setup, name, progress))
     cpu_s = time.process_time() - begin_s
     if not jobs:
@@ -279,7 +279,7 @@ def _uncoupled(setup: Setup, progress: Progress | None) -> _Uncoupled:
 
 def _simulate(
     setup: Setup,
-    played: tuple[Cluster, Allocator, Pacing],
+    played: tuple[Cluster, Allocator, SimulationRates],
     watchers: Sequence[Observer],
     free_from_s: float | None = None,
 ) -> Schedule:
@@ -309,7 +309,9 @@ def _runtime_s(job: Job) -> float:
     return job.runtime_s
 
 
-def _remarks(setup: Setup, network: NetworkPace | None, allocator: Allocator) -> dict[str, Any]:
+def _remarks(
+    setup: Setup, network: NetworkRateModel | None, allocator: Allocator
+) -> dict[str, Any]:
     """Count what a reader of the result must know, and tell what the network was."""
     told: dict[str, Any] = {} if network is None else {"latency_bound": network.latency_bound}
     if network is not None and network.on_common_links and True in network.owned:
@@ -373,7 +375,7 @@ def _tabulate(setup: Setup, coupled: _Coupled, alone: _Uncoupled | None) -> Resu
         summary=summary | network_volume(links),
         cost=cost,
         partitions=partition_table(coupled.schedule, workload),
-        extras=Frames(extras),
+        extras=LazyTables(extras),
     )
 
 

@@ -9,12 +9,12 @@ import numpy as np
 
 from coupling.errors import ResultError
 from coupling.inputs.experiment import Experiment
-from coupling.rates.network import NetworkPace
-from coupling.rates.simulated import SimulatedPace
+from coupling.rates.network import NetworkRateModel
+from coupling.rates.simulated import SimulatedRateModel
 from coupling.results.columns import finished
 from coupling.results.manifest import NOT_AGAIN
 from coupling.results.result import Result, owned_links
-from coupling.runs.assembly import Inputs, assemble
+from coupling.runs.assembly import RunInputs, assemble
 from coupling.runs.setup import Setup
 from netsim.arrays import Floats, Ints
 from netsim.contention.traffic import bytes_per_link
@@ -40,9 +40,9 @@ class _Placed:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class RateInterval:
     """
-    A time during which a job ran at one pace.
+    A time during which a job ran at one rate.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
-class Life:
+class JobHistory:
     """
     The run of a job.
 
@@ -82,7 +82,7 @@ class Life:
     """
 
     placement_factor: float
-    stretches: tuple[Stretch, ...]
+    stretches: tuple[RateInterval, ...]
 
     @property
     def lost_s(self) -> float:
@@ -111,7 +111,7 @@ class Use:
     share: float
 
 
-class Lives:
+class JobHistories:
     """
     The network of a finished run, built again.
 
@@ -137,7 +137,7 @@ class Lives:
         experiment: Experiment,
         manifest: Mapping[str, object],
         result: Result,
-        inputs: Inputs | None = None,
+        inputs: RunInputs | None = None,
     ) -> None:
         if why_not := manifest.get(NOT_AGAIN):
             raise ResultError(f"the run cannot be made again: {why_not}.")
@@ -169,13 +169,13 @@ class Lives:
             return None
         return rank_flows(talk.pattern, n_ranks), n_ranks
 
-    def life(self, job: int) -> Life:
+    def life(self, job: int) -> JobHistory:
         """
         Return the run of a job: what the model says of it whenever a job starts or ends.
 
         Raises a `ResultError` where too many do.
         """
-        if isinstance(self._network, SimulatedPace):
+        if isinstance(self._network, SimulatedRateModel):
             raise ResultError(
                 f"model {self._setup.experiment.model!r}: what slowed a job at a time follows "
                 "from all flows of the run so far, and is not worked out again."
@@ -191,17 +191,17 @@ class Lives:
         times = times[times < end_s]
         if times.size > MOST_CHANGES:
             raise ResultError(
-                f"jobs started and ended at {times.size:,} times while it ran; its pace is worked "
+                f"jobs started and ended at {times.size:,} times while it ran; its rate is worked "
                 f"out for up to {MOST_CHANGES:,}."
             )
         return self._lived(job, near, [*times.tolist(), end_s])
 
-    def _lived(self, job: int, near: Ints, times: Sequence[float]) -> Life:
+    def _lived(self, job: int, near: Ints, times: Sequence[float]) -> JobHistory:
         """Follow a job from change to change."""
         network, on = self._begun(), list[tuple[float, int]]()
         waiting = [(float(self._start_s[row]), row) for row in near.tolist()]
         waiting.sort(reverse=True)  # the next to start at the end
-        stretches, pace, factor = list[Stretch](), 1.0, 1.0
+        stretches, job_rate, factor = list[RateInterval](), 1.0, 1.0
         cable, culprits = "", dict[int, float]()
         for now_s, next_s in pairwise(times):
             gone = [row for end_s, row in on if end_s <= now_s]
@@ -215,16 +215,18 @@ class Lives:
                 [self._placed(row) for row in gone], [self._placed(row) for row in new], now_s
             ).get(job)
             if news is not None:
-                pace, factor = news.interference, news.placement_factor
-                if pace > 1.0:
+                job_rate, factor = news.interference, news.placement_factor
+                if job_rate > 1.0:
                     cable, culprits = self._blame(network, job, cable, culprits)
-            held = pace > 1.0
-            stretch = Stretch(now_s, next_s, pace, cable if held else "", culprits if held else {})
+            held = job_rate > 1.0
+            stretch = RateInterval(
+                now_s, next_s, job_rate, cable if held else "", culprits if held else {}
+            )
             _add(stretches, stretch)
-        return Life(factor, tuple(stretches))
+        return JobHistory(factor, tuple(stretches))
 
     def _blame(
-        self, network: NetworkPace, job: int, cable: str, culprits: dict[int, float]
+        self, network: NetworkRateModel, job: int, cable: str, culprits: dict[int, float]
     ) -> tuple[str, dict[int, float]]:
         """Return what holds a job up from now on; a remnant keeps what held it up before."""
         model = network.model
@@ -269,7 +271,7 @@ class Lives:
         where = Partition(np.array(nodes, dtype=np.int64), self._owned(job))
         return _Placed(self._jobs[job], where)
 
-    def _begun(self) -> NetworkPace:
+    def _begun(self) -> NetworkRateModel:
         """Return an empty network."""
         network = self._setup.rates.begin(self._setup.allocator()).network
         if network is None:
@@ -277,7 +279,7 @@ class Lives:
         return network
 
 
-def _add(stretches: list[Stretch], new: Stretch) -> None:
+def _add(stretches: list[RateInterval], new: RateInterval) -> None:
     """Add a stretch; one like the last goes on."""
     last = stretches[-1] if stretches else None
     if last is not None and (last.interference, last.cable, last.culprits) == (
@@ -285,7 +287,7 @@ def _add(stretches: list[Stretch], new: Stretch) -> None:
         new.cable,
         new.culprits,
     ):
-        stretches[-1] = Stretch(
+        stretches[-1] = RateInterval(
             last.begin_s, new.end_s, last.interference, last.cable, last.culprits
         )
         return

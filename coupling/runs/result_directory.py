@@ -31,7 +31,7 @@ from netsim.wholefile import is_leftover, remove_leftovers, sync_folder
 _MOST_TOLD = 3  # settings that another experiment has otherwise
 
 
-class Records:
+class ResultDirectory:
     """
     The runs that a result directory holds, and its manifest, which always knows all of them.
 

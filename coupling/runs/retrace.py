@@ -10,7 +10,7 @@ from coupling.inputs.experiment import Experiment
 from coupling.results.columns import finished
 from coupling.results.manifest import NOT_AGAIN
 from coupling.results.result import Result, owned_links
-from coupling.runs.assembly import Parts, assemble
+from coupling.runs.assembly import RunParts, assemble
 from coupling.runs.run_snapshot import place_of
 from coupling.runs.setup import Setup
 from coupling.runs.stored import Stored
@@ -34,9 +34,9 @@ class RanJob:
     submit_s, start_s : float
         Seconds of the run.
     work_s : float
-        What it did, in seconds at full pace.
+        What it did, in seconds at full rate.
     iteration_s : float
-        Seconds of an iteration at full pace; 0 for a job that sends nothing.
+        Seconds of an iteration at full rate; 0 for a job that sends nothing.
     placed : PlacedTraffic or None
         What it put on the network in each iteration; None: nothing.
     src, dst : (F,) int array
@@ -95,7 +95,7 @@ def retrace(stored: Stored, run: str | None = None) -> Retraced:
     return _retraced(Result.load(place), variant, parts, place)
 
 
-def _retraced(result: Result, variant: Experiment, parts: Parts, place: Path) -> Retraced:
+def _retraced(result: Result, variant: Experiment, parts: RunParts, place: Path) -> Retraced:
     """Place the jobs of a result."""
     setup = Setup.of(variant, parts)
     network = setup.rates.begin(setup.allocator()).network

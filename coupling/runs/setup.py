@@ -8,10 +8,10 @@ from coupling.errors import ExperimentError
 from coupling.inputs.error_context import placed
 from coupling.inputs.experiment import Experiment
 from coupling.inputs.fabric import build_routing, usual_routing
-from coupling.rates.base import RunRates, Scene
+from coupling.rates.base import RateSource, RunInput
 from coupling.rates.rate_models import rate_model
-from coupling.rates.simulated_run import Simulated
-from coupling.runs.assembly import Parts
+from coupling.rates.simulated_run import FlowLevelRates
+from coupling.runs.assembly import RunParts
 from netsim.contention_models import refuse_renamed
 from netsim.routing.base import Routing
 from netsim.routing.spread import as_routed, demand_paths
@@ -34,19 +34,19 @@ class Setup:
         What is run.
     parts : Parts
         Fabric and workload.
-    rates : RunRates
+    rates : RateSource
         How jobs slow each other down.
     """
 
     experiment: Experiment
-    parts: Parts
-    rates: RunRates
+    parts: RunParts
+    rates: RateSource
 
     @classmethod
-    def of(cls, experiment: Experiment, parts: Parts) -> "Setup":
+    def of(cls, experiment: Experiment, parts: RunParts) -> "Setup":
         """Make the network of a run."""
         routing = _routing(experiment, parts)
-        scene = Scene(
+        scene = RunInput(
             as_routed(parts.topology, routing),
             routing,
             parts.workload.jobs,
@@ -75,7 +75,7 @@ class Setup:
         return Pinned(record.pins, policy, from_s)
 
     def ends_s(self, free_from_s: float | None = None) -> Mapping[int, float]:
-        """Return when jobs end whatever their pace: those that a record has ended by then."""
+        """Return when jobs end whatever their rate: those that a record has ended by then."""
         from_s = self.parts.free_from_s if free_from_s is None else free_from_s
         pins = {} if self.parts.record is None else self.parts.record.pins
         return {job: pin.end_s for job, pin in pins.items() if pin.end_s <= from_s}
@@ -85,13 +85,13 @@ class Setup:
         return _allocator(self.experiment)
 
 
-def check_parts(experiment: Experiment, parts: Parts) -> None:
+def check_parts(experiment: Experiment, parts: RunParts) -> None:
     """Make every part that a run will need, so that errors show before anything is run."""
     with placed(f"{experiment.source}: [scheduler]"):
         _policy(experiment)
         _check_sizes(_allocator(experiment), parts)
     setup = Setup.of(experiment, parts)
-    if isinstance(setup.rates, Simulated):
+    if isinstance(setup.rates, FlowLevelRates):
         with placed(f"{experiment.source}: [network]"):
             setup.rates.demand_affordable(setup.allocator())
     if experiment.links_timeline and not setup.rates.emergent:
@@ -101,7 +101,7 @@ def check_parts(experiment: Experiment, parts: Parts) -> None:
         )
 
 
-def baseline_slowdowns(experiment: Experiment, parts: Parts) -> Mapping[int, float] | None:
+def baseline_slowdowns(experiment: Experiment, parts: RunParts) -> Mapping[int, float] | None:
     """
     Return the slowdowns under Baseline where the model knows them without a simulation.
 
@@ -127,7 +127,7 @@ def _allocator(experiment: Experiment) -> Allocator:
     return make_allocator(experiment.allocator, experiment.allocator_options, seed)
 
 
-def _routing(experiment: Experiment, parts: Parts) -> Routing:
+def _routing(experiment: Experiment, parts: RunParts) -> Routing:
     """Make the routing: the one named, or the usual one of the fabric."""
     named, fabric = experiment.routing, parts.topology
 
@@ -138,7 +138,7 @@ def _routing(experiment: Experiment, parts: Parts) -> Routing:
     return build_routing(spec, fabric, experiment.folder, experiment.all_seeds["routing"], fault)
 
 
-def _check_sizes(allocator: Allocator, parts: Parts) -> None:
+def _check_sizes(allocator: Allocator, parts: RunParts) -> None:
     """Try a job of each size on the empty machine: what never fits must show before a long run."""
     empty = Cluster(parts.topology)
     jobs = parts.workload.jobs

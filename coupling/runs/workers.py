@@ -21,7 +21,7 @@ from coupling.inputs.experiment import Experiment
 from coupling.results.formatting import listing
 from coupling.results.manifest import write_file
 from coupling.results.result import Result
-from coupling.runs.assembly import Parts
+from coupling.runs.assembly import RunParts
 from coupling.runs.engine import Progress, phases, run_parts
 from coupling.runs.process_pool import end_processes, quiet_copies, worker_context
 from coupling.stopping import shielded
@@ -60,7 +60,7 @@ def _pickled(tasks: object) -> bytes:
 
 def run_in_workers(
     pending: Sequence[Experiment],
-    parts: Parts,
+    parts: RunParts,
     workers: int,
     keep: Keep,
     *,

@@ -24,7 +24,7 @@ _BATCH = 200_000  # flows routed at once: tens of MB
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Holding:
+class NodeHold:
     """
     A job that holds nodes.
 
@@ -46,7 +46,7 @@ class Holding:
     links: Ints
 
 
-class Room:
+class Availability:
     """
     What jobs leave free of a machine, now and when some of them have ended.
 
@@ -65,7 +65,7 @@ class Room:
         Sets of usable nodes that all reach each other, largest first; one where all do.
     """
 
-    def __init__(self, topology: Topology, holding: Sequence[Holding], excluded: Ints) -> None:
+    def __init__(self, topology: Topology, holding: Sequence[NodeHold], excluded: Ints) -> None:
         self.topology, self.excluded = topology, excluded
         self.holding = sorted(holding, key=lambda own: (own.end_s, own.id))
         self._group, self._reach = reaching_sets(as_built(topology))

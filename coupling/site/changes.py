@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from coupling.errors import SnapshotError
-from coupling.site.state import Scene, SceneJob
+from coupling.site.state import SiteJob, SiteState
 from netsim.arrays import Ints
 from netsim.errors import NetsimError
 from netsim.partition import Partition
@@ -78,7 +78,7 @@ class Changes:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Changed:
+class ChangedState:
     """
     A scene before and after.
 
@@ -94,15 +94,15 @@ class Changed:
         What had to be done besides.
     """
 
-    before: Scene
-    after: Scene
+    before: SiteState
+    after: SiteState
     cut_off: Mapping[int, int] = field(default_factory=dict)
     drained: frozenset[int] = frozenset()
     moved: frozenset[int] = frozenset()
     remarks: tuple[str, ...] = ()
 
 
-def changed(scene: Scene, changes: Changes, seed: int = 1) -> Changed:
+def changed(scene: SiteState, changes: Changes, seed: int = 1) -> ChangedState:
     """
     Change a scene.
 
@@ -115,7 +115,7 @@ def changed(scene: Scene, changes: Changes, seed: int = 1) -> Changed:
         raise SnapshotError(f"{_option_of(changes, str(error), scene)}: {error}") from None
 
 
-def _option_of(changes: Changes, words: str, scene: Scene) -> str:
+def _option_of(changes: Changes, words: str, scene: SiteState) -> str:
     """Return the option that an error is about: the one that holds the name it quotes."""
     given = {
         "--move": changes.move,
@@ -131,7 +131,7 @@ def _option_of(changes: Changes, words: str, scene: Scene) -> str:
     return next((option for option, text in stated if name in text), scene.source)
 
 
-def _changed(scene: Scene, changes: Changes, seed: int) -> Changed:
+def _changed(scene: SiteState, changes: Changes, seed: int) -> ChangedState:
     """Change a scene; errors are of the fabric."""
     before, remarks = scene, []
     jobs, moved = _moved(scene, changes.move)
@@ -158,10 +158,10 @@ def _changed(scene: Scene, changes: Changes, seed: int) -> Changed:
     ended = {job.number for job in jobs if job.number not in cut_off and _count(job, drained)}
     kept = tuple(job for job in jobs if job.number not in cut_off.keys() | ended)
     after = replace(scene, topology=as_routed(topology, routing), routing=routing, jobs=kept)
-    return Changed(before, after, cut_off, frozenset(ended), moved, tuple(remarks))
+    return ChangedState(before, after, cut_off, frozenset(ended), moved, tuple(remarks))
 
 
-def _count(job: SceneJob, nodes: Ints) -> int:
+def _count(job: SiteJob, nodes: Ints) -> int:
     """Return how many of some nodes are a job's."""
     return int(np.isin(job.nodes, nodes).sum())
 
@@ -176,7 +176,7 @@ def _cables(text: str) -> tuple[str, str, int]:
     return match[1], match[2], int(match[3] or 1)
 
 
-def _moved(scene: Scene, moves: Sequence[str]) -> tuple[tuple[SceneJob, ...], frozenset[int]]:
+def _moved(scene: SiteState, moves: Sequence[str]) -> tuple[tuple[SiteJob, ...], frozenset[int]]:
     """Return the jobs of a scene, some of them elsewhere, and which these are."""
     jobs = {str(job.id): job for job in scene.jobs}
     moved = set()
@@ -191,7 +191,7 @@ def _moved(scene: Scene, moves: Sequence[str]) -> tuple[tuple[SceneJob, ...], fr
     return tuple(jobs.values()), frozenset(moved)
 
 
-def _elsewhere(job: SceneJob, hosts: str, topology: Topology) -> SceneJob:
+def _elsewhere(job: SiteJob, hosts: str, topology: Topology) -> SiteJob:
     """Return a job on other nodes, its ranks in the same order."""
     if job.partition.links is not None:
         raise SnapshotError(
@@ -209,7 +209,7 @@ def _elsewhere(job: SceneJob, hosts: str, topology: Topology) -> SceneJob:
     return replace(job, nodes=nodes, partition=Partition(nodes[slots], None))
 
 
-def _demand_free(scene: Scene, jobs: Sequence[SceneJob], moved: set[int]) -> None:
+def _demand_free(scene: SiteState, jobs: Sequence[SiteJob], moved: set[int]) -> None:
     """Refuse a job on nodes that another holds."""
     holder = {node: job for job in jobs if job.number not in moved for node in job.nodes.tolist()}
     for job in jobs:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from coupling.errors import SnapshotError
-from coupling.site.state import Scene, SceneJob, Sent
+from coupling.site.state import DrawnTraffic, SiteJob, SiteState
 from netsim.errors import NetsimError, RoutingError
 from netsim.fluid.demand import DemandOf, JobDemand
 from patterns.errors import PatternError
@@ -15,7 +15,7 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Load:
+class JobLoad:
     """
     What one job puts on the links in one draw.
 
@@ -38,7 +38,7 @@ class Load:
         return factor if factor > 1.0 + _ROUNDING else 1.0
 
 
-class Loads:
+class JobLoads:
     """
     Computes the loads of jobs, and keeps what draws have in common.
 
@@ -53,13 +53,13 @@ class Loads:
     they are computed once for each job and pattern; the fraction sets the time beside them.
     """
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: SiteState) -> None:
         self._scene = scene
         self._traffic_of = TrafficOf(scene.topology, scene.routing)
         self._demand_of = DemandOf(scene.topology, scene.fairness)
-        self._known: dict[tuple[int, object], Load | None] = {}
+        self._known: dict[tuple[int, object], JobLoad | None] = {}
 
-    def all_draws(self) -> tuple[list[dict[int, Load]], set[int]]:
+    def all_draws(self) -> tuple[list[dict[int, JobLoad]], set[int]]:
         """
         Return the loads of every draw.
 
@@ -67,10 +67,10 @@ class Loads:
         are not there; `apart`: jobs of which the routing cannot connect two nodes; they have no
         loads.
         """
-        found: list[dict[int, Load]] = []
+        found: list[dict[int, JobLoad]] = []
         apart: set[int] = set()
         for draw in self._scene.draws:
-            here: dict[int, Load] = {}
+            here: dict[int, JobLoad] = {}
             for job in self._scene.jobs:
                 sent = draw.get(job.number)
                 if sent is None or job.number in apart:
@@ -93,7 +93,7 @@ class Loads:
         """Loads that were left out because latency alone takes all the time to communicate."""
         return self._traffic_of.latency_bound
 
-    def keep(self, known: Mapping[tuple[int, object], Load | None]) -> None:
+    def keep(self, known: Mapping[tuple[int, object], JobLoad | None]) -> None:
         """
         Take over what is the same on another fabric.
 
@@ -102,11 +102,11 @@ class Loads:
         self._known.update(known)
 
     @property
-    def known(self) -> Mapping[tuple[int, object], Load | None]:
+    def known(self) -> Mapping[tuple[int, object], JobLoad | None]:
         """What was computed, by job and messages, without the time beside communication."""
         return self._known
 
-    def _load(self, job: SceneJob, sent: Sent) -> Load | None:
+    def _load(self, job: SiteJob, sent: DrawnTraffic) -> JobLoad | None:
         """Return what a job puts on the links; None where it is nothing."""
         if sent.compute_s is None and not sent.fraction:
             return None
@@ -130,20 +130,20 @@ class Loads:
         compute_s = sent.compute_s
         if compute_s is None:
             compute_s = computing_s(base.ideal_s, sent.fraction or 1.0)
-        return Load(
+        return JobLoad(
             replace(base.demand, compute_s=compute_s),
             compute_s + base.ideal_s,
             compute_s + base.alone_s,
         )
 
-    def _made(self, placed: PlacedTraffic | None) -> Load | None:
+    def _made(self, placed: PlacedTraffic | None) -> JobLoad | None:
         """Return the load of traffic."""
         if placed is None:
             return None
-        return Load(self._demand_of(placed.traffic), placed.ideal_s, placed.alone_s)
+        return JobLoad(self._demand_of(placed.traffic), placed.ideal_s, placed.alone_s)
 
 
-def mix_of_scene(scene: Scene) -> str:
+def mix_of_scene(scene: SiteState) -> str:
     """Return how most jobs talk in the draws, weighted by their nodes and communication."""
     return mix_of(
         (_kind(sent, job), job.nodes.size * (1.0 if sent.fraction is None else sent.fraction))
@@ -153,14 +153,14 @@ def mix_of_scene(scene: Scene) -> str:
     )
 
 
-def _kind(sent: Sent, job: SceneJob) -> str:
+def _kind(sent: DrawnTraffic, job: SiteJob) -> str:
     """Return how a job talks in one draw."""
     if isinstance(sent.messages, RankFlows):
         return kind_of(sent.messages)
     return kind_of_pattern(sent.messages, job.partition.nodes.size)
 
 
-def _flows(sent: Sent, job: SceneJob) -> RankFlows:
+def _flows(sent: DrawnTraffic, job: SiteJob) -> RankFlows:
     """Return the messages between the ranks of a job."""
     if isinstance(sent.messages, RankFlows):
         return sent.messages

@@ -7,10 +7,10 @@ import numpy as np
 
 from coupling.results.formatting import counted
 from coupling.site.answers import JobNow, LinkNow, LostHours, Now
-from coupling.site.drawn_traffic import Loads, mix_of_scene
+from coupling.site.drawn_traffic import JobLoads, mix_of_scene
 from coupling.site.outcome import NOBODY, Outcome, solve
 from coupling.site.site import Site, read_site
-from coupling.site.state import Scene
+from coupling.site.state import SiteState
 from fabricsim.checking.errors import public
 from netsim.accuracy import setting_of
 from netsim.arrays import Bools, Floats, Ints
@@ -90,7 +90,7 @@ def now(
 
 def now_of(site: Site) -> Now:
     """Estimate what the jobs of a site do to each other."""
-    scene, loads = site.scene, Loads(site.scene)
+    scene, loads = site.scene, JobLoads(site.scene)
     found = solve(scene, loads)
     worst = among_worst(found.slowdown)
     jobs = [_job(scene, found, worst, at) for at in range(len(scene.jobs)) if at not in found.apart]
@@ -125,7 +125,7 @@ def now_of(site: Site) -> Now:
     )
 
 
-def lost_hours(scene: Scene, found: Outcome) -> tuple[Floats, Floats]:
+def lost_hours(scene: SiteState, found: Outcome) -> tuple[Floats, Floats]:
     """
     Return what jobs lose in a day.
 
@@ -155,7 +155,7 @@ def among_worst(slowdown: Floats) -> Bools:
     return found
 
 
-def _job(scene: Scene, found: Outcome, among: Bools, at: int) -> JobNow:
+def _job(scene: SiteState, found: Outcome, among: Bools, at: int) -> JobNow:
     """Sum up what happens to one job."""
     job, slowdown = scene.jobs[at], found.slowdown[:, at]
     low, middle, high = np.quantile(slowdown, (_LOW, 0.5, _HIGH)).tolist()
@@ -208,7 +208,7 @@ def spread(hours: Floats) -> LostHours:
     return LostHours(middle, low, high)
 
 
-def _hot_links(scene: Scene, found: Outcome, to_others: Floats) -> tuple[LinkNow, ...]:
+def _hot_links(scene: SiteState, found: Outcome, to_others: Floats) -> tuple[LinkNow, ...]:
     """Return the busiest links that are between switches, or shared."""
     topology = scene.topology
     busy = np.bincount(found.link, weights=found.share, minlength=topology.n_links)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from coupling.site.drawn_traffic import Load, Loads
-from coupling.site.state import Scene
+from coupling.site.drawn_traffic import JobLoad, JobLoads
+from coupling.site.state import SiteState
 from netsim.arrays import Bools, Floats, Ints
 from netsim.fluid.model import Fluid
 
@@ -53,9 +53,9 @@ class Outcome:
         return found
 
 
-def solve(scene: Scene, loads: Loads | None = None) -> Outcome:
+def solve(scene: SiteState, loads: JobLoads | None = None) -> Outcome:
     """Let the jobs of a scene run together, draw by draw."""
-    drawn, apart = (loads or Loads(scene)).all_draws()
+    drawn, apart = (loads or JobLoads(scene)).all_draws()
     numbers = [job.number for job in scene.jobs]
     place = {number: at for at, number in enumerate(numbers)}
     shape = len(drawn), len(numbers)
@@ -94,7 +94,7 @@ def _blame(culprit: Ints, model: Fluid, order: Sequence[int], place: Mapping[int
 
 
 def _use(
-    here: Mapping[int, Load],
+    here: Mapping[int, JobLoad],
     interference: Mapping[int, float],
     order: Sequence[int],
     place: Mapping[int, int],

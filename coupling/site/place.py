@@ -12,11 +12,11 @@ import numpy as np
 
 from coupling.errors import SnapshotError
 from coupling.inputs.places import known_nodes
-from coupling.site.availability import Holding, Room, links_between
-from coupling.site.placement_options import Later, Option, Placing
+from coupling.site.availability import Availability, NodeHold, links_between
+from coupling.site.placement_options import EarliestFit, PlacementOption, Placing
 from coupling.site.placement_search import SWAPS, Held, Search, new_number, order_of
 from coupling.site.site import Site, known_names, profile_of, read_site
-from coupling.site.state import Scene, Sent
+from coupling.site.state import DrawnTraffic, SiteState
 from coupling.site.verify import Verification, verify
 from fabricsim.checking import number, whole
 from fabricsim.checking.errors import public
@@ -161,12 +161,12 @@ def place_on(
 
 
 def _sent(
-    scene: Scene,
+    scene: SiteState,
     job: Job,
     told: tuple[str | Mapping[str, Any] | None, float | None],
     rules: object,
     seed: int,
-) -> list[Sent | None]:
+) -> list[DrawnTraffic | None]:
     """Return what the new job sends in each draw. `told`: its pattern and fraction."""
     pattern, fraction = told
     if job.n_nodes == 1:
@@ -182,7 +182,7 @@ def _sent(
             drawn.append(
                 None
                 if sends is None
-                else Sent(sends.pattern, sends.fraction, None, sends.iteration_s)
+                else DrawnTraffic(sends.pattern, sends.fraction, None, sends.iteration_s)
             )
         return drawn
     share = number(
@@ -193,10 +193,10 @@ def _sent(
         made = make_pattern(table)
     except PatternError as error:
         raise SnapshotError(f"--pattern: {error}") from None
-    return [Sent(made, share)] * len(scene.draws)
+    return [DrawnTraffic(made, share)] * len(scene.draws)
 
 
-def _room(site: Site, exclude: Sequence[object], *, links: bool) -> Room:
+def _room(site: Site, exclude: Sequence[object], *, links: bool) -> Availability:
     """Return what jobs leave free."""
     scene, topology = site.scene, site.scene.topology
     held = []
@@ -208,12 +208,12 @@ def _room(site: Site, exclude: Sequence[object], *, links: bool) -> Room:
                 used = links_between(topology, scene.routing, nodes)
             except NetsimError as error:
                 raise SnapshotError(f"{scene.source}: job {own.job.id}: {error}") from None
-        held.append(Holding(own.job.id, nodes, own.end_s, used))
+        held.append(NodeHold(own.job.id, nodes, own.end_s, used))
     try:
         out = topology.names.nodes(exclude) if exclude else []
     except NetsimError as error:
         raise SnapshotError(f"--exclude: {error}") from None
-    return Room(topology, held, np.array(out, dtype=np.int64))
+    return Availability(topology, held, np.array(out, dtype=np.int64))
 
 
 def _allocators(
@@ -237,7 +237,7 @@ def _allocators(
 
 
 def _candidates(
-    job: Job, room: Room, allocators: Mapping[str, Allocator], free: Ints, *, isolated: bool
+    job: Job, room: Availability, allocators: Mapping[str, Allocator], free: Ints, *, isolated: bool
 ) -> tuple[dict[Held, list[str]], bool]:
     """
     Return placements on nodes that reach each other, and which allocators propose them.
@@ -259,7 +259,7 @@ def _candidates(
     return found, complete
 
 
-def _proved(site: Site, option: Option) -> Option:
+def _proved(site: Site, option: PlacementOption) -> PlacementOption:
     """Check that a placement is isolated among the jobs that run, and non-blocking."""
     verification = _verification(site, option)
     job = next(job for job in verification.jobs if job.id == "new")
@@ -267,12 +267,12 @@ def _proved(site: Site, option: Option) -> Option:
     return replace(option, certified=holds, proof=str(job.rearrangeable.status.value))
 
 
-def _verification(site: Site, option: Option) -> Verification:
+def _verification(site: Site, option: PlacementOption) -> Verification:
     """Verify the placement as one more job of a snapshot."""
     return verify(document_of(site, option), allow_unknown=True)
 
 
-def document_of(site: Site, option: Option) -> dict[str, Any]:
+def document_of(site: Site, option: PlacementOption) -> dict[str, Any]:
     """Return the jobs that hold nodes, and the new one with its links, as a snapshot."""
     scene = site.scene
     jobs: list[dict[str, Any]] = []
@@ -284,7 +284,7 @@ def document_of(site: Site, option: Option) -> dict[str, Any]:
     return {"topology": scene.topology, "jobs": [*jobs, new]}
 
 
-def _later(room: Room, fit: Any, site: Site, topology: Topology) -> Later | None:  # noqa: ANN401
+def _later(room: Availability, fit: Any, site: Site, topology: Topology) -> EarliestFit | None:  # noqa: ANN401
     """Return when there will be room at the latest."""
     if fit is None:
         return None
@@ -292,7 +292,7 @@ def _later(room: Room, fit: Any, site: Site, topology: Topology) -> Later | None
     if not isfinite(end_s):
         return None
     nodes = sorted(set(allocation.nodes().tolist()))
-    return Later(
+    return EarliestFit(
         end_s,
         max(0.0, end_s - site.looked_s),
         datetime.fromtimestamp(end_s, UTC).replace(tzinfo=None).isoformat(timespec="seconds"),

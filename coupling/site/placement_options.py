@@ -11,7 +11,7 @@ from netsim.topology.base import Topology
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class PlacementOption:
     """
     One placement of the job.
 
@@ -67,7 +67,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Later:
+class EarliestFit:
     """
     When there is room at the latest, if nobody else comes.
 
@@ -134,10 +134,10 @@ class Placing(Tabled):
     free: int
     connected: int
     isolated: bool
-    options: tuple[Option, ...]
+    options: tuple[PlacementOption, ...]
     tried: int
     all_tried: bool
-    later: Later | None
+    later: EarliestFit | None
     draws: int
     refused: Mapping[str, str]
     assumed: tuple[str, ...]

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 
 from coupling.errors import SnapshotError
-from coupling.site.availability import Room, links_between
-from coupling.site.drawn_traffic import Loads
+from coupling.site.availability import Availability, links_between
+from coupling.site.drawn_traffic import JobLoads
 from coupling.site.now import HOURS
 from coupling.site.outcome import Outcome, solve
-from coupling.site.placement_options import Option
-from coupling.site.state import Scene, SceneJob, Sent
+from coupling.site.placement_options import PlacementOption
+from coupling.site.state import DrawnTraffic, SiteJob, SiteState
 from netsim.arrays import Floats, Ints
 from netsim.errors import NetsimError, RoutingError
 from netsim.hostlist import fold_hostlist
@@ -25,12 +25,12 @@ Held = tuple[tuple[int, ...], tuple[int, ...]]
 """Nodes, and links that are owned."""
 
 
-def new_number(scene: Scene) -> int:
+def new_number(scene: SiteState) -> int:
     """Return a number that no job has."""
     return 1 + max((job.number for job in scene.jobs), default=0)
 
 
-def order_of(own: Option) -> tuple[float, int, int, tuple[int, ...]]:
+def order_of(own: PlacementOption) -> tuple[float, int, int, tuple[int, ...]]:
     """Return what placements are sorted by: least loss, among equals the most compact."""
     return round(own.lost_node_hours, _DIGITS), own.switches, own.fragments, own.nodes
 
@@ -39,12 +39,17 @@ class Search:
     """Rates placements of one more job by what it and the others lose."""
 
     def __init__(
-        self, scene: Scene, room: Room, sent: Sequence[Sent | None], *, isolated: bool
+        self,
+        scene: SiteState,
+        room: Availability,
+        sent: Sequence[DrawnTraffic | None],
+        *,
+        isolated: bool,
     ) -> None:
         self.scene, self._room, self._sent = scene, room, sent
         self._isolated = isolated
         self._built = as_built(scene.topology)
-        self._loads = Loads(scene)
+        self._loads = JobLoads(scene)
         before = solve(scene, self._loads)
         self._others = _lost(scene, before)
         self._before = before
@@ -64,18 +69,18 @@ class Search:
             raise SnapshotError(f"{self.scene.source}: {error}") from None
         return True
 
-    def option(self, names: Sequence[str], held: Held) -> Option:
+    def option(self, names: Sequence[str], held: Held) -> PlacementOption:
         """Rate one placement."""
         nodes = np.array(held[0], dtype=np.int64)
         number_ = new_number(self.scene)
-        new = SceneJob(number_, "new", "", "", nodes, Partition(nodes, None))
+        new = SiteJob(number_, "new", "", "", nodes, Partition(nodes, None))
         jobs = (*self.scene.jobs, new)
         draws = tuple(
             dict(draw) | ({} if own is None else {number_: own})
             for draw, own in zip(self.scene.draws, self._sent, strict=True)
         )
         scene = replace(self.scene, jobs=jobs, draws=draws)
-        loads = Loads(scene)
+        loads = JobLoads(scene)
         loads.keep(self._loads.known)
         after = solve(scene, loads)
         own = after.slowdown[:, -1]
@@ -89,7 +94,7 @@ class Search:
         nodelist = fold_hostlist(topology.vertex_name(node) for node in held[0])
         links, first = self._built.node_links
         own_links = np.concatenate([links[first[node] : first[node + 1]] for node in held[0]])
-        return Option(
+        return PlacementOption(
             allocators=tuple(names),
             nodes=held[0],
             switches=np.unique(self._built.link_head[own_links]).size,
@@ -106,7 +111,7 @@ class Search:
             owned=held[1],
         )
 
-    def swaps(self, best: Option, free: Ints, seed: int) -> Option | None:
+    def swaps(self, best: PlacementOption, free: Ints, seed: int) -> PlacementOption | None:
         """Try to better a placement by other nodes; None where that does not help."""
         draw = np.random.default_rng(seed)
         found = best
@@ -121,7 +126,7 @@ class Search:
         return None if found is best else found
 
 
-def _lost(scene: Scene, found: Outcome) -> Floats:
+def _lost(scene: SiteState, found: Outcome) -> Floats:
     """Return the node-hours that each job loses in a day, (D, J)."""
     hours: Floats = HOURS * np.array([job.nodes.size for job in scene.jobs], dtype=np.float64)
     return hours * (1.0 - 1.0 / found.slowdown)

@@ -21,7 +21,7 @@ _SENDING = {"RUNNING", "RESIZING", "SIGNALING"}  # others hold nodes, but comput
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldNodes:
     """
     Nodes that a job holds, whether it computes or not.
 
@@ -38,7 +38,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningJobs:
     """
     Jobs that compute at one moment.
 
@@ -65,12 +65,12 @@ class Running:
     source: str
     array_tasks: int
     het_parts: int
-    held: tuple[Held, ...] = ()
+    held: tuple[HeldNodes, ...] = ()
     looked_s: float = 0.0
     remarks: Mapping[str, int] = field(default_factory=dict)
 
 
-def running_in_queue(path: Path | str, *, idle: bool = False) -> Running:
+def running_in_queue(path: Path | str, *, idle: bool = False) -> RunningJobs:
     """
     Read who runs from ``squeue --json``.
 
@@ -85,7 +85,9 @@ def running_in_queue(path: Path | str, *, idle: bool = False) -> Running:
     return replace(found, held=_held(there), looked_s=max(begun, default=0.0))
 
 
-def running_at(path: Path | str, at: str, *, idle: bool = False, lasting_s: float = 0.0) -> Running:
+def running_at(
+    path: Path | str, at: str, *, idle: bool = False, lasting_s: float = 0.0
+) -> RunningJobs:
     """
     Read who ran at a moment from ``sacct -X -P``.
 
@@ -108,7 +110,7 @@ def running_at(path: Path | str, at: str, *, idle: bool = False, lasting_s: floa
     return replace(found, held=_held(there), looked_s=moment_s)
 
 
-def _held(entries: Sequence[Entry]) -> tuple[Held, ...]:
+def _held(entries: Sequence[Entry]) -> tuple[HeldNodes, ...]:
     """Return what jobs hold, and until when at the latest."""
     found = []
     for number, entry in enumerate(entries):
@@ -118,7 +120,7 @@ def _held(entries: Sequence[Entry]) -> tuple[Held, ...]:
             end_s = (entry.start_s or 0.0) + entry.requested_s if known else inf
         name = entry.id if entry.id is not None else -number - 1
         job = Job(name, 0.0, max(entry.n_nodes, 1), 1.0, 1.0, logged_hosts=entry.hosts)
-        found.append(Held(job, end_s))
+        found.append(HeldNodes(job, end_s))
     return tuple(found)
 
 
@@ -178,7 +180,7 @@ def _running(
     reason: Callable[[Entry], str],
     when: str,
     span: tuple[float, float] = (0.0, 0.0),
-) -> Running:
+) -> RunningJobs:
     """
     Part the jobs of a file by whether they compute; with `when` it is an error if none does.
 
@@ -207,7 +209,7 @@ def _running(
         jobs = workload.jobs
         left_out.update(workload.dropped)
         remarks = workload.remarks
-    return Running(
+    return RunningJobs(
         jobs,
         dict(left_out.most_common()),
         source.name,

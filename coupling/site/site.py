@@ -8,13 +8,13 @@ from typing import Any
 from coupling.errors import SnapshotError
 from coupling.inputs.fabric import topology_of, usual_routing
 from coupling.inputs.fabric_argument import described, left_open, with_names
-from coupling.inputs.places import MOST_RANKS, Placed, Places, place
+from coupling.inputs.places import MOST_RANKS, JobPlacement, JobPlacements, place
 from coupling.inputs.referenced_files import demand_one_stdin
 from coupling.inputs.snapshot import Snapshot
 from coupling.inputs.table import Table
 from coupling.results.formatting import counted
-from coupling.site.running_jobs import Held, Running, running_at, running_in_queue
-from coupling.site.state import MOST_DRAWS, Scene, scene_of_places, scene_of_snapshot
+from coupling.site.running_jobs import HeldNodes, RunningJobs, running_at, running_in_queue
+from coupling.site.state import MOST_DRAWS, SiteState, scene_of_places, scene_of_snapshot
 from fabricsim.checking import choice, whole, wrong
 from netsim.errors import NetsimError
 from netsim.routing.spread import as_routed
@@ -56,14 +56,14 @@ class Site:
         Whether a host that the fabric has not is an error, or is skipped.
     """
 
-    scene: Scene
+    scene: SiteState
     assumed: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     unknown_hosts: tuple[str, ...] = ()
     left_out: Mapping[str, int] | None = None
-    held: tuple[Held, ...] = ()
+    held: tuple[HeldNodes, ...] = ()
     looked_s: float = 0.0
-    places: tuple[Placed, ...] = ()
+    places: tuple[JobPlacement, ...] = ()
     stop: bool = True
 
 
@@ -112,7 +112,7 @@ def read_site(
         running = running_in_queue(squeue, idle=idle)
     else:
         running = running_at(sacct or "", at or "", idle=idle, lasting_s=lasting_s or 0.0)
-    places = Places((), (), 0, 0, 0, 0)
+    places = JobPlacements((), (), 0, 0, 0, 0)
     if running.jobs:
         places = place(running.jobs, fabric, running.source, stop=unknown == "stop")
     name = routing or usual_routing(fabric, owned=False)
@@ -207,7 +207,7 @@ def profile_of(profile: object) -> Profile:
     raise wrong("profile", "a file, its tables or a Profile", profile, SnapshotError)
 
 
-def _ranks(places: Places) -> list[str]:
+def _ranks(places: JobPlacements) -> list[str]:
     """Say how ranks were put on nodes."""
     if not places.one_rank:
         return ["ranks fill the nodes of a job in the order of its host list"]
@@ -216,7 +216,7 @@ def _ranks(places: Places) -> list[str]:
     return [f"{jobs} {verb} one rank on each node (tasks not told, or above {MOST_RANKS:,})"]
 
 
-def _remarks(running: Running, places: Places) -> list[str]:
+def _remarks(running: RunningJobs, places: JobPlacements) -> list[str]:
     """Say what is odd about the jobs."""
     lines = [f"{count:,} {what}." for what, count in running.remarks.items()]
     if places.unknown:

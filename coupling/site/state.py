@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from coupling.errors import SnapshotError
-from coupling.inputs.places import Placed
+from coupling.inputs.places import JobPlacement
 from coupling.inputs.snapshot import JobId, Snapshot
 from coupling.site.predictions import predictor
 from netsim.arrays import Ints
@@ -27,7 +27,7 @@ MOST_DRAWS = 10_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SceneJob:
+class SiteJob:
     """
     A job of a scene.
 
@@ -54,7 +54,7 @@ class SceneJob:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class DrawnTraffic:
     """
     What a job sends in one draw.
 
@@ -77,7 +77,7 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scene:
+class SiteState:
     """
     Jobs on a fabric, and draws of what they send.
 
@@ -89,7 +89,7 @@ class Scene:
         The fabric.
     routing : Routing
         Finds the way of each flow.
-    jobs : tuple of SceneJob
+    jobs : tuple of SiteJob
         By number.
     draws : tuple of mapping of int to Sent
         What each job sends, by number; jobs that are not there send nothing.
@@ -102,8 +102,8 @@ class Scene:
     source: str
     topology: Topology
     routing: Routing
-    jobs: tuple[SceneJob, ...]
-    draws: tuple[Mapping[int, Sent], ...]
+    jobs: tuple[SiteJob, ...]
+    draws: tuple[Mapping[int, DrawnTraffic], ...]
     fairness: str = "per-sender"
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -113,14 +113,14 @@ class Scene:
 
 
 def scene_of_places(
-    places: Sequence[Placed],
+    places: Sequence[JobPlacement],
     fabric: tuple[Topology, Routing],
     profile: Profile,
     source: str,
     *,
     draws: int,
     seed: int,
-) -> Scene:
+) -> SiteState:
     """
     Draw what placed jobs send.
 
@@ -140,15 +140,15 @@ def scene_of_places(
             raise SnapshotError(f"{source}: {error}") from None
         drawn.append(
             {
-                job.id: Sent(told.pattern, told.fraction, None, told.iteration_s)
+                job.id: DrawnTraffic(told.pattern, told.fraction, None, told.iteration_s)
                 for job in given
                 if (told := job.communication) is not None
             }
         )
-    return Scene(source, topology, routing, tuple(map(_scene_job, jobs)), tuple(drawn))
+    return SiteState(source, topology, routing, tuple(map(_scene_job, jobs)), tuple(drawn))
 
 
-def scene_of_snapshot(snapshot: Snapshot) -> Scene:
+def scene_of_snapshot(snapshot: Snapshot) -> SiteState:
     """
     Take the jobs of a snapshot as a scene with one draw.
 
@@ -167,12 +167,12 @@ def scene_of_snapshot(snapshot: Snapshot) -> Scene:
                 f"{snapshot.source}: job {job.id} pattern: expected a pattern or steps, "
                 "both are missing."
             )
-        draw[job.number] = Sent(job.flows, job.fraction, job.compute_s)
+        draw[job.number] = DrawnTraffic(job.flows, job.fraction, job.compute_s)
     jobs = [
-        SceneJob(job.number, job.id, "", "", _each_once(job.partition.nodes), job.partition)
+        SiteJob(job.number, job.id, "", "", _each_once(job.partition.nodes), job.partition)
         for job in sorted(snapshot.jobs, key=lambda job: job.number)
     ]
-    return Scene(
+    return SiteState(
         snapshot.source,
         snapshot.topology,
         snapshot.routing,
@@ -183,12 +183,12 @@ def scene_of_snapshot(snapshot: Snapshot) -> Scene:
     )
 
 
-def _scene_job(own: Placed) -> SceneJob:
+def _scene_job(own: JobPlacement) -> SiteJob:
     """Return a job as the model knows it."""
     job = own.job
     partition = Partition(own.nodes[own.slots], None)
     told = dict(job.extra).get("jobid", "")  # 123_4 of an array, where there is a plain number
-    return SceneJob(job.id, told or job.id, name_of(job, "user"), job.name, own.nodes, partition)
+    return SiteJob(job.id, told or job.id, name_of(job, "user"), job.name, own.nodes, partition)
 
 
 def _each_once(nodes: Ints) -> Ints:

@@ -19,7 +19,7 @@ _NAMED = 3  # links that a line names
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
+class TableIsolation:
     """
     What loaded tables make of jobs.
 
@@ -83,7 +83,7 @@ class Apart:
         return lines
 
 
-def check_jobs_apart(snapshot: Snapshot, tables: LFT) -> Apart:
+def check_jobs_apart(snapshot: Snapshot, tables: LFT) -> TableIsolation:
     """Walk the tables between the nodes of each job, and see who meets whom."""
     under = replace(snapshot, routing=tables)
     topology = snapshot.topology
@@ -104,7 +104,7 @@ def check_jobs_apart(snapshot: Snapshot, tables: LFT) -> Apart:
         stray = np.setdiff1d(own[ends >= topology.n_nodes], job.partition.links)
         if stray.size:
             outside[job.id] = tuple(topology.link_name(link) for link in stray.tolist())
-    return Apart(
+    return TableIsolation(
         len(under.jobs),
         {pair: tuple(names) for pair, names in pairs.items()},
         outside,

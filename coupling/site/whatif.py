@@ -9,7 +9,7 @@ import numpy as np
 
 from coupling.errors import SnapshotError
 from coupling.inputs.snapshot import Snapshot, demand_snapshot, read_snapshot
-from coupling.site.changes import Changed, Changes, changed
+from coupling.site.changes import ChangedState, Changes, changed
 from coupling.site.comparison import (
     CUT_OFF,
     DISCONNECTED,
@@ -22,11 +22,11 @@ from coupling.site.comparison import (
     Ranking,
     WhatIf,
 )
-from coupling.site.drawn_traffic import Load, Loads
+from coupling.site.drawn_traffic import JobLoad, JobLoads
 from coupling.site.now import HOURS, lost_hours, spread
 from coupling.site.outcome import Outcome, solve
 from coupling.site.site import Site, known_names, read_site, site_of_snapshot
-from coupling.site.state import Scene
+from coupling.site.state import SiteState
 from fabricsim.checking.errors import public
 from netsim.arrays import Floats, Ints
 from netsim.routing.leastloaded import LeastLoaded
@@ -140,7 +140,7 @@ def rank_failures(
     `kind` {"switch", "cable"}: what fails. Result: those that hurt most first.
     """
     scene = site.scene
-    loads = Loads(scene)
+    loads = JobLoads(scene)
     before = solve(scene, loads)
     names, idle, remarks = _each(scene, before, kind)
     failures = []
@@ -161,10 +161,10 @@ def rank_failures(
     )
 
 
-def _failure(scene: Scene, loads: Loads, before: Outcome, name: str) -> Failure:
+def _failure(scene: SiteState, loads: JobLoads, before: Outcome, name: str) -> Failure:
     """Let one part fail."""
     made = changed(scene, Changes(fail=(name,)))
-    after = Loads(made.after)
+    after = JobLoads(made.after)
     after.keep(_untouched(loads, made))
     jobs = _jobs(made, before, found := solve(made.after, after))
     hours_before, hours_after = _hours_of_those_that_go_on(made, before, found)
@@ -185,7 +185,7 @@ def _cut_off_hours(jobs: Sequence[JobChange]) -> float:
 
 
 def _hours_of_those_that_go_on(
-    made: Changed, before: Outcome, after: Outcome
+    made: ChangedState, before: Outcome, after: Outcome
 ) -> tuple[Floats, Floats]:
     """Return the node-hours lost in a day before and after, (D,), by jobs that run after."""
     going = {job.number for at, job in enumerate(made.after.jobs) if at not in after.apart}
@@ -195,7 +195,7 @@ def _hours_of_those_that_go_on(
     )
 
 
-def _untouched(loads: Loads, made: Changed) -> dict[tuple[int, object], Load | None]:
+def _untouched(loads: JobLoads, made: ChangedState) -> dict[tuple[int, object], JobLoad | None]:
     """
     Return the loads that a failure leaves as they are.
 
@@ -212,7 +212,7 @@ def _untouched(loads: Loads, made: Changed) -> dict[tuple[int, object], Load | N
     }
 
 
-def _each(scene: Scene, before: Outcome, kind: str) -> tuple[list[str], int, list[str]]:
+def _each(scene: SiteState, before: Outcome, kind: str) -> tuple[list[str], int, list[str]]:
     """Return the parts that may fail, how many cables carry nothing, and what is left out."""
     topology = scene.topology
     works = np.flatnonzero(links_in_service(topology))
@@ -231,14 +231,14 @@ def _each(scene: Scene, before: Outcome, kind: str) -> tuple[list[str], int, lis
     return [topology.link_name(link) for link in busy.tolist()], one_way.size - busy.size, []
 
 
-def _hours(scene: Scene, found: Outcome, going: set[int]) -> Floats:
+def _hours(scene: SiteState, found: Outcome, going: set[int]) -> Floats:
     """Return the node-hours that some of the jobs lose in a day, (D, J)."""
     kept = np.array([job.number in going for job in scene.jobs], dtype=np.bool_)
     lost: Floats = sum(lost_hours(scene, found), np.zeros(1))[:, kept]
     return lost
 
 
-def _jobs(made: Changed, before: Outcome, after: Outcome) -> list[JobChange]:
+def _jobs(made: ChangedState, before: Outcome, after: Outcome) -> list[JobChange]:
     """Return every job before and after."""
     place = {job.number: at for at, job in enumerate(made.after.jobs)}
     rows = []

@@ -7,14 +7,14 @@ from pathlib import Path
 import pandas as pd
 
 from coupling.sweep.plan import Plan
-from coupling.sweep.running import Bench
+from coupling.sweep.running import CellRunner
 from coupling.sweep.store import Store, classes_of, jobs_of
 
 _PILOT_JOBS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class CostEstimate:
     """
     What a sweep will cost.
 
@@ -43,7 +43,7 @@ def missing(plan: Plan, folder: Path, among: Sequence[int]) -> list[int]:
     return [index for index in among if not store.is_finished(plan.cells[index], jobs=jobs)]
 
 
-def estimate(plan: Plan, folder: Path) -> Estimate:
+def estimate(plan: Plan, folder: Path) -> CostEstimate:
     """
     Estimate what the missing cells of a plan will cost.
 
@@ -58,12 +58,12 @@ def estimate(plan: Plan, folder: Path) -> Estimate:
         sizes = [_size(store, plan, index) for index in known]
         each_s, each_bytes = sum(measured) / len(measured), sum(sizes) / len(sizes)
         left = len(pending)
-        return Estimate(
+        return CostEstimate(
             len(plan.cells), len(known), left * each_s, left * each_bytes, len(measured)
         )
     cpu_s = disk = 0.0
     pilots = _one_per_policy(plan, pending)
-    bench, of_policy = Bench(), {}
+    bench, of_policy = CellRunner(), {}
     for policy, index in pilots.items():
         experiment = plan.experiment(index)
         bench.pilot(experiment, 2)  # compiles what there is to compile
@@ -75,12 +75,12 @@ def estimate(plan: Plan, folder: Path) -> Estimate:
     for index in pending:
         here = of_policy[_policy(plan, index)]
         cpu_s, disk = cpu_s + here[0], disk + here[1]
-    return Estimate(len(plan.cells), len(known), cpu_s, disk, 0)
+    return CostEstimate(len(plan.cells), len(known), cpu_s, disk, 0)
 
 
 def warm(plan: Plan, pending: Sequence[int]) -> None:
     """Have kernels compiled and cached before several processes would each compile them."""
-    bench = Bench()
+    bench = CellRunner()
     for index in _one_per_policy(plan, pending).values():
         bench.pilot(plan.experiment(index), 2)
 

@@ -18,7 +18,7 @@ from typing import Any
 from coupling.errors import ExperimentError, ResultError
 from coupling.runs.process_pool import end_processes, quiet_copies, worker_context
 from coupling.sweep.plan import Plan, cell_name, digest_of
-from coupling.sweep.running import Bench
+from coupling.sweep.running import CellRunner
 from coupling.sweep.store import Store
 
 _KEPT = "finished cells are kept; the same command goes on from there"
@@ -30,18 +30,18 @@ Computed = Callable[[int], None]
 """Called with the place of a cell as it is finished."""
 
 
-class _Desk:
+class _WorkerContext:
     """What a process needs to compute cells of one plan."""
 
     def __init__(self, folder: Path) -> None:
-        self.plan, self.store, self.bench = Plan.load(folder), Store(folder), Bench()
+        self.plan, self.store, self.bench = Plan.load(folder), Store(folder), CellRunner()
 
 
 @lru_cache(maxsize=1)
-def _desk(folder: str, digest: str) -> _Desk:
+def _desk(folder: str, digest: str) -> _WorkerContext:
     """Return the desk of a process; another plan is another desk."""
     del digest
-    return _Desk(Path(folder))
+    return _WorkerContext(Path(folder))
 
 
 def compute(folder: str, digest: str, index: int) -> int:
@@ -55,7 +55,7 @@ def compute(folder: str, digest: str, index: int) -> int:
     return index
 
 
-def _compute(desk: _Desk, folder: str, index: int) -> None:
+def _compute(desk: _WorkerContext, folder: str, index: int) -> None:
     """Compute a cell at a desk, and keep it."""
     cell, experiment = desk.plan.cells[index], desk.plan.experiment(index)
     found = desk.bench.inputs(experiment)

@@ -15,7 +15,7 @@ from coupling.inputs.table import Table
 from coupling.results.formatting import counted
 from coupling.results.manifest import read_object, sha256, write_file
 from coupling.sweep.factors import Label
-from coupling.sweep.running import Bench
+from coupling.sweep.running import CellRunner
 from coupling.sweep.spec import Spec
 from fabricsim.checking import shortened
 from fabricsim.checking.outputs import PLAN
@@ -118,7 +118,7 @@ class Plan:
 
 def make_plan(spec: Spec, checked: Checked | None = None) -> Plan:
     """Check every cell of a sweep, as far as that is possible without running it."""
-    bench = Bench()
+    bench = CellRunner()
     cells: list[Cell] = []
     faults: dict[str, list[Mapping[str, Label]]] = {}
     known: dict[str, Mapping[str, Label]] = {}

@@ -12,7 +12,7 @@ Kind = tuple[str, ...]
 
 
 @dataclass
-class CellPace:
+class CellTimes:
     """
     Forecast of the time that the missing cells of sweeps take.
 
@@ -29,7 +29,7 @@ class CellPace:
     _spent: dict[Kind, list[float]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, specs: Iterable[Spec]) -> "CellPace":
+    def of(cls, specs: Iterable[Spec]) -> "CellTimes":
         """Return the forecast of sweeps one after the other; of none where a cell cannot run."""
         try:
             return cls(

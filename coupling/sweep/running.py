@@ -10,7 +10,7 @@ from coupling.inputs.experiment import Experiment
 from coupling.inputs.plugins import sources
 from coupling.inputs.referenced_files import hashes
 from coupling.results.result import Result
-from coupling.runs.assembly import Inputs, Parts, assemble
+from coupling.runs.assembly import RunInputs, RunParts, assemble
 from coupling.runs.engine import run_parts, with_reference_runtimes
 from coupling.runs.setup import check_parts
 from coupling.stopping import shielded
@@ -28,10 +28,10 @@ _ANY_POLICY: Mapping[str, Any] = {
     "queue_options": {},
     "routing": None,
 }
-_NOTHING = Parts.__new__(Parts)
+_NOTHING = RunParts.__new__(RunParts)
 
 
-class Bench:
+class CellRunner:
     """
     Runs experiments one after the other; what they share is read and made once.
 
@@ -42,11 +42,11 @@ class Bench:
     """
 
     def __init__(self) -> None:
-        self._inputs = Inputs()
+        self._inputs = RunInputs()
         self._parts = self._reference = ("", _NOTHING)
         self._checked: set[str] = set()
 
-    def parts(self, experiment: Experiment) -> Parts:
+    def parts(self, experiment: Experiment) -> RunParts:
         """
         Return fabric and workload of an experiment.
 
@@ -69,7 +69,7 @@ class Bench:
         own = hashes(experiment.routing, experiment.folder) | sources(experiment.tables())
         return {**self.parts(experiment).hashes, **own}
 
-    def check(self, experiment: Experiment) -> Parts:
+    def check(self, experiment: Experiment) -> RunParts:
         """Make every part that a run will need, so that errors show before anything is run."""
         parts = self.parts(experiment)
         sizes = sorted({job.n_nodes for job in parts.workload.jobs})

@@ -14,7 +14,7 @@ from coupling.sweep.cost import missing, warm
 from coupling.sweep.executors import compute_here, compute_in_processes, compute_on_dask
 from coupling.sweep.plan import Plan, make_plan
 from coupling.sweep.spec import Spec
-from coupling.sweep.tables import CELLS, CLASSES, DAYS, Gathered, gathered, opened
+from coupling.sweep.tables import CELLS, CLASSES, DAYS, SweepTables, gathered, opened
 from fabricsim.checking import path_of, shortened, whole
 from fabricsim.checking.errors import public_class
 from fabricsim.checking.outputs import PLAN
@@ -51,7 +51,7 @@ class Sweep:
     """
 
     plan: Plan
-    found: Gathered
+    found: SweepTables
 
     @property
     def cells(self) -> pd.DataFrame:

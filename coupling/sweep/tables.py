@@ -18,7 +18,7 @@ _KEYS = {CLASSES: ["cell", "size", "pattern"], DAYS: ["cell", "day"]}
 _AT_ONCE = 500  # cells whose sums are in memory together
 
 
-class Gathered:
+class SweepTables:
     """
     Tables over all cells; each is read when it is asked for, and checked then.
 
@@ -58,18 +58,18 @@ def table_path(folder: Path, name: str) -> Path:
     return folder / f"{name}.parquet"
 
 
-def opened(plan: Plan, folder: Path) -> Gathered:
+def opened(plan: Plan, folder: Path) -> SweepTables:
     """Return what is gathered of a plan; gather it where that is still to do."""
     path = folder / GATHERED
     if path.is_file():
         document = Table(read_object(path), f"{path}:", ResultError)
         if document.text("plan_sha256") == digest_of(folder):
             files = Table(document.mapping("files"), f"{path}: files", ResultError)
-            return Gathered(folder, {name: files.text(name) for name in (CELLS, *_KEYS)}, {})
+            return SweepTables(folder, {name: files.text(name) for name in (CELLS, *_KEYS)}, {})
     return gathered(plan, folder)
 
 
-def gathered(plan: Plan, folder: Path) -> Gathered:
+def gathered(plan: Plan, folder: Path) -> SweepTables:
     """Collect the cells of a plan into tables, also as files."""
     store = Store(folder)
     _refuse_missing(plan, store)
@@ -90,7 +90,7 @@ def gathered(plan: Plan, folder: Path) -> Gathered:
         for name, table in tables.items()
     }
     _keep(folder / GATHERED, json_bytes({"plan_sha256": digest_of(folder), "files": files}))
-    return Gathered(folder, files, tables)
+    return SweepTables(folder, files, tables)
 
 
 def _refuse_missing(plan: Plan, store: Store) -> None:

@@ -50,11 +50,11 @@ class Killer:
     report_s: float = 0.0
 
     def __post_init__(self) -> None:
-        """Run once for each number of workers without disturbance; that measures the pace."""
+        """Run once for each number of workers without disturbance; that measures the rate."""
         file = self.desk / "try.toml"
         file.write_text(EXPERIMENT.format(n_jobs=self.n_jobs))
         experiment = Experiment.read(file)
-        run_campaign(experiment, self.desk / "warm")  # what it compiles is no part of the pace
+        run_campaign(experiment, self.desk / "warm")  # what it compiles is no part of the rate
         began_s = time.monotonic()
         campaign = run_campaign(experiment, self.reference)
         self.run_s[1] = time.monotonic() - began_s

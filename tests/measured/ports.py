@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import tomli_w
 
-from coupling.site.drawn_traffic import Loads
+from coupling.site.drawn_traffic import JobLoads
 from coupling.site.outcome import solve
 from coupling.site.site import Site, read_site
 from netsim.arrays import Floats
@@ -133,7 +133,7 @@ def true_rates(
 
     `judged`: the slowdowns; None: as the model `accurate` says.
     """
-    found = solve(site.scene, Loads(site.scene))
+    found = solve(site.scene, JobLoads(site.scene))
     numbers = [job.number for job in site.scene.jobs]
     modelled = found.slowdown.mean(axis=0)
     true = modelled if judged is None else np.array([judged[number] for number in numbers])

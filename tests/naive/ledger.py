@@ -4,7 +4,7 @@ import numpy as np
 
 from netsim.contention.traffic import bytes_per_link
 from scheduler.observer import Observer
-from scheduler.rates import FULL_PACE
+from scheduler.rates import FULL_RATE
 
 
 class Member:
@@ -13,7 +13,7 @@ class Member:
     def __init__(self, placed, n_nodes, now_s):
         self.links, self.nbytes = bytes_per_link(placed.traffic)
         self.ideal_s, self.n_nodes, self.since_s = placed.ideal_s, n_nodes, now_s
-        self.pace, self.work_s, self.worst_link = FULL_PACE, 0.0, -1
+        self.job_rate, self.work_s, self.worst_link = FULL_RATE, 0.0, -1
         self.causes, self.lost = {(-1, -1): 1.0}, {}
 
 
@@ -26,7 +26,7 @@ class Book(Observer):
         self.nbytes, self.lost = ([0.0] * network.topology.n_links for _ in range(2))
         self.rows = []  # victim, culprit, class of link, node-seconds
 
-    def changed(self, ended, started, paces, now_s):
+    def changed(self, ended, started, job_rates, now_s):
         for allocation in ended:
             self._close(allocation.job.id, now_s)
         for allocation in started:
@@ -35,15 +35,15 @@ class Book(Observer):
                 placed = self._network.entered[job.id]
                 self._members[job.id] = Member(placed, job.n_nodes, now_s)
         model = self._network.model
-        for job, pace in paces.items():
+        for job, job_rate in job_rates.items():
             if job not in self._members:
                 continue
             member = self._members[job]
             self._advance(member, now_s)
-            member.pace = pace
+            member.job_rate = job_rate
             if model.worst_link(job) >= 0:
                 member.worst_link = model.worst_link(job)
-            if pace.interference > 1.0:
+            if job_rate.interference > 1.0:
                 told = model.culprits([job], self.kind)
                 columns = (told.culprit, told.kind, told.share)
                 rows = list(zip(*(column.tolist() for column in columns), strict=True))
@@ -60,9 +60,9 @@ class Book(Observer):
     def _advance(self, member, now_s):
         elapsed_s = now_s - member.since_s
         member.since_s = now_s
-        member.work_s += elapsed_s / member.pace.slowdown
-        if member.pace.interference != 1.0:
-            lost = elapsed_s * (1.0 - 1.0 / member.pace.interference) * member.n_nodes
+        member.work_s += elapsed_s / member.job_rate.slowdown
+        if member.job_rate.interference != 1.0:
+            lost = elapsed_s * (1.0 - 1.0 / member.job_rate.interference) * member.n_nodes
             if member.worst_link >= 0:
                 self.lost[member.worst_link] += lost
             for key, share in member.causes.items():

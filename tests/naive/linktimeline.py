@@ -7,26 +7,26 @@ from scheduler.observer import Observer
 
 
 class Stretches(Observer):
-    """Keeps each stretch of time in which a job had one pace: begin, end, bytes a second."""
+    """Keeps each stretch of time in which a job had one rate: begin, end, bytes a second."""
 
     def __init__(self, network):
         self.done = []  # (begin, end, {link: bytes a second})
         self._network = network
         self._traffic, self._since = {}, {}
 
-    def changed(self, ended, started, paces, now_s):
+    def changed(self, ended, started, job_rates, now_s):
         for allocation in ended:
             self._stop(allocation.job.id, now_s)
         for allocation in started:
             placed = self._network.entered.get(allocation.job.id)
             if placed is not None:
                 self._traffic[allocation.job.id] = placed
-        for job, pace in paces.items():
+        for job, job_rate in job_rates.items():
             if job in self._traffic:
                 self._stop(job, now_s)
                 placed = self._traffic[job]
                 links, nbytes = bytes_per_link(placed.traffic)
-                per_s = nbytes / (placed.ideal_s * pace.slowdown)
+                per_s = nbytes / (placed.ideal_s * job_rate.slowdown)
                 rates = dict(zip(links.tolist(), per_s.tolist(), strict=True))
                 self._since[job] = (now_s, rates)
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from coupling.papers.pollard18_workloads import SETTINGS, Bench
+from coupling.papers.pollard18_workloads import SETTINGS, WorkloadRunner
 from netsim.fluid.model import Fluid
 
 
 def test_jobs_that_block_each_other_have_a_fixed_point():
     """Values that grow from round to round would end where the tolerance ends them."""
-    bench = Bench(SETTINGS[1])
+    bench = WorkloadRunner(SETTINGS[1])
     traffic, _ = bench.on_random_nodes(10)
     found = []
     for tolerance in (1e-3, 1e-4):

@@ -1,7 +1,7 @@
 """Pollard18, section V-B: what the model is compared with."""
 
 from coupling.papers import pollard18_workloads
-from coupling.papers.pollard18_workloads import SETTINGS, Bench
+from coupling.papers.pollard18_workloads import SETTINGS, WorkloadRunner
 from netsim.contention_models import make_contention_model
 
 
@@ -22,7 +22,7 @@ def test_fluid_is_compared_without_the_buffers_that_flow_level_does_not_model(mo
         pollard18_workloads, "simulate_jobs", lambda jobs, *_, **__: dict.fromkeys(jobs, Half)
     )
 
-    rows = Bench(SETTINGS[2]).against_exact(0)
+    rows = WorkloadRunner(SETTINGS[2]).against_exact(0)
 
     assert built == [("fluid", 0.0), ("fluid", 65536.0)]
     assert all(len(row) == 1 + len(built) and row[0] == 1.5 for row in rows)

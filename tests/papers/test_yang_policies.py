@@ -12,7 +12,7 @@ from scheduler.machine import Machine
 from scheduler.queues.dejavu import Cautious, Reckless
 from scheduler.queues.record import Record
 from scheduler.queues.shapes import ANY, TorusShapes
-from scheduler.rates import Pace
+from scheduler.rates import JobRate
 from scheduler.simulator import simulate
 
 TORUS = build_torus((4, 4, 4), "1 B/s")
@@ -34,7 +34,7 @@ class SlowElsewhere:
 
     def change(self, ended, started, now_s):
         del ended, now_s
-        return {a.job.id: Pace(1.0, 1.0 if is_cube(a) else self.factor) for a in started}
+        return {a.job.id: JobRate(1.0, 1.0 if is_cube(a) else self.factor) for a in started}
 
 
 def is_cube(allocation):

@@ -10,7 +10,7 @@ from scheduler.job import Job
 from scheduler.observer import Observer
 from scheduler.queues.easy import Easy
 from scheduler.queues.fcfs import Fcfs
-from scheduler.rates import Pace, Paces
+from scheduler.rates import JobRate, JobRates
 from scheduler.simulator import simulate
 
 
@@ -42,7 +42,7 @@ class HalfSpeedTogether:
         gone = {allocation.job.id for allocation in ended}
         self.present = [job for job in self.present if job not in gone]
         self.present += [allocation.job.id for allocation in started]
-        return dict.fromkeys(self.present, Pace(2.0 if len(self.present) > 1 else 1.0))
+        return dict.fromkeys(self.present, JobRate(2.0 if len(self.present) > 1 else 1.0))
 
 
 def job(number, submit_s=0.0, n_nodes=1, runtime_s=10.0, requested_s=None):
@@ -79,7 +79,7 @@ def test_placement_factor_stretches_the_run():
     class Bad:
         def change(self, ended, started, now_s):
             del ended, now_s
-            return {allocation.job.id: Pace(1.0, 1.5) for allocation in started}
+            return {allocation.job.id: JobRate(1.0, 1.5) for allocation in started}
 
     records = run([job(1)], rates=Bad())
 
@@ -211,9 +211,9 @@ class Diary(Observer):
         self.lines.append((now_s, {number: each.reason for number, each in news.items()}))
         del rest
 
-    def changed(self, ended, started, paces, now_s):
+    def changed(self, ended, started, job_rates, now_s):
         who = [[each.job.id for each in some] for some in (ended, started)]
-        slow = {job: pace.slowdown for job, pace in paces.items()}
+        slow = {job: job_rate.slowdown for job, job_rate in job_rates.items()}
         self.lines.append((now_s, *who, slow))
 
     def passed(self, n_ended, now_s):
@@ -252,28 +252,28 @@ def test_an_observer_hears_of_every_instant_in_order_and_changes_nothing():
 
 
 class Forgetful:
-    """A rate model that gives nobody a pace."""
+    """A rate model that gives nobody a rate."""
 
     def change(self, ended, started, now_s):
         del ended, started, now_s
         return {}
 
 
-def test_a_job_that_is_given_no_pace_ends_the_simulation_with_an_error():
-    with pytest.raises(SchedulerError, match="job 1 starts and is given no pace"):
+def test_a_job_that_is_given_no_rate_ends_the_simulation_with_an_error():
+    with pytest.raises(SchedulerError, match="job 1 starts and is given no rate"):
         run([job(1)], rates=Forgetful())
 
 
 @pytest.mark.parametrize("wrong", [0.0, -1.0, float("nan"), float("inf"), "2"])
-def test_paces_in_columns_are_positive_numbers_as_single_ones_are(wrong):
+def test_rates_in_columns_are_positive_numbers_as_single_ones_are(wrong):
     for columns in ([wrong], [1.0]), ([1.0], [wrong]):
         with pytest.raises(SchedulerError, match=r"interference|placement_factor"):
-            Paces([1], *columns)
+            JobRates([1], *columns)
 
 
-def test_paces_in_columns_are_a_mapping_of_single_ones():
-    paces = Paces([3, 1], [2.0, 1.0], [1.5, 1.0])
+def test_rates_in_columns_are_a_mapping_of_single_ones():
+    job_rates = JobRates([3, 1], [2.0, 1.0], [1.5, 1.0])
 
-    assert dict(paces) == {3: Pace(2.0, 1.5), 1: Pace()}
-    assert Paces.of(dict(paces)).interference == [2.0, 1.0]
-    assert paces.get(2) is None
+    assert dict(job_rates) == {3: JobRate(2.0, 1.5), 1: JobRate()}
+    assert JobRates.of(dict(job_rates)).interference == [2.0, 1.0]
+    assert job_rates.get(2) is None

@@ -12,12 +12,12 @@ from coupling.cli.do.sweep import RESULTS, Whole
 from coupling.errors import ExperimentError, Stopped
 from coupling.papers.page import CLAIM_HEADS, cells_of, write_page
 from coupling.papers.paper import Paper
-from coupling.papers.record import Record, record_of
+from coupling.papers.record import PaperRecord, record_of
 from coupling.papers.registry import PAPERS
 from coupling.papers.runs import run_all, specs_of
 from coupling.report.columns import table, text_lines, text_of
 from coupling.report.terminal import ProgressDisplay
-from coupling.sweep.remaining_time import CellPace
+from coupling.sweep.remaining_time import CellTimes
 from coupling.terminal_text import remark, visible
 from fabricsim.checking import look_up
 
@@ -55,7 +55,7 @@ def run_paper(asked: Asked) -> None:
     folder = asked.out or RESULTS / (paper.name + ("-quick" if asked.quick else ""))
     if asked.recorded is not None:
         _refuse_beside_record(asked)
-        record = Record.read(asked.recorded, paper)
+        record = PaperRecord.read(asked.recorded, paper)
     else:
         record = _found(paper, asked, folder)
         record.save(folder / f"{paper.name}.json")
@@ -98,7 +98,7 @@ def _refuse_beside_record(asked: Asked) -> None:
             raise ExperimentError(f"paper: expected one of --recorded and {name}, got both.")
 
 
-def _found(paper: Paper, asked: Asked, folder: Path) -> Record:
+def _found(paper: Paper, asked: Asked, folder: Path) -> PaperRecord:
     """Compute what is missing of a paper's runs, and find its numbers in them."""
     if asked.quick and asked.logs is not None:
         raise ExperimentError("paper: expected one of --quick and --logs, got both.")
@@ -109,7 +109,7 @@ def _found(paper: Paper, asked: Asked, folder: Path) -> Record:
     )
     _refuse_too_few(paper, specs)
     with ProgressDisplay(unit="cells") as display:
-        told = Whole(display, CellPace.of(specs.values()))
+        told = Whole(display, CellTimes.of(specs.values()))
         try:
             runs = run_all(
                 specs,

@@ -17,7 +17,7 @@ from coupling.report.columns import copied_lines, text_of
 from coupling.report.place import place_html, place_parts
 from coupling.site.partition_check import partition_faults, traffic_faults
 from coupling.site.place import document_of, place_on
-from coupling.site.placement_options import Option, Placing
+from coupling.site.placement_options import PlacementOption, Placing
 from coupling.site.site import Site, read_site, refuse_two_stdins
 from coupling.terminal_text import remark
 from fabricsim.checking.inputs import read_text
@@ -122,7 +122,7 @@ def _wiring_file(what: str, name_map: Path | None) -> tuple[Path, Path | None]:
     return folder / spec["path"], name_map or (None if own is None else folder / own)
 
 
-def _write_tables(here: Site, best: Option, start: Export, out: Path) -> Difference:
+def _write_tables(here: Site, best: PlacementOption, start: Export, out: Path) -> Difference:
     """Write what to load for the best placement, the difference, and the way back."""
     tree = start.wiring.topology
     if not isinstance(tree, FatTree):

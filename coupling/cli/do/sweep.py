@@ -18,9 +18,9 @@ from coupling.report.terminal import ProgressDisplay
 from coupling.results.formatting import counted, duration, volume
 from coupling.sweep.array import cells_of_task, parse_task, spec_of, write_array
 from coupling.sweep.comparison import POLICY, Comparison, compare_policies
-from coupling.sweep.cost import Estimate, estimate, missing
+from coupling.sweep.cost import CostEstimate, estimate, missing
 from coupling.sweep.plan import Plan, make_plan
-from coupling.sweep.remaining_time import CellPace
+from coupling.sweep.remaining_time import CellTimes
 from coupling.sweep.sweep import (
     METRICS,
     Sweep,
@@ -55,9 +55,9 @@ class Request:
 class Whole:
     """Tells how far a sweep is: a bar with the time left, or a line now and then."""
 
-    def __init__(self, display: ProgressDisplay, pace: CellPace | None = None) -> None:
+    def __init__(self, display: ProgressDisplay, job_rate: CellTimes | None = None) -> None:
         self._display = display
-        self._pace = pace or CellPace([])
+        self._rate = job_rate or CellTimes([])
         self._began: tuple[float, int] | None = None
         self._last: tuple[float, int] | None = None
         self._next_s = time.monotonic() + _TELL_S
@@ -83,12 +83,12 @@ class Whole:
     def _note(self, now_s: float, done: int) -> None:
         """Note how long the last cell took; several at once were there before."""
         if self._last is not None and done == self._last[1] + 1:
-            self._pace.add(done - 1, now_s - self._last[0])
+            self._rate.add(done - 1, now_s - self._last[0])
         self._last = (now_s, done)
 
     def _left(self, done: int) -> str:
         """Say how long the rest takes."""
-        left_s = self._pace.left_s(done)
+        left_s = self._rate.left_s(done)
         return "" if left_s is None else f"about {duration(left_s)} left"
 
 
@@ -114,7 +114,7 @@ def run(request: Request) -> None:
     planned = request.experiment if request.experiment.is_dir() else None
     folder = request.plan or request.out or planned or RESULTS / spec.name
     with ProgressDisplay(unit="cells") as display:
-        told = Whole(display, CellPace.of([spec]))
+        told = Whole(display, CellTimes.of([spec]))
         if request.dry_run:
             plan = make_plan(spec, lambda done, total: told("checked", done, total))
             found = estimate(plan, folder)
@@ -182,7 +182,7 @@ def run_gather(folder: Path, *, as_json: bool) -> None:
     _show(gather(Plan.load(folder), folder), folder, as_json=as_json)
 
 
-def _show_estimate(found: Estimate, *, as_json: bool) -> None:
+def _show_estimate(found: CostEstimate, *, as_json: bool) -> None:
     """Print what a sweep will cost."""
     if as_json:
         print_json(

@@ -36,7 +36,7 @@ _LOWEST, _HIGHEST = 0.35, 1.1  # height / width
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scene:
+class FabricScene:
     """
     A fabric and what is on it.
 
@@ -93,7 +93,7 @@ class Scene:
         return pd.DataFrame(columns)
 
 
-def fabric_picture(name: str, scene: Scene, alt: str) -> Picture:
+def fabric_picture(name: str, scene: FabricScene, alt: str) -> Picture:
     """Return the picture of a fabric."""
     layout = layout_of(scene.topology)
     width = HALF_WIDTH[0]
@@ -109,7 +109,7 @@ def job_colours(names: Sequence[str], first: int = 0) -> dict[str, str]:
     return {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(names, first)}
 
 
-def _paint(figure: Figure, scene: Scene, layout: Layout) -> None:
+def _paint(figure: Figure, scene: FabricScene, layout: Layout) -> None:
     """Draw the fabric on a figure, with the key of the jobs."""
     axes = figure.add_subplot()
     draw_fabric(axes, scene, layout)
@@ -122,7 +122,7 @@ def _paint(figure: Figure, scene: Scene, layout: Layout) -> None:
         put_key(figure, handles, 5)
 
 
-def draw_fabric(axes: Axes, scene: Scene, layout: Layout | None = None) -> None:
+def draw_fabric(axes: Axes, scene: FabricScene, layout: Layout | None = None) -> None:
     """Draw a fabric."""
     topology = scene.topology
     layout = layout or layout_of(topology)
@@ -146,7 +146,7 @@ def draw_fabric(axes: Axes, scene: Scene, layout: Layout | None = None) -> None:
     axes.autoscale_view()
 
 
-def _draw_cables(axes: Axes, scene: Scene, layout: Layout) -> None:
+def _draw_cables(axes: Axes, scene: FabricScene, layout: Layout) -> None:
     """Draw the cables between switches, the busiest on top."""
     topology = scene.topology
     cables = cables_of(topology)
@@ -182,7 +182,7 @@ def _draw_cables(axes: Axes, scene: Scene, layout: Layout) -> None:
             _lines(axes, lines, order_of, False, colors=colour, linewidths=width_of)
 
 
-def _drawn(cables: Ints, scene: Scene) -> Ints:
+def _drawn(cables: Ints, scene: FabricScene) -> Ints:
     """Return the cables that are drawn: all, or of too many the busiest, or some from all over."""
     if cables.size <= _MOST:
         return cables
@@ -192,7 +192,7 @@ def _drawn(cables: Ints, scene: Scene) -> Ints:
     return np.sort(cables[np.argsort(-busy, kind="stable")[:_MOST]])
 
 
-def _draw_paths(axes: Axes, scene: Scene, layout: Layout) -> None:
+def _draw_paths(axes: Axes, scene: FabricScene, layout: Layout) -> None:
     """Draw flows, a little to the left of the way they go: nobody drives on another's side."""
     taken = Counter[int]()
     for place, path in enumerate(scene.paths):
@@ -234,7 +234,7 @@ def _lines(
     return drawn
 
 
-def _draw_nodes(axes: Axes, scene: Scene, layout: Layout) -> None:
+def _draw_nodes(axes: Axes, scene: FabricScene, layout: Layout) -> None:
     """Draw the nodes: in the colour of their job, faint where they have none."""
     topology = scene.topology
     colour = np.full(topology.n_nodes, len(COLOURS), dtype=np.int64)

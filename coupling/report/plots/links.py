@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, NullLocator
 
 from coupling.report.plots.colours import palette
-from coupling.report.plots.fabric import Scene, fabric_picture
+from coupling.report.plots.fabric import FabricScene, fabric_picture
 from coupling.report.plots.layout import between_switches, cables_of, layout_of
 from coupling.report.plots.sheet import add_bar, percent_axis
 from coupling.report.plots.style import (
@@ -176,12 +176,12 @@ def link_maps(
                 f"map-{place}",
                 alt,
                 partial(_paint_map, table=table, scale=scale, title=name),
-                Scene(topology, own).table,
+                FabricScene(topology, own).table,
                 _map_size(table),
             )
             words[_STRIPS] = None
         else:
-            scene = Scene(topology, own, scale, title=name)
+            scene = FabricScene(topology, own, scale, title=name)
             pictures[name] = fabric_picture(f"map-{place}", scene, alt)
             words[layout.words] = None
     return pictures, " ".join(words)

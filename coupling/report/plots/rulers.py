@@ -50,7 +50,7 @@ def _points(size: float | str, usual: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class LabelSpace:
     """
     Points around axes that what is written there takes.
 
@@ -137,7 +137,7 @@ class Ruler:
         sizes = [extent(word, self._size, self._turned) for _, word in self._words]
         return self._reach + max((size[self._across] for size in sizes), default=0.0)
 
-    def room(self) -> Room:
+    def room(self) -> LabelSpace:
         """Return the room that the side needs."""
         sizes = [extent(word, self._size, self._turned) for _, word in self._words]
         half = [size[not self._across] / 2.0 for size in sizes]
@@ -149,7 +149,7 @@ class Ruler:
         if name or (self._power and self._across):
             across += _NAME_GAP + extent(name or self._power, self._axis.label.get_fontsize())[1]
         high = extent(self._power, self._size)[1] if self._power and not self._across else 0.0
-        return Room(across, max(0.0, before), max(after - self._length, high, 0.0))
+        return LabelSpace(across, max(0.0, before), max(after - self._length, high, 0.0))
 
     def draw(self, axes: Axes, side: tuple[float, float, float, float]) -> None:
         """

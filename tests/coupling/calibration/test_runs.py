@@ -29,7 +29,7 @@ def test_run_times_tell_the_fraction_of_every_group(found):
     """
     The truth is a coupled run in which interference emerges; a run takes whole seconds.
 
-    Its fixed points are within the default tolerance of the solver, 1e-2 of every pace.
+    Its fixed points are within the default tolerance of the solver, 1e-2 of every rate.
     """
     for group in found.groups:
         assert group.told

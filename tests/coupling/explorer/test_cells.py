@@ -8,7 +8,7 @@ from chromium import NO_BROWSER, PROGRAM
 from explorer_help import panel, served, shown
 
 from coupling.errors import ResultError
-from coupling.explorer.cells import Cells
+from coupling.explorer.cells import SweepView
 from coupling.explorer.open_path import shown_of
 from coupling.results.manifest import write_file
 from coupling.sweep.spec import Spec
@@ -69,7 +69,7 @@ def test_a_cell_that_comes_out_otherwise_is_refused(folder):
         mark["summary"]["mean_slowdown"] *= 2
         write_file(path, json.dumps(mark).encode())
 
-    words = awaited(Cells(folder), ["allocator random"])
+    words = awaited(SweepView(folder), ["allocator random"])
 
     assert "run again, it has another mean_slowdown: files or versions have changed" in words
 
@@ -77,17 +77,17 @@ def test_a_cell_that_comes_out_otherwise_is_refused(folder):
 def test_a_sweep_that_is_half_done_shows_the_finished_cells_and_one_without_any_is_refused(folder):
     marks = sorted((folder / "marks").iterdir())
     marks[0].unlink()
-    assert Cells(folder).about.startswith("1 of 2 cells")
+    assert SweepView(folder).about.startswith("1 of 2 cells")
     marks[1].unlink()
     with pytest.raises(ResultError, match="expected a finished cell, found none"):
-        Cells(folder)
+        SweepView(folder)
     with pytest.raises(ResultError, match="expected a sweep alone, got 2 paths"):
         shown_of([folder, folder])
 
 
 @pytest.mark.skipif(PROGRAM is None, reason=NO_BROWSER)
 def test_a_cell_is_chosen_and_another_set_beside_it(folder, opened):
-    with served(Cells(folder)) as explorer:
+    with served(SweepView(folder)) as explorer:
         page = opened(f"{explorer.address}&job=3")
         assert "Job 3" in panel(page, "Job 3")
         page.select_option("#beside", "allocator jigsaw")

@@ -9,7 +9,7 @@ from chromium import NO_BROWSER, PROGRAM
 from coupling_samples import sample
 from explorer_help import EVIL, command, panel, place, point, served, shown
 
-from coupling.explorer.run_view import Exhibit, exhibit_of
+from coupling.explorer.run_view import RunView, exhibit_of
 from coupling.report.plots.layout import cables_of, layout_of, segments
 from coupling.results.explained import explain_job, why
 
@@ -93,18 +93,18 @@ def test_a_job_tells_why_it_waited_who_sends_in_it_and_when_it_was_slowed_on_whi
     page.wait_for_selector("#panel h3:has-text('When it was slowed') + table")
     page.wait_for_function(
         """() => {
-          const plot = Bokeh.documents[0].get_model_by_name("pace");
+          const plot = Bokeh.documents[0].get_model_by_name("rate");
           return plot.visible && plot.renderers[0].data_source.data.xs.length == 2;
         }"""
     )
     found = page.evaluate(
-        "() => Bokeh.documents[0].get_model_by_name('pace').renderers[0].data_source.data"
+        "() => Bokeh.documents[0].get_model_by_name('rate').renderers[0].data_source.data"
     )
     lost = 0.0  # time between two points of the line, less what it would have taken alone
-    for begin, end, pace in zip(
+    for begin, end, job_rate in zip(
         found["xs"][0][::2], found["xs"][0][1::2], found["ys"][0][::2], strict=True
     ):
-        lost += (end - begin) / 1e3 * (1 - worst["placement_factor"] / pace)
+        lost += (end - begin) / 1e3 * (1 - worst["placement_factor"] / job_rate)
     assert lost == pytest.approx(worst["lost_s"], rel=1e-2)
 
     page.locator("#panel h3:has-text('When it was slowed') + table a").first.click()
@@ -287,7 +287,7 @@ def test_hostile_names_are_text(opened):
     ]
     links = [f"n{i}>s1.0" for i in range(8)]
     runs = [replace(run, links=run.links.iloc[[0] * 8].assign(link=links)) for run in runs]
-    exhibit = Exhibit(EVIL, EVIL, {run.name: run for run in runs}, {})
+    exhibit = RunView(EVIL, EVIL, {run.name: run for run in runs}, {})
     with served(exhibit) as explorer:
         page = opened(f"{explorer.address}&job=11&by=pattern")
         told = panel(page, "Job 11")

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coupling.explorer.address import Address, read_address
-from coupling.explorer.colours import Shades, picture_of, points_of, shades_of
+from coupling.explorer.colours import JobColours, picture_of, points_of, shades_of
 from coupling.explorer.figures import Axis
 from coupling.explorer.overview import lost_share, series_of
 from coupling.explorer.raster_kernels import Cells
-from coupling.results.link_time import Load, heat, load_of
+from coupling.results.link_time import LinkLoads, heat, load_of
 
 
 @given(
@@ -86,7 +86,7 @@ def test_idle_cells_are_transparent_and_full_ones_opaque():
         np.array([[0.0, 1.0, 0.5]]), np.array([[0.0, 1.0, 0.5]]), np.array([[-1, 0, 1]]),
         np.array([[0.0, 1.0, 0.5]]),
     )  # fmt: skip
-    shades = Shades({}, np.array([0, 1]), points_of(["#000000", "#ffffff"]))
+    shades = JobColours({}, np.array([0, 1]), points_of(["#000000", "#ffffff"]))
 
     for mean, last in ((True, 0xFFFFFF), (False, 0xFFFFFF)):
         idle, full, half = picture_of(cells, shades, mean=mean)[0].tolist()
@@ -132,7 +132,7 @@ def test_heat_holds_the_largest_load_of_each_cell(n_links, n_bins, begin, column
     height = random.randint(1, n_links)
 
     found = heat(
-        Load(np.zeros(n_links), edges, bins), order, (begin, begin + width), (height, columns)
+        LinkLoads(np.zeros(n_links), edges, bins), order, (begin, begin + width), (height, columns)
     )
 
     cuts = np.linspace(begin, begin + width, columns + 1)

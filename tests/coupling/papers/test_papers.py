@@ -11,7 +11,7 @@ import pytest
 from coupling.papers.numbers import numbers_of
 from coupling.papers.page import page_text
 from coupling.papers.paper import Claim
-from coupling.papers.record import Record
+from coupling.papers.record import PaperRecord
 from coupling.papers.registry import PAPERS
 from coupling.papers.runs import Runs, experiment_files, specs_of
 from coupling.sweep.plan import make_plan
@@ -145,7 +145,7 @@ def test_page_names_every_figure_and_has_a_number_a_row(written, name):
 def test_record_read_back_makes_the_same_page(sampled, name, tmp_path):
     record = sampled(name)
     record.save(tmp_path / "record.json")
-    again = Record.read(tmp_path / "record.json", PAPERS[name])
+    again = PaperRecord.read(tmp_path / "record.json", PAPERS[name])
 
     assert page_text(again) == page_text(record)
 
@@ -158,7 +158,7 @@ def test_pages_of_the_documentation_are_those_of_their_records(path):
     """A number that was changed by hand differs from the record's."""
     page = path.with_suffix(".md").read_text(encoding="utf-8")
 
-    record = Record.read(path, PAPERS[path.stem])
+    record = PaperRecord.read(path, PAPERS[path.stem])
     assert page == page_text(record)
     rows = numbers_of(record.paper.claims(record.frames))
     kept = pd.read_csv(path.with_suffix("") / "numbers.csv", dtype=str, keep_default_na=False)
@@ -228,7 +228,7 @@ def test_every_cell_of_the_full_mode_can_run_on_logs_of_this_form(name, tmp_path
 def test_a_ratio_stands_below_its_own_trace_where_an_allocator_lacks_one():
     """The first row has no synth-22, and the log comes before the synthetic traces."""
     paper = PAPERS["smith21"]
-    record = Record.read(ROOT / "docs" / "research" / "papers" / "smith21.json", paper)
+    record = PaperRecord.read(ROOT / "docs" / "research" / "papers" / "smith21.json", paper)
     rows = [("thunder", "jigsaw", 1.1), ("synth-22", "jigsaw", 1.2), ("synth-16", "jigsaw", 1.3),
             ("thunder", "lc+s", 1.4), ("synth-16", "lc+s", 1.5)]  # fmt: skip
     makespan = pd.DataFrame(rows, columns=["trace", "policy", "ratio"])

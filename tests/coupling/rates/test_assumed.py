@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from coupling.errors import ExperimentError
-from coupling.rates.baseline_rates import AssumedPace, assumed_interference
+from coupling.rates.baseline_rates import AssumedRateModel, assumed_interference
 from coupling.runs.assembly import assemble
 from coupling.runs.engine import check_parts, run, run_parts, with_reference_runtimes
 from netsim.baselines.assumed import Assumption
@@ -63,10 +63,10 @@ def test_under_baseline_the_papers_set_up_is_the_uncoupled_schedule(experiment, 
 def test_isolating_allocators_and_the_bound_lc_s_alone_keep_the_gain(name):
     """Smith21, 5.4.1 and 5.4.2: LC+S keeps links below the load at which jobs suffer."""
     job = Job(1, 0.0, 8, 100.0, 100.0)
-    pace = AssumedPace([job], Assumption("20%"), 1, make_allocator(name, {}, 1))
+    job_rate = AssumedRateModel([job], Assumption("20%"), 1, make_allocator(name, {}, 1))
 
     keeps = name in {"jigsaw", "laas", "lc", "lc+s", "ta"}
-    assert pace.runtime_s(job) == pytest.approx(100.0 if keeps else 120.0)
+    assert job_rate.runtime_s(job) == pytest.approx(100.0 if keeps else 120.0)
 
 
 def test_a_job_loses_the_same_among_others_as_alone():

@@ -3,7 +3,7 @@
 import pytest
 
 from coupling.errors import ExperimentError
-from coupling.rates.baseline_rates import CostPace, CostRatio
+from coupling.rates.baseline_rates import CostRatio, HopCostRateModel
 from coupling.runs.engine import run
 from netsim.topology.fattree import build_fat_tree
 from patterns.algorithms import RecursiveDoubling
@@ -31,30 +31,30 @@ def test_figure_5_half_of_the_time_takes_15_5_over_8():
     On n4 to n7 C = 4/4 in both steps: 2 (1 + 1) twice, 8. On n2 to n5 the pairs of the first
     step meet 4/4 on s0, 4; those of the second 4/4 + 2/4 + 6/16 = 1.875 over s2, 4 x 2.875 = 11.5.
     """
-    pace = CostPace(TREE, CostRatio())
-    pace.change([], [placed(1, (0b0011, 0))], 0.0)
+    job_rate = HopCostRateModel(TREE, CostRatio())
+    job_rate.change([], [placed(1, (0b0011, 0))], 0.0)
 
-    paces = pace.change([], [placed(2, (0b1100, 0b0011))], 1.0)
+    job_rates = job_rate.change([], [placed(2, (0b1100, 0b0011))], 1.0)
 
-    assert paces[2].interference == 1.0
-    assert paces[2].placement_factor == pytest.approx(0.5 + 0.5 * 15.5 / 8)
+    assert job_rates[2].interference == 1.0
+    assert job_rates[2].placement_factor == pytest.approx(0.5 + 0.5 * 15.5 / 8)
 
 
 def test_nodes_of_jobs_that_ended_count_no_more():
     """Alone, n2 to n5 meet 2/4 in step 1 (3) and 2/4 + 2/4 + 4/16 (9); n0 to n3 are 8."""
-    pace, first = CostPace(TREE, CostRatio()), placed(1, (0b0011, 0))
-    pace.change([], [first], 0.0)
+    job_rate, first = HopCostRateModel(TREE, CostRatio()), placed(1, (0b0011, 0))
+    job_rate.change([], [first], 0.0)
 
-    paces = pace.change([first], [placed(2, (0b1100, 0b0011), 1.0)], 1.0)
+    job_rates = job_rate.change([first], [placed(2, (0b1100, 0b0011), 1.0)], 1.0)
 
-    assert paces[2].placement_factor == pytest.approx((3 + 9) / 8)
+    assert job_rates[2].placement_factor == pytest.approx((3 + 9) / 8)
 
 
 def test_the_default_itself_and_jobs_that_do_not_communicate_keep_their_time():
-    pace = CostPace(TREE, CostRatio())
-    paces = pace.change([], [placed(1, (0b1111, 0)), placed(2, (0, 0b0101), 0.0)], 0.0)
+    job_rate = HopCostRateModel(TREE, CostRatio())
+    job_rates = job_rate.change([], [placed(1, (0b1111, 0)), placed(2, (0, 0b0101), 0.0)], 0.0)
 
-    assert [paces[number].slowdown for number in (1, 2)] == [1.0, 1.0]
+    assert [job_rates[number].slowdown for number in (1, 2)] == [1.0, 1.0]
 
 
 def test_a_run_under_the_default_takes_as_long_as_on_an_infinite_network(experiment):

@@ -9,7 +9,7 @@ import pytest
 from coupling import Experiment, run
 from coupling.errors import ExperimentError
 from coupling.rates import forecast
-from coupling.rates.base import Scene
+from coupling.rates.base import RunInput
 from coupling.rates.forecast import Forecast, announce, forecast_of
 from netsim.routings import make_routing
 from netsim.topologies import make_topology
@@ -41,7 +41,7 @@ def scene(routing="jigsaw"):
     jobs.append(Job(3, 0.0, 3, 100.0, 100.0))
     jobs.append(Job(4, 0.0, 1, 100.0, 100.0, communication=talk))
     routes = make_routing(routing, TREE)
-    return Scene(TREE, routes, jobs, "flow-level", "per-flow", {}, 0)
+    return RunInput(TREE, routes, jobs, "flow-level", "per-flow", {}, 0)
 
 
 def told(allocator, iterations, routing="jigsaw"):
@@ -65,7 +65,7 @@ def test_iterations_without_a_length_are_as_long_as_their_messages_take(monkeypa
     talk = Communication("twice", Twice(), 0.5)
     jobs = [Job(0, 0.0, 3, 10 * 0.004, 1.0, communication=talk)]
     routes = make_routing("jigsaw", TREE)
-    own = Scene(TREE, routes, jobs, "flow-level", "per-flow", {}, 0)
+    own = RunInput(TREE, routes, jobs, "flow-level", "per-flow", {}, 0)
 
     found = forecast_of(own, make_allocator("first-free", {}, 0), 10**6)
 

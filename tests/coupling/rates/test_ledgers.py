@@ -30,7 +30,7 @@ def culprits(*rows):
 
 
 def goes_on(opened, now_s, interference, job=1):
-    """Give a job a pace, held up at link 0, and return what is closed."""
+    """Give a job a rate, held up at link 0, and return what is closed."""
     return opened.account(now_s, [], ([opened.slot_of[job]], [interference], [1.0], [0]))
 
 

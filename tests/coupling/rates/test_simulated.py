@@ -7,7 +7,7 @@ import pytest
 from simgridcases import FCFS, fat_tree_of, load_case
 
 from coupling.inputs.experiment import Experiment
-from coupling.rates.simulated import SimulatedPace
+from coupling.rates.simulated import SimulatedRateModel
 from coupling.runs.engine import run
 from netsim.routing.dmodk import DModK
 from patterns.base import Step
@@ -59,14 +59,14 @@ def test_a_run_in_strict_order_starts_and_ends_jobs_when_simgrid_does(name, shar
     case = load_case(shared, name)
     tree, bandwidth = fat_tree_of(case), case["topology"]["bw"]
     jobs = [as_job(i, job, bandwidth) for i, job in enumerate(case["jobs"])]
-    pace = SimulatedPace(tree, DModK(tree), fairness="per-flow", iterations=100)
+    job_rate = SimulatedRateModel(tree, DModK(tree), fairness="per-flow", iterations=100)
 
     found = simulate(
         jobs,
         Cluster(tree),
         make_allocator("first-free", {}, 0),
         make_policy("fcfs", {}),
-        rates=pace,
+        rates=job_rate,
     )
 
     records = sorted(found.records, key=lambda record: record.job.id)

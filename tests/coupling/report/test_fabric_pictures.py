@@ -6,7 +6,7 @@ import pytest
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
-from coupling.report.plots.fabric import Scene, draw_fabric, fabric_picture
+from coupling.report.plots.fabric import FabricScene, draw_fabric, fabric_picture
 from coupling.report.plots.layout import cables_of, layout_of, segments
 from coupling.report.plots.wiring import wiring_of
 from netsim.topologies import make_topology
@@ -82,7 +82,9 @@ def test_nodes_of_a_leaf_stand_together_below_it():
 def test_a_picture_is_the_same_bytes_twice_in_every_form(fabric):
     load = np.linspace(0.0, 1.0, fabric.n_links)
     marked = np.array([fabric.n_links - 1])
-    scene = Scene(fabric, load, jobs={"a<b": np.array([0, 1])}, marked=marked, chosen=marked - 1)
+    scene = FabricScene(
+        fabric, load, jobs={"a<b": np.array([0, 1])}, marked=marked, chosen=marked - 1
+    )
 
     first, again = (fabric_picture("x", scene, "a & b") for _ in range(2))
 
@@ -99,7 +101,7 @@ def test_of_too_many_cables_the_busiest_are_drawn_and_the_picture_says_so(monkey
     load = np.linspace(0.0, 1.0, mesh.n_links)
     axes = Figure().add_subplot()
 
-    draw_fabric(axes, Scene(mesh, load, title="mesh"))
+    draw_fabric(axes, FabricScene(mesh, load, title="mesh"))
 
     (lines,) = [c for c in axes.collections if isinstance(c, LineCollection)]
     both = np.maximum(load, load[mesh.reverse])[cables_of(mesh)]
@@ -111,7 +113,7 @@ def test_the_numbers_behind_a_picture_are_those_of_every_link():
     mesh = make_topology(FABRICS["mesh"])
     load = np.arange(mesh.n_links, dtype=float)
 
-    table = Scene(mesh, load, marked=np.array([3])).table()
+    table = FabricScene(mesh, load, marked=np.array([3])).table()
 
     assert table["link"].tolist() == [mesh.link_name(link) for link in range(mesh.n_links)]
     assert table["load"].tolist() == load.tolist()

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coupling.results.framed import Coded, Columns, Frames, ran
+from coupling.results.framed import Categorical, LazyTables, TableColumns, ran
 from coupling.results.result import Result
 
 ROOT = Path(__file__).parents[3]
@@ -26,11 +26,11 @@ assert len(result.jobs) == len(result.to_frame()) == 5
 assert "pandas" in sys.modules
 """
 TEXTS = ["one", "", "two"]
-COLUMNS = Columns(
+COLUMNS = TableColumns(
     {
         "id": np.array([3, 1, 2]),
         "text": TEXTS,
-        "kind": Coded(np.array([1, 0, 1]), ["a", "b"]),
+        "kind": Categorical(np.array([1, 0, 1]), ["a", "b"]),
         "dropped": ["", "too large", ""],
     }
 )
@@ -50,7 +50,7 @@ def test_a_run_loads_no_pandas_before_somebody_looks_at_a_table():
 
 def test_columns_and_the_frame_of_them_hold_the_same():
     pd.testing.assert_frame_equal(COLUMNS.frame(), FRAME)
-    assert len(COLUMNS) == len(Columns({"kind": COLUMNS["kind"]})) == 3
+    assert len(COLUMNS) == len(TableColumns({"kind": COLUMNS["kind"]})) == 3
     for name in FRAME:
         assert np.asarray(COLUMNS[name]).tolist() == FRAME[name].tolist()
 
@@ -62,7 +62,9 @@ def test_jobs_that_were_dropped_are_left_out(jobs):
 
 def test_a_frame_is_made_once():
     """Who changes it, as notebooks do, finds it changed."""
-    result = Result("mine", COLUMNS, COLUMNS, COLUMNS, COLUMNS, {}, extras=Frames({"x": COLUMNS}))
+    result = Result(
+        "mine", COLUMNS, COLUMNS, COLUMNS, COLUMNS, {}, extras=LazyTables({"x": COLUMNS})
+    )
 
     assert result.jobs is result.jobs
     assert result.extras["x"] is result.extras["x"]
@@ -72,7 +74,7 @@ def test_a_frame_is_made_once():
 
 
 def test_a_result_that_was_sent_to_another_process_has_the_same_tables():
-    result = Result("mine", COLUMNS, FRAME, COLUMNS, FRAME, {}, extras=Frames({"x": COLUMNS}))
+    result = Result("mine", COLUMNS, FRAME, COLUMNS, FRAME, {}, extras=LazyTables({"x": COLUMNS}))
 
     came = pickle.loads(pickle.dumps(result))  # noqa: S301 (our own)
 

@@ -5,12 +5,12 @@ import pytest
 from coupling.inputs.experiment import Experiment
 from coupling.runs.engine import run
 
-# What a job may cost: one call where nodes are counted, one pace where jobs are isolated; the
+# What a job may cost: one call where nodes are counted, one rate where jobs are isolated; the
 # others a fifth above what was counted when they were set.
 MOST = {
-    "random": {"allocator_calls": 1.0, "cluster_copies": 0.0, "pace_changes": 34.7},
-    "first-free": {"allocator_calls": 1.0, "cluster_copies": 0.0, "pace_changes": 7.5},
-    "jigsaw": {"allocator_calls": 16.6, "cluster_copies": 0.88, "pace_changes": 1.0},
+    "random": {"allocator_calls": 1.0, "cluster_copies": 0.0, "rate_changes": 34.7},
+    "first-free": {"allocator_calls": 1.0, "cluster_copies": 0.0, "rate_changes": 7.5},
+    "jigsaw": {"allocator_calls": 16.6, "cluster_copies": 0.88, "rate_changes": 1.0},
 }
 
 

@@ -9,7 +9,7 @@ from coupling.errors import CouplingError, ResultError
 from coupling.inputs.experiment import Experiment
 from coupling.runs import job_history as module
 from coupling.runs.campaign import run_campaign
-from coupling.runs.job_history import Lives
+from coupling.runs.job_history import JobHistories
 from coupling.runs.stored import Stored
 
 RULE = {
@@ -42,7 +42,9 @@ def stored(tmp_path_factory):
 def found(stored, request):
     """Return a run and its network, built again."""
     result = stored.results()[request.param]
-    return result, Lives(stored.experiment.variants()[request.param], stored.manifest, result)
+    return result, JobHistories(
+        stored.experiment.variants()[request.param], stored.manifest, result
+    )
 
 
 def test_what_jobs_lost_when_on_which_link_and_to_whom_adds_up_to_the_tables_of_the_run(found):
@@ -101,10 +103,10 @@ def test_only_jobs_of_the_time_are_users(found):
 
 
 def test_a_job_among_too_many_changes_is_refused(stored, monkeypatch):
-    lives = Lives(stored.experiment.variants()[0], stored.manifest, stored.results()[0])
+    lives = JobHistories(stored.experiment.variants()[0], stored.manifest, stored.results()[0])
     monkeypatch.setattr(module, "MOST_CHANGES", 1)
 
-    with pytest.raises(ResultError, match=r"times while it ran; its pace is worked out for up to"):
+    with pytest.raises(ResultError, match=r"times while it ran; its rate is worked out for up to"):
         lives.life(int(stored.results()[0].jobs["id"].iloc[30]))
 
 
@@ -116,4 +118,4 @@ def test_a_run_that_cannot_be_made_again_is_refused(stored):
         ({}, {"not_again": "its log is gone"}, "its log is gone"),
     ):
         with pytest.raises(CouplingError, match=words):
-            Lives(replace(experiment, **change), dict(stored.manifest) | manifest, result)
+            JobHistories(replace(experiment, **change), dict(stored.manifest) | manifest, result)

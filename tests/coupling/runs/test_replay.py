@@ -57,7 +57,7 @@ def rows(result):
 
 def test_interference_is_as_it_was_and_ends_are_as_recorded(tmp_path):
     """
-    Two jobs that always communicate share one cable: both run at half pace while both run.
+    Two jobs that always communicate share one cable: both run at half rate while both run.
 
     For 50 of its 100 s each, so it loses 25 s, and would have taken 75 s alone.
     """

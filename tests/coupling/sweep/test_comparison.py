@@ -11,7 +11,7 @@ from coupling.sweep.comparison import compare_policies
 from coupling.sweep.plan import Plan
 from coupling.sweep.spec import Spec
 from coupling.sweep.sweep import Sweep
-from coupling.sweep.tables import Gathered
+from coupling.sweep.tables import SweepTables
 from coupling.sweep.variance import REST, explained
 
 TABLES = {"topology": "cab", "workload": {"generator": "synth"}}
@@ -43,7 +43,7 @@ def sweep_of(wait, seeds=(1, 2, 3), loads=(4, 8), allocators=tuple(FACTOR)):
 def swept(spec, cells, sums):
     """Return a sweep of which these cells are known, and these sums of their jobs."""
     tables = {"cells": cells, "classes": sums.drop(columns="day"), "days": sums}
-    return Sweep(Plan(spec, ()), Gathered(Path(), {}, tables))
+    return Sweep(Plan(spec, ()), SweepTables(Path(), {}, tables))
 
 
 def constant(allocator, load, seed):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coupling.sweep.remaining_time import CellPace
+from coupling.sweep.remaining_time import CellTimes
 from coupling.sweep.spec import Spec
 
 SMALL, LARGE, OTHER = ("small",), ("large",), ("other",)
@@ -10,23 +10,23 @@ SMALL, LARGE, OTHER = ("small",), ("large",), ("other",)
 
 def test_cells_are_weighed_by_their_kind():
     """By hand: 10 small cells of 1 s, then 2 large ones of 100 s, none of which is finished."""
-    pace = CellPace([(SMALL, 100.0)] * 10 + [(LARGE, 10_000.0)] * 2)
+    job_rate = CellTimes([(SMALL, 100.0)] * 10 + [(LARGE, 10_000.0)] * 2)
 
-    assert pace.left_s(0) is None
-    pace.add(0, 1.0)
-    assert pace.left_s(1) == pytest.approx(9 * 1.0 + 2 * 100.0)
-    pace.add(10, 80.0)
-    assert pace.left_s(11) == pytest.approx(80.0)
-    assert pace.left_s(12) == 0
+    assert job_rate.left_s(0) is None
+    job_rate.add(0, 1.0)
+    assert job_rate.left_s(1) == pytest.approx(9 * 1.0 + 2 * 100.0)
+    job_rate.add(10, 80.0)
+    assert job_rate.left_s(11) == pytest.approx(80.0)
+    assert job_rate.left_s(12) == 0
 
 
 def test_kinds_follow_from_experiments():
     tables = {"topology": "cab", "workload": {"generator": "synth", "mean_nodes": 4, "n_jobs": 50}}
     varied = {"workload.n_jobs": [50, 5000], "run.seed": [1, 2]}
 
-    pace = CellPace.of([Spec.make(tables, varied)])
+    job_rate = CellTimes.of([Spec.make(tables, varied)])
 
-    assert [size for _, size in pace.cells] == [50, 50, 5000, 5000]
-    assert len({kind for kind, _ in pace.cells}) == 2
+    assert [size for _, size in job_rate.cells] == [50, 50, 5000, 5000]
+    assert len({kind for kind, _ in job_rate.cells}) == 2
     wrong = Spec.make(tables, {"scheduler.kill_at_limit": ["no"]})
-    assert CellPace.of([wrong]).cells == []
+    assert CellTimes.of([wrong]).cells == []

@@ -110,7 +110,7 @@ def test_two_jobs_on_one_link_by_hand():
 
 
 def test_a_job_that_meets_nobody_loses_nothing_exactly():
-    """Lost time is 0 and pace is 1, whatever the rounding of its iterations."""
+    """Lost time is 0 and rate is 1, whatever the rounding of its iterations."""
     simulation = CoSimulation(make_fabric([10.0, 3.0]), fairness="per-flow")
     for job in (0, 1):
         alone = traffic_of([[(job, [job], 0.7, 0.1)]], 2, 0.1)
