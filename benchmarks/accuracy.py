@@ -9,7 +9,7 @@ from typing import Any
 from measured.packets import Errors
 
 import netsim
-from netsim.accuracy import TABLE, Comparison
+from netsim.registries.accuracy import TABLE, Comparison
 
 PLACE = Path(netsim.__file__).with_name(TABLE)
 DIGITS = 6  # more would be noise of the machine that measured

@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks import asking
 from benchmarks.evidence import record
-from netsim.arrays import Ints
+from netsim.common.arrays import Ints
 from netsim.flows.load import all_to_all_link_flows
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import FatTree, build_fat_tree

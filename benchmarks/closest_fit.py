@@ -15,8 +15,8 @@ import numpy as np
 
 from benchmarks.evidence import record, verdict
 from benchmarks.placements import events, machines
-from netsim.arrays import Ints
-from netsim.distance import average_pairwise_hops
+from netsim.common.arrays import Ints
+from netsim.flows.distance import average_pairwise_hops
 from netsim.topology.base import Topology
 from scheduler.allocators import ClosestFitMind
 from scheduler.allocators.ordering import node_order

@@ -11,11 +11,11 @@ import time
 import numpy as np
 
 from benchmarks import asking
-from netsim.arrays import Floats
+from netsim.common.arrays import Floats
 from netsim.flows.maxmin import max_min_rates
-from netsim.routes import Routes
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import fat_tree_of_radix
+from netsim.topology.routes import Routes
 
 CASES = ((18, 1458), (18, 20_000), (28, 200_000))  # radix, flows
 ROUNDS_UP_TO = 20_000  # flows; the numpy rounds take a minute on the last case

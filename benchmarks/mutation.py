@@ -105,8 +105,8 @@ PARTS = {
         for name in ("site", "calibration", "sweep", "rates")
     },
     "contention twins": Part(
-        ("tests/naive/contention.py",),
-        ("tests/netsim/contention/test_cold.py", "tests/netsim/contention/test_constants.py"),
+        ("tests/naive/fluid.py",),
+        ("tests/netsim/fluid/test_twin.py",),
     ),
 }
 

@@ -26,7 +26,7 @@ from coupling.runs.campaign import Campaign, run_campaign
 from coupling.runs.fabrics import drawable_fabrics
 from coupling.site.estimate import estimate
 from coupling.site.verify import verify
-from netsim.topologies import make_topology
+from netsim.registries.topologies import make_topology
 from netsim.topology.structure.inspect import inspect_topology
 
 ROOT = Path(__file__).parents[1]

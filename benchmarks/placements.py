@@ -5,7 +5,7 @@ import math
 from collections import deque
 from collections.abc import Iterator, Sequence
 
-from netsim.topologies import make_topology
+from netsim.registries.topologies import make_topology
 from netsim.topology.base import Topology
 from scheduler.job import Job
 

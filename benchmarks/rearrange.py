@@ -17,9 +17,9 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from benchmarks import asking
 from benchmarks.evidence import record
-from netsim.arrays import Ints
+from netsim.common.arrays import Ints
+from netsim.flows.partition import Partition
 from netsim.nonblocking.router import PermutationRouter
-from netsim.partition import Partition
 from netsim.topology.fattree import build_fat_tree
 
 K = 22  # nodes per leaf, leaves per pod, pods: 10,648 nodes

@@ -31,9 +31,9 @@ from coupling.inputs.experiment import Experiment
 from coupling.rates.simulated import shaped
 from coupling.runs.assembly import assemble
 from coupling.runs.engine import run
-from netsim.arrays import Floats
+from netsim.common.arrays import Floats
+from netsim.flows.partition import Partition
 from netsim.flowsim.snapshot import SLOWEST_DOES
-from netsim.partition import Partition
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import FatTree
 from scheduler.job import Job

@@ -32,9 +32,9 @@ from coupling.sweep.sweep import Sweep, run_sweep
 from fabricsim.checking import plain, wrong
 from fabricsim.checking.errors import FabricsimError, public
 from netsim.formats.importers.graphs import from_networkx, is_graph
+from netsim.registries.routings import make_routing
+from netsim.registries.topologies import make_topology
 from netsim.routing.base import Routing
-from netsim.routings import make_routing
-from netsim.topologies import make_topology
 from netsim.topology.base import Topology
 from netsim.topology.switches import with_default_switch
 from patterns.base import Pattern

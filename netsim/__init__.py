@@ -27,10 +27,7 @@ from typing import TYPE_CHECKING
 from fabricsim.checking.onuse import on_use
 
 if TYPE_CHECKING:
-    from netsim.contention.base import ContentionModel, Traffic
-    from netsim.contention_models import CONTENTION_MODELS, make_contention_model
-    from netsim.distance import average_pairwise_hops, hop_bytes
-    from netsim.errors import (
+    from netsim.common.errors import (
         ContentionError,
         NetsimError,
         PartitionError,
@@ -38,26 +35,29 @@ if TYPE_CHECKING:
         TopologyError,
         UnitError,
     )
+    from netsim.common.units import parse_rate, parse_size, parse_time
+    from netsim.flows.contention import ContentionModel, Traffic
+    from netsim.flows.distance import average_pairwise_hops, hop_bytes
     from netsim.flows.isolation import shared_links
+    from netsim.flows.latency import LatencyOf
     from netsim.flows.maxmin import max_min_rates
+    from netsim.flows.partition import Partition
     from netsim.flowsim.flow_report import report_flows
     from netsim.formats.exporters.registry import convert
     from netsim.formats.importers.graphs import from_networkx
     from netsim.formats.importers.registry import read_topology
-    from netsim.latency import LatencyOf
     from netsim.nonblocking.conditions import broken_conditions
     from netsim.nonblocking.verdict import rearrangeable
-    from netsim.partition import Partition
-    from netsim.routes import Routes
+    from netsim.registries.contention_models import CONTENTION_MODELS, make_contention_model
+    from netsim.registries.routings import ROUTINGS, make_routing
+    from netsim.registries.topologies import TOPOLOGIES, make_topology
     from netsim.routing.base import Routing
     from netsim.routing.spread import as_routed
-    from netsim.routings import ROUTINGS, make_routing
-    from netsim.topologies import TOPOLOGIES, make_topology
     from netsim.topology.base import Topology
     from netsim.topology.fattree import FatTree, build_fat_tree, fat_tree_of_radix
     from netsim.topology.machines import MACHINES
+    from netsim.topology.routes import Routes
     from netsim.topology.structure.inspect import inspect_topology
-    from netsim.units import parse_rate, parse_size, parse_time
 
 __all__ = [
     "CONTENTION_MODELS",

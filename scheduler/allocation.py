@@ -6,8 +6,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from netsim.arrays import Ints
-from netsim.partition import Partition
+from netsim.common.arrays import Ints
+from netsim.flows.partition import Partition
 from netsim.topology.fattree import FatTree
 from scheduler.geometry import Geometry
 from scheduler.job import Job

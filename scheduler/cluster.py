@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection
 import numpy as np
 
 from fabricsim.checking import shortened
-from netsim.arrays import Ints
+from netsim.common.arrays import Ints
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from scheduler.allocation import L2_UP, LEAF_UP, Allocation, bits

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fabricsim.checking import shortened
-from netsim.arrays import Ints
+from netsim.common.arrays import Ints
 from netsim.topology.base import Topology
 from netsim.topology.demand import demand_topology
 from netsim.topology.fattree import FatTree

@@ -5,8 +5,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from netsim.accuracy import ANY, FEW, MANY, ONE, STEPS
-from netsim.arrays import Ints
+from netsim.common.arrays import Ints
+from netsim.registries.accuracy import ANY, FEW, MANY, ONE, STEPS
 from patterns.base import Pattern
 from scheduler.traffic import CACHED_PATTERNS, PlacedTraffic, RankFlows, rank_flows
 

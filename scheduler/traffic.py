@@ -5,11 +5,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from netsim.arrays import Floats, Ints, distinct
-from netsim.contention.base import Traffic
-from netsim.contention.traffic import StepTimes, TrafficTimes
-from netsim.latency import LatencyOf, MessageLatency, scale_to
-from netsim.partition import Partition
+from netsim.common.arrays import Floats, Ints, distinct
+from netsim.flows.contention import Traffic
+from netsim.flows.latency import LatencyOf, MessageLatency, scale_to
+from netsim.flows.partition import Partition
+from netsim.flows.traffic import StepTimes, TrafficTimes
 from netsim.routing.base import Routing
 from netsim.routing.detours import detoured_part
 from netsim.routing.ranks import RankRouting

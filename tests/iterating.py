@@ -3,9 +3,9 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from netsim.contention.base import Traffic
-from netsim.routes import Routes
+from netsim.flows.contention import Traffic
 from netsim.topology.base import Topology
+from netsim.topology.routes import Routes
 
 
 def make_fabric(capacity, channel=None, n_nodes=64, buffer_bytes=0.0, packet_bytes=0.0):

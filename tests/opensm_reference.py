@@ -5,11 +5,11 @@ import json
 
 import numpy as np
 
+from netsim.flows.partition import Partition
 from netsim.infiniband.discover import read_ibnetdiscover
 from netsim.infiniband.dump import read_lft_dump
 from netsim.infiniband.order import read_ca_order
 from netsim.infiniband.wiring import wire_fat_tree
-from netsim.partition import Partition
 
 FABRICS = ("ft2_4x4", "ft2_6x3", "ft3_r4", "ft3_r8", "ft3_r8_drop4")
 

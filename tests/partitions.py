@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netsim.partition import Partition
+from netsim.flows.partition import Partition
 
 KINDS = ("leaf", "pod", "pods")
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from netsim.partition import Partition
+from netsim.flows.partition import Partition
+from netsim.registries.routings import make_routing
+from netsim.registries.topologies import make_topology
 from netsim.routing.spread import as_routed
-from netsim.routings import make_routing
-from netsim.topologies import make_topology
 from scheduler.traffic import RankFlows, TrafficOf
 
 KIB = 1024.0

@@ -5,8 +5,8 @@ import json
 
 import numpy as np
 
-from netsim.routes import Routes
 from netsim.topology.fattree import build_fat_tree
+from netsim.topology.routes import Routes
 
 FAT_TREE_FLOWS = (
     "cab-3jobs", "cabw-3jobs", "ft1024-3jobs", "ft1024-stencil3d", "ft128-3jobs",

@@ -27,18 +27,16 @@ FLOORS = {
         ["registry", "table"],
     ],
     "netsim": [
-        ["errors", "arrays", "tabled", "wholefile"],
-        ["kernelcache", "longest", "units", "hostlist", "splitmix", "routes"],
-        ["jit"],
+        ["common"],
         ["topology"],
         ["topology.structure"],
-        ["partition", "distance", "latency", "flows", "virtual_channels"],
-        ["routing", "contention"],
+        ["flows"],
+        ["routing"],
         ["nonblocking", "infiniband", "fluid"],
         ["flowsim", "baselines", "formats.importers", "formats.exporters"],
         ["packetsim"],
-        ["contention_models", "formats", "accuracy"],
-        ["topologies", "routings"],
+        ["formats"],
+        ["registries"],
     ],
     "scheduler": [
         ["errors", "tally"],
@@ -152,10 +150,10 @@ WRITES_FILES = re.compile(
 
 
 def test_files_are_written_in_one_place():
-    """Whole or not at all: `netsim.wholefile` alone opens files to write."""
+    """Whole or not at all: `netsim.common.atomic_write` alone opens files to write."""
     writes = [path for path in SOURCES if WRITES_FILES.search(path.read_text(encoding="utf-8"))]
 
-    assert shown(writes) == ["netsim/wholefile.py"]
+    assert shown(writes) == ["netsim/common/atomic_write.py"]
 
 
 KERNELS = [path for path in SOURCES if path.stem.endswith("kernels")]

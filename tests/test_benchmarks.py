@@ -20,7 +20,7 @@ from benchmarks.accuracy import record_comparisons
 from benchmarks.contention import matrix
 from benchmarks.finding import __main__ as finding
 from benchmarks.finding import page as finding_page
-from netsim.accuracy import Comparison, comparisons
+from netsim.registries.accuracy import Comparison, comparisons
 
 ROOT = Path(__file__).parents[1]
 SOURCES = {

@@ -24,7 +24,7 @@ from coupling import (
     write_report,
 )
 from coupling.errors import CouplingError
-from netsim.errors import NetsimError
+from netsim.common.errors import NetsimError
 from patterns import PatternError, make_pattern
 from scheduler.errors import SchedulerError
 

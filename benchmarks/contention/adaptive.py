@@ -24,16 +24,16 @@ from coupling.runs.assembly import assemble
 from coupling.runs.engine import run
 from coupling.sweep.intervals import mean_interval
 from fabricsim.checking.documents import parse_toml
-from netsim.arrays import Floats
-from netsim.contention.base import Traffic
-from netsim.contention_models import make_contention_model
-from netsim.hostlist import expand_hostlist
-from netsim.latency import LatencyOf
+from netsim.common.arrays import Floats
+from netsim.common.hostlist import expand_hostlist
+from netsim.flows.contention import Traffic
+from netsim.flows.latency import LatencyOf
+from netsim.flows.partition import Partition
 from netsim.packetsim.simulation import simulate_packets
-from netsim.partition import Partition
+from netsim.registries.contention_models import make_contention_model
+from netsim.registries.routings import make_routing
+from netsim.registries.topologies import make_topology
 from netsim.routing.spread import as_routed
-from netsim.routings import make_routing
-from netsim.topologies import make_topology
 from scheduler.job import Communication
 from scheduler.traffic import TrafficOf
 

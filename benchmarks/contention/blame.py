@@ -13,7 +13,7 @@ from scipy.stats import spearmanr
 
 from benchmarks import asking
 from benchmarks.evidence import record, verdict
-from netsim.contention.base import Traffic
+from netsim.flows.contention import Traffic
 from netsim.fluid.model import Fluid
 from netsim.topology.base import Topology
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks import asking
 from benchmarks.evidence import record
-from netsim.arrays import Floats, Ints
+from netsim.common.arrays import Floats, Ints
 from netsim.flowsim.flow_report import finish_times
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import FatTree, build_fat_tree

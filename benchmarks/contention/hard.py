@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks import asking
 from benchmarks.evidence import record, verdict
 from coupling.site.estimate import estimate
-from netsim.arrays import Floats
+from netsim.common.arrays import Floats
 
 COMMAND = "python -m benchmarks.contention.hard FOLDER"
 CONTENDED = 1.02  # in packets or by the model

@@ -33,11 +33,11 @@ from measured.packets import CONTENDED, errors
 from benchmarks import asking
 from benchmarks.accuracy import comparison_of, record_comparisons
 from benchmarks.evidence import record
-from netsim.accuracy import ANY, FEWEST_JOBS, MIXES, Comparison, routing_kind
-from netsim.arrays import Floats
-from netsim.contention_models import make_contention_model
+from netsim.common.arrays import Floats
 from netsim.fluid.demand import DemandOf
-from netsim.routings import make_routing
+from netsim.registries.accuracy import ANY, FEWEST_JOBS, MIXES, Comparison, routing_kind
+from netsim.registries.contention_models import make_contention_model
+from netsim.registries.routings import make_routing
 from netsim.topology.spread import as_built
 from netsim.topology.structure.kind import machine_kind
 from scheduler.mix import kind_of_pattern

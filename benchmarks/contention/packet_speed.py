@@ -17,9 +17,9 @@ import numpy as np
 
 from benchmarks import asking
 from benchmarks.evidence import record, verdict
-from netsim.arrays import Ints
-from netsim.contention.base import Traffic
-from netsim.kernelcache import load_kernels
+from netsim.common.arrays import Ints
+from netsim.common.jit import load_kernels
+from netsim.flows.contention import Traffic
 from netsim.packetsim.running import advance
 from netsim.packetsim.world import build, scene_of
 from netsim.routing.dmodk import DModK

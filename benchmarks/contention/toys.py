@@ -13,12 +13,12 @@ import numpy as np
 
 from benchmarks import asking
 from benchmarks.evidence import record, verdict
-from netsim.contention.base import Traffic
-from netsim.contention_models import make_contention_model
+from netsim.flows.contention import Traffic
+from netsim.flows.partition import Partition
 from netsim.packetsim.simulation import simulate_packets
-from netsim.partition import Partition
-from netsim.routings import make_routing
-from netsim.topologies import make_topology
+from netsim.registries.contention_models import make_contention_model
+from netsim.registries.routings import make_routing
+from netsim.registries.topologies import make_topology
 from netsim.topology.base import Topology
 from scheduler.traffic import RankFlows, TrafficOf
 

@@ -19,7 +19,7 @@ from benchmarks.finding.runs import (
     SYNTHETIC,
 )
 from coupling.sweep.intervals import mean_interval
-from netsim.accuracy import ANY, comparisons
+from netsim.registries.accuracy import ANY, comparisons
 from netsim.topology.switches import SWITCHES
 
 WORDS = Path(__file__).with_name("words.md")

@@ -21,7 +21,7 @@ from coupling.inputs.experiment import Experiment
 from coupling.inputs.snapshot import read_snapshot
 from coupling.runs.engine import run
 from coupling.site.estimate import estimate
-from netsim.arrays import Floats
+from netsim.common.arrays import Floats
 
 ROOT = Path(__file__).parents[2]
 ROUTES = """

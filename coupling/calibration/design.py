@@ -8,10 +8,10 @@ import numpy as np
 from coupling.errors import SnapshotError
 from coupling.inputs.places import JobPlacement
 from coupling.site.state import SiteState
-from netsim.arrays import Floats, Ints
-from netsim.contention.traffic import bytes_per_link
-from netsim.errors import NetsimError, RoutingError
-from netsim.partition import Partition
+from netsim.common.arrays import Floats, Ints
+from netsim.common.errors import NetsimError, RoutingError
+from netsim.flows.partition import Partition
+from netsim.flows.traffic import bytes_per_link
 from netsim.routing.spread import single_paths
 from netsim.topology.rails import node_bandwidth
 from patterns.base import Pattern

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
 
-from netsim.arrays import Bools, Floats, Ints
+from netsim.common.arrays import Bools, Floats, Ints
 
 HUBER = 2.5
 """Residuals beyond so many deviations count linearly: background traffic, cables that are slow."""

@@ -11,8 +11,8 @@ import numpy as np
 from coupling.errors import SnapshotError
 from coupling.inputs.fabric import demand_same, read_wiring
 from fabricsim.checking.inputs import read_text
-from netsim.arrays import Floats, Ints
-from netsim.errors import NetsimError
+from netsim.common.arrays import Floats, Ints
+from netsim.common.errors import NetsimError
 from netsim.infiniband.counters import FULL, Count, Reading, read_counters
 from netsim.infiniband.wiring import Wiring
 from netsim.topology.base import Topology

@@ -23,7 +23,7 @@ from coupling.runs.engine import Progress
 from coupling.site.site import fabric_of, profile_of
 from fabricsim.checking import choice, whole
 from fabricsim.checking.errors import public
-from netsim.arrays import Floats, Ints
+from netsim.common.arrays import Floats, Ints
 from netsim.topology.base import Topology
 from scheduler.job import Job
 from scheduler.workload.profile import Profile

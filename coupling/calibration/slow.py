@@ -10,7 +10,7 @@ from coupling.calibration.design import FitDesign
 from coupling.calibration.fit import Fit
 from coupling.calibration.ports import Measured
 from coupling.site.state import SiteJob, SiteState
-from netsim.arrays import Bools, Floats, Ints
+from netsim.common.arrays import Bools, Floats, Ints
 from scheduler.traffic import TrafficOf, rank_flows
 
 _FAR = 4.0  # deviations

@@ -12,7 +12,7 @@ from coupling.calibration.ports import Measured
 from coupling.site.drawn_traffic import JobLoad, JobLoads
 from coupling.site.outcome import solve
 from coupling.site.state import DrawnTraffic, SiteState
-from netsim.arrays import Bools, Floats
+from netsim.common.arrays import Bools, Floats
 from patterns.base import Pattern
 from scheduler.job import LEAST_FRACTION
 

@@ -7,9 +7,9 @@ import numpy as np
 
 from coupling.checks.breach import Breach, raised
 from coupling.checks.ownership import Ownership, same_state
-from netsim.errors import NetsimError
+from netsim.common.errors import NetsimError
 from netsim.flows.isolation import used_links
-from netsim.routings import make_routing
+from netsim.registries.routings import make_routing
 from netsim.topology.base import Topology
 from patterns.algorithms import RecursiveDoubling
 from patterns.alltoall import OneToAll

@@ -18,10 +18,10 @@ from coupling.inputs.plugins import (
     named,
     referred,
 )
-from netsim.contention_models import make_contention_model
-from netsim.errors import RoutingError
-from netsim.routings import make_routing
-from netsim.topologies import make_topology
+from netsim.common.errors import RoutingError
+from netsim.registries.contention_models import make_contention_model
+from netsim.registries.routings import make_routing
+from netsim.registries.topologies import make_topology
 from netsim.topology.base import Topology
 from patterns.registry import PATTERNS, make_pattern
 from scheduler.allocators import make_allocator

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netsim.contention.base import ContentionModel, Traffic
-from netsim.errors import ContentionError
-from netsim.latency import LatencyOf
+from netsim.common.errors import ContentionError
+from netsim.flows.contention import ContentionModel, Traffic
+from netsim.flows.latency import LatencyOf
 from netsim.routing.dmodk import DModK
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree, fat_tree_of_radix

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from netsim.arrays import Ints
-from netsim.errors import RoutingError
-from netsim.routes import Routes
+from netsim.common.arrays import Ints
+from netsim.common.errors import RoutingError
 from netsim.routing.base import Routing
 from netsim.topology.base import Topology
+from netsim.topology.routes import Routes
 
 _FLOWS, _SEED = 400, 3
 NO_NODES: Sequence[tuple[Any, Any, str]] = (

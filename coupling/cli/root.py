@@ -26,7 +26,7 @@ from coupling.gc_tuning import few_collections
 from coupling.stopping import SIGNALLED, stop
 from coupling.terminal_text import check_arguments, guarded, remark, visible
 from fabricsim.checking.outputs import note_read, one_call
-from netsim.wholefile import replace_file
+from netsim.common.atomic_write import replace_file
 
 app = typer.Typer(
     cls=Group,

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from coupling.explorer.raster_kernels import Cells
-from netsim.arrays import Floats, Ints
-from netsim.kernelcache import load_kernels
+from netsim.common.arrays import Floats, Ints
+from netsim.common.jit import load_kernels
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from coupling.explorer.raster_kernels import Cells
 from coupling.report.plots.colours import COLOURS, palette
-from netsim.arrays import Floats, Ints
+from netsim.common.arrays import Floats, Ints
 
 Points = NDArray[np.uint32]
 """Red, green, blue and opacity of each point, the red in the lowest byte."""

@@ -12,7 +12,7 @@ from PIL import Image
 from coupling.explorer.colours import points_of
 from coupling.report.plots.blame import named_most
 from coupling.results.formatting import number
-from netsim.arrays import Floats, Ints
+from netsim.common.arrays import Floats, Ints
 from scheduler.traffic import RankFlows
 
 _MOST = 128  # rows of a matrix of ranks; more are put together

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from netsim.arrays import Ints
-from netsim.errors import TopologyError
-from netsim.hostlist import expand_hostlist
+from netsim.common.arrays import Ints
+from netsim.common.errors import TopologyError
+from netsim.common.hostlist import expand_hostlist
 
 _NUMBERED = re.compile(r"(.*?[^0-9]|)([0-9]{1,9})")
 _MOST_NUMBER = 10_000_000

@@ -15,8 +15,8 @@ from coupling.report.plots.blame import blame_matrix
 from coupling.report.plots.fabric import job_colours
 from coupling.site.estimate import Estimate, JobEstimate, estimate
 from coupling.site.loads import LinkLoad
-from netsim.arrays import Floats, Ints
-from netsim.errors import TopologyError
+from netsim.common.arrays import Floats, Ints
+from netsim.common.errors import TopologyError
 
 _IDLE = "#9aa4ae"  # of a node without a job
 _MS = 1e3

@@ -11,7 +11,7 @@ from coupling.explorer.side_panel import MOST, templates, to_cable, to_job
 from coupling.report.columns import seconds
 from coupling.results.formatting import percent, ratio, volume
 from coupling.site.estimate import JobEstimate
-from netsim.accuracy import accuracy_line
+from netsim.registries.accuracy import accuracy_line
 
 _MOST_JOBS = 500  # that the panel lists
 

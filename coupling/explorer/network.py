@@ -15,7 +15,7 @@ from coupling.explorer.run_view import ViewedRun
 from coupling.report.plots.colours import LOAD
 from coupling.report.plots.layout import Layout, cables_of, layout_of, segments
 from coupling.results.link_time import heat, in_order
-from netsim.arrays import Floats, Ints
+from netsim.common.arrays import Floats, Ints
 from netsim.topology.base import Topology
 from netsim.topology.levels import links_in_service
 

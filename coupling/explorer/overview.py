@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from coupling.results.over_time import binned
-from netsim.arrays import Floats
+from netsim.common.arrays import Floats
 
 TITLES: Mapping[str, str] = {
     "utilization": "nodes in use",

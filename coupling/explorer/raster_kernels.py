@@ -1,7 +1,7 @@
 """
 Compiled rasteriser of jobs on nodes over time.
 
-Import through `netsim.kernelcache`.
+Import through `netsim.common.jit`.
 """
 
 from typing import NamedTuple
@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import float64, int64, types
 
-from netsim.arrays import Floats, Ints
-from netsim.jit import njit
+from netsim.common.arrays import Floats, Ints
+from netsim.common.jit import njit
 
 
 class Cells(NamedTuple):

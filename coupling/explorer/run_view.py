@@ -28,8 +28,8 @@ from coupling.runs.assembly import RunInputs
 from coupling.runs.fabrics import drawable_fabrics
 from coupling.runs.job_history import JobHistories, JobHistory, Use
 from coupling.runs.stored import Stored, line_up
-from netsim.arrays import Floats, Ints
-from netsim.errors import TopologyError
+from netsim.common.arrays import Floats, Ints
+from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology
 
 _BINS = 1200  # of the overview

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from coupling.errors import CouplingError
-from netsim.errors import NetsimError
+from netsim.common.errors import NetsimError
 from patterns.errors import PatternError
 from scheduler.errors import SchedulerError
 

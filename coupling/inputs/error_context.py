@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from coupling.errors import CouplingError, ExperimentError
-from netsim.errors import NetsimError
+from netsim.common.errors import NetsimError
 from patterns.errors import PatternError
 from scheduler.errors import SchedulerError
 

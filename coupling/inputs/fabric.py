@@ -10,21 +10,18 @@ import numpy as np
 from coupling.errors import SnapshotError
 from coupling.inputs.table import Table
 from fabricsim.checking.inputs import read_text
-from netsim.errors import NetsimError
+from netsim.common.errors import NetsimError
 from netsim.formats.importers.graphs import from_networkx, is_graph
 from netsim.formats.importers.namemap import read_name_map
 from netsim.infiniband.wiring import Wiring
+from netsim.registries.routings import make_routing, usual_routing
+from netsim.registries.topologies import make_topology
 from netsim.routing.base import Routing
-from netsim.routings import make_routing
-from netsim.topologies import make_topology
 from netsim.topology.base import Topology
-from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.fattree import FatTree
 from netsim.topology.switches import with_default_switch
-from netsim.topology.torus import Torus
 
 _PATHS = ("path", "name_map", "lft", "fabric")  # of the tables of topologies and routings
-_USUAL = ((FatTree, "d-mod-k"), (Torus, "dimension-order"), (Dragonfly, "minimal"))
 
 
 def topology_of(table: Table, folder: Path) -> Topology:
@@ -95,18 +92,6 @@ def build_routing(
         return make_routing(_located(spec, folder), topology, seed)
     except NetsimError as error:
         raise fault(str(error)) from None
-
-
-def usual_routing(topology: Topology, *, owned: bool) -> str:
-    """
-    Return the routing that a fabric has where none is named.
-
-    Result: on fat-trees D-mod-k, or where jobs may own links ``jigsaw``, which keeps them there and
-    is D-mod-k for all others; dimension order on tori, minimal on dragonflies, else shortest paths.
-    """
-    if owned and isinstance(topology, FatTree):
-        return "jigsaw"
-    return next((name for kind, name in _USUAL if isinstance(topology, kind)), "shortest")
 
 
 def read_wiring(

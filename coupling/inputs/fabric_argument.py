@@ -9,10 +9,10 @@ from coupling.inputs.files import read_json
 from fabricsim.checking import brief, meant
 from fabricsim.checking.documents import parse_json, parse_toml
 from fabricsim.checking.inputs import read_text, without_packing
-from netsim.errors import NetsimError
+from netsim.common.errors import NetsimError
 from netsim.formats.importers.registry import FORMATS, guess_format
 from netsim.formats.importers.sketch import Settings
-from netsim.topologies import TOPOLOGIES
+from netsim.registries.topologies import TOPOLOGIES
 from netsim.topology.base import Topology
 from netsim.topology.machines import MACHINES
 from netsim.topology.switches import with_default_switch

@@ -11,10 +11,10 @@ from coupling.terminal_text import write_data
 from fabricsim.checking.documents import parse_json
 from fabricsim.checking.inputs import read_text
 from fabricsim.checking.sheets import sheet
-from netsim.arrays import Ints
-from netsim.errors import TopologyError
+from netsim.common.arrays import Ints
+from netsim.common.atomic_write import replace_file
+from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology
-from netsim.wholefile import replace_file
 
 if TYPE_CHECKING:
     import pandas as pd

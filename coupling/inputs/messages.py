@@ -8,8 +8,8 @@ from typing import cast
 import numpy as np
 
 from coupling.inputs.table import Table, brief
-from netsim.errors import UnitError
-from netsim.units import parse_size
+from netsim.common.errors import UnitError
+from netsim.common.units import parse_size
 from patterns.base import Pattern
 from patterns.errors import PatternError
 from patterns.options import LEAST_BYTES, MOST_BYTES

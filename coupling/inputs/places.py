@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from coupling.errors import SnapshotError
-from netsim.arrays import Bools, Ints
-from netsim.errors import TopologyError
+from netsim.common.arrays import Bools, Ints
+from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology
 from scheduler.errors import WorkloadError
 from scheduler.job import Job

@@ -17,11 +17,11 @@ from typing import Any
 from coupling.errors import ExperimentError
 from coupling.inputs.objects import is_object, options_of
 from fabricsim.checking import plain
-from netsim.contention_models import CONTENTION_MODELS
-from netsim.errors import TopologyError
+from netsim.common.errors import TopologyError
 from netsim.formats.fields import Fields
-from netsim.routings import ROUTINGS
-from netsim.topologies import TOPOLOGIES
+from netsim.registries.contention_models import CONTENTION_MODELS
+from netsim.registries.routings import ROUTINGS
+from netsim.registries.topologies import TOPOLOGIES
 from netsim.topology.base import Topology
 from patterns.registry import PATTERNS
 from scheduler.allocators import ALLOCATORS

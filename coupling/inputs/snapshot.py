@@ -19,16 +19,16 @@ from coupling.inputs.table import Table, plain
 from fabricsim.checking import path_of, shortened, wrong
 from fabricsim.checking.errors import public
 from fabricsim.checking.values import MOST_WHOLE, WHOLE
-from netsim.arrays import Ints
-from netsim.contention_models import CONTENTION_MODELS, refuse_renamed
-from netsim.errors import ContentionError, TopologyError, UnitError
+from netsim.common.arrays import Ints
+from netsim.common.errors import ContentionError, TopologyError, UnitError
+from netsim.common.units import parse_time
 from netsim.flows.maxmin import FAIRNESS
-from netsim.partition import Partition
+from netsim.flows.partition import Partition
+from netsim.registries.contention_models import CONTENTION_MODELS, refuse_renamed
 from netsim.routing.base import Routing
 from netsim.routing.spread import as_routed
 from netsim.topology.base import Topology
 from netsim.topology.switches import switch_of, with_switch
-from netsim.units import parse_time
 from patterns.errors import PatternError
 from patterns.mapping import MAPPINGS, slot_of_rank
 from scheduler.job import LEAST_FRACTION

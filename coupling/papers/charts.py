@@ -23,7 +23,7 @@ from coupling.report.plots.style import (
     places,
     put_key,
 )
-from netsim.arrays import Floats
+from netsim.common.arrays import Floats
 
 COLUMNS = ("class", "run", "ours", "paper_low", "paper_high")
 """Of the numbers behind a figure; a range of the paper has two ends, a value twice the same."""

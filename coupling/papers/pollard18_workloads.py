@@ -6,12 +6,12 @@ from typing import cast
 
 import numpy as np
 
-from netsim.arrays import Floats
-from netsim.contention.base import Traffic
-from netsim.contention_models import make_contention_model
+from netsim.common.arrays import Floats
+from netsim.flows.contention import Traffic
 from netsim.flowsim.snapshot import simulate_jobs
+from netsim.registries.contention_models import make_contention_model
+from netsim.registries.topologies import make_topology
 from netsim.routing.dmodk import DModK
-from netsim.topologies import make_topology
 from netsim.topology.base import Topology
 from patterns.base import Pattern
 from patterns.registry import make_pattern

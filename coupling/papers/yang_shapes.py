@@ -10,10 +10,10 @@ from coupling.papers.paper import Claim, Frames, Sheet
 from coupling.papers.runs import Runs
 from coupling.papers.tables import long
 from coupling.report.figures import DrawnFigure
-from netsim.arrays import Ints
-from netsim.contention_models import make_contention_model
-from netsim.partition import Partition
-from netsim.routings import make_routing
+from netsim.common.arrays import Ints
+from netsim.flows.partition import Partition
+from netsim.registries.contention_models import make_contention_model
+from netsim.registries.routings import make_routing
 from netsim.topology.torus import Torus, build_torus
 from patterns import make_pattern
 from patterns.base import Pattern

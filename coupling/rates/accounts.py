@@ -6,9 +6,9 @@ import numpy as np
 
 from coupling.errors import CouplingError
 from coupling.rates.ledger_columns import LOSS, MEMBER
-from netsim.arrays import Floats, Ints
-from netsim.contention.blame import Culprits
-from netsim.kernelcache import load_kernels
+from netsim.common.arrays import Floats, Ints
+from netsim.common.jit import load_kernels
+from netsim.flows.contention import Culprits
 
 _SLOTS, _ROWS = 64, 256  # to begin with
 _PLACES = 4  # of the table of losses, for each row of them at least

@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from netsim.arrays import Ints
 from netsim.baselines.hop_cost import (
     contention_factor,
     effective_hops,
     step_costs,
 )
+from netsim.common.arrays import Ints
 from netsim.topology.fattree import FatTree
 from scheduler.allocation import Allocation
 from scheduler.allocators.leaves.leafwise import switch_levels

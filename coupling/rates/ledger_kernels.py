@@ -6,15 +6,15 @@ found by victim, culprit and class of link in `table`, which holds their rows by
 -1 where nothing is; its size is a power of two, at least four times the rows. `state` holds the
 first free row of `losses`, how many are free, and how many places of `table` are taken.
 
-Import through `netsim.kernelcache`.
+Import through `netsim.common.jit`.
 """
 
 import numpy as np
 from numba import float64, from_dtype, int64, types
 
 from coupling.rates.ledger_columns import LOSS, MEMBER
-from netsim.arrays import Floats, Ints, Table
-from netsim.jit import njit
+from netsim.common.arrays import Floats, Ints, Table
+from netsim.common.jit import njit
 
 _INTS, _FLOATS = int64[::1], float64[::1]
 _MEMBERS, _LOSSES = from_dtype(MEMBER)[::1], from_dtype(LOSS)[::1]
@@ -238,7 +238,7 @@ def blame(
     asked, slots : (V,) int array
         Jobs, and their slots.
     victim, culprit, kind : (B,) int array
-        `netsim.contention.blame.Culprits` of these jobs; those of whom it says nothing keep
+        `netsim.flows.contention.Culprits` of these jobs; those of whom it says nothing keep
         their culprits.
     share : (B,) float array
         Part of the victim's lost time.

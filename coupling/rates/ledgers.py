@@ -7,9 +7,9 @@ import numpy as np
 
 from coupling.rates.accounts import Accounts
 from coupling.rates.network import CompletedWork, NetworkRateModel
-from netsim.arrays import Floats, Ints
-from netsim.contention.base import ContentionModel
-from netsim.contention.traffic import carry
+from netsim.common.arrays import Floats, Ints
+from netsim.flows.contention import ContentionModel
+from netsim.flows.traffic import carry
 from netsim.topology.base import Topology
 from scheduler.allocation import Allocation
 from scheduler.observer import Observer

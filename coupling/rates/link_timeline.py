@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from coupling.rates.network import NetworkRateModel
-from netsim.arrays import Floats, Ints
-from netsim.contention.traffic import bytes_per_link
+from netsim.common.arrays import Floats, Ints
+from netsim.flows.traffic import bytes_per_link
 from netsim.topology.spread import evened
 from scheduler.allocation import Allocation
 from scheduler.observer import Observer

@@ -7,9 +7,9 @@ import numpy as np
 
 from coupling.errors import CouplingError
 from fabricsim.checking import shortened, wrong
-from netsim.contention.base import ContentionModel
-from netsim.contention.hotspots import hot_spot
-from netsim.partition import Partition
+from netsim.flows.contention import ContentionModel
+from netsim.flows.partition import Partition
+from netsim.fluid.hotspots import hot_spot
 from netsim.routing.base import Routing
 from netsim.topology.base import Topology
 from netsim.topology.demand import demand_topology

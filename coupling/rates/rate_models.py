@@ -8,9 +8,9 @@ from coupling.rates.base import RateSource, RunInput, SimulationRates
 from coupling.rates.network import NetworkRateModel
 from fabricsim.checking import look_up
 from fabricsim.checking.registry import Registry
-from netsim.contention.base import ContentionModel
-from netsim.contention_models import CONTENTION_MODELS, make_contention_model
-from netsim.errors import ContentionError
+from netsim.common.errors import ContentionError
+from netsim.flows.contention import ContentionModel
+from netsim.registries.contention_models import CONTENTION_MODELS, make_contention_model
 from scheduler.allocators.base import Allocator
 from scheduler.job import Job
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from coupling.results.result import Result
 from fabricsim.checking import shortened
-from netsim.tabled import Tabled
+from netsim.common.tables import Tabled
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from typing import Any
 
 from coupling.errors import ExperimentError, ResultError, SnapshotError
 from coupling.inputs.experiment import Experiment, set_field
-from coupling.inputs.fabric import usual_routing
 from coupling.inputs.fabric_argument import described, left_open
 from coupling.inputs.record import NO_ZONE
 from coupling.replay.answers import Gain, Replay, Waits
@@ -25,7 +24,8 @@ from coupling.site.site import NO_PROFILE
 from coupling.stopping import demand_told, shielded
 from fabricsim.checking import flag, path_of, whole, wrong
 from fabricsim.checking.errors import public
-from netsim.errors import NetsimError
+from netsim.common.errors import NetsimError
+from netsim.registries.routings import usual_routing
 from netsim.topology.base import Topology
 from netsim.topology.switches import assumptions_of
 from scheduler.allocators import make_allocator

@@ -12,7 +12,7 @@ from coupling.replay.answers import Bias, QueueFit, Waits
 from coupling.results.summary import size_class
 from coupling.runs.assembly import RunParts
 from coupling.runs.engine import schedule_alone
-from netsim.arrays import Floats
+from netsim.common.arrays import Floats
 from scheduler.job import Job
 from scheduler.workload.match import name_of
 

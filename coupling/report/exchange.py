@@ -13,7 +13,7 @@ from coupling.results.folding import folded
 from coupling.results.formatting import listing
 from coupling.results.result import Result
 from fabricsim.checking.sheets import sheet
-from netsim.hostlist import expand_hostlist
+from netsim.common.hostlist import expand_hostlist
 
 _OWN_NAME = re.compile(r"n(\d+)")
 

@@ -17,8 +17,8 @@ from coupling.results.formatting import counted, listing, percent, ratio, volume
 from coupling.site.estimate import Estimate, JobEstimate, estimate
 from coupling.site.flows import Flows
 from coupling.site.loads import LinkLoad
-from netsim.accuracy import accuracy_line
-from netsim.arrays import Floats, Ints
+from netsim.common.arrays import Floats, Ints
+from netsim.registries.accuracy import accuracy_line
 from netsim.topology.base import Topology
 
 _ROWS = 500  # of a table; more would only make the page slow

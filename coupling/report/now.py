@@ -11,7 +11,7 @@ from coupling.report.page import Html, bullets, figures, page, table
 from coupling.results import formatting as units
 from coupling.site.answers import JobNow, LinkNow, LostHours, Now
 from fabricsim.checking import shortened
-from netsim.accuracy import accuracy_line
+from netsim.registries.accuracy import accuracy_line
 from netsim.topology.base import Topology
 
 _JOBS = ("job", "user", "name", "nodes", "slowed", "5-95 %", "top 5", "by", "cable")

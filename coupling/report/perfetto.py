@@ -10,7 +10,7 @@ import pandas as pd
 
 from coupling.results.columns import finished
 from coupling.results.result import Result
-from netsim.arrays import Floats, Ints
+from netsim.common.arrays import Floats, Ints
 
 _DIGITS = 6  # after the point
 _MICRO = 1e6  # the format counts microseconds

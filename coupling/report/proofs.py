@@ -17,7 +17,7 @@ from coupling.report.plots.sheet import name_ticks
 from coupling.report.plots.style import FAINT, Picture
 from coupling.results.formatting import counted, listing, ratio
 from coupling.site.verify import JobVerdict, Verification
-from netsim.arrays import Ints
+from netsim.common.arrays import Ints
 from netsim.topology.base import Topology
 from netsim.topology.changes import leaf_tapers
 from netsim.topology.levels import links_in_service

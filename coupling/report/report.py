@@ -29,8 +29,8 @@ from coupling.results.result import Result
 from fabricsim.checking import choice, path_of
 from fabricsim.checking.errors import public
 from fabricsim.checking.outputs import demand_apart
+from netsim.common.atomic_write import replace_file
 from netsim.topology.base import Topology
-from netsim.wholefile import replace_file
 
 _EMERGENT = "these numbers are not put in, they follow from placement, routing and sharing"
 _ASSUMED = "what the scenario of model assumed states"

@@ -11,7 +11,7 @@ from coupling.report.sketches import NUMBER, PLACEMENT, blocks, fitted, width_of
 from coupling.results.formatting import duration, percent
 from coupling.results.over_time import binned
 from coupling.results.result import Result
-from netsim.arrays import Floats
+from netsim.common.arrays import Floats
 
 _LEVELS = "▁▂▃▄▅▆▇█"
 _ASCII_LEVELS = "_.-:=+*#"

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from netsim.arrays import Ints
+from netsim.common.arrays import Ints
 
 
 def folded(numbers: Iterable[int]) -> str:

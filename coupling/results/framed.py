@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Union, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.arrays import Ints
+from netsim.common.arrays import Ints
 
 if TYPE_CHECKING:
     import pandas as pd

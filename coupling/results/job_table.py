@@ -10,9 +10,9 @@ import numpy as np
 from coupling.results.columns import JOB_COLUMNS, TEXT
 from coupling.results.folding import folded_each
 from coupling.results.framed import Table, TableColumns
-from netsim.arrays import Ints
-from netsim.distance import average_pairwise_hops_each
-from netsim.hostlist import fold_hostlist
+from netsim.common.arrays import Ints
+from netsim.common.hostlist import fold_hostlist
+from netsim.flows.distance import average_pairwise_hops_each
 from netsim.topology.base import Topology
 from scheduler.job import Job
 from scheduler.simulator import JobRecord, Schedule

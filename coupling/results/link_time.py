@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from netsim.arrays import Floats, Ints
+from netsim.common.arrays import Floats, Ints
 
 TIMELINE = "links/timeline"  # table of a result
 _MOST_CELLS = 100_000_000  # bins times links; more do not fit beside the rest

@@ -11,7 +11,7 @@ from coupling.inputs.files import read_json
 from coupling.inputs.table import Table, brief
 from fabricsim.checking.inputs import MOST_BYTES
 from fabricsim.checking.outputs import MANIFEST, note_read
-from netsim.wholefile import replace_file
+from netsim.common.atomic_write import replace_file
 
 RESOLVED = "experiment.resolved.toml"
 NOT_AGAIN = "not_again"  # field: why a result cannot be run again; absent where it can

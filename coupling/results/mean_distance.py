@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from coupling.results.columns import finished
-from netsim.arrays import Bools, Floats, Ints
+from netsim.common.arrays import Bools, Floats, Ints
 
 LARGEST_SMALL = 10  # nodes of a small job
 FEWEST = 31  # jobs of a size that is looked at: more than thirty

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from coupling.results.result import Result
-from netsim.accuracy import (
+from netsim.registries.accuracy import (
     OWNED,
     Setting,
     accuracy_line,
@@ -59,8 +59,8 @@ def accuracy_of(result: Result) -> dict[str, Any] | None:
     """
     Return what is known of the error of a run.
 
-    Result: as from `netsim.accuracy.known_accuracy`; None for results of versions that did not say
-    what network they were computed on.
+    Result: as from `netsim.registries.accuracy.known_accuracy`; None for results of versions that
+    did not say what network they were computed on.
     """
     known = result.summary.get("network")
     if known is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coupling.results.framed import Table, ran
-from netsim.arrays import Floats, Ints
+from netsim.common.arrays import Floats, Ints
 
 if TYPE_CHECKING:
     import pandas as pd

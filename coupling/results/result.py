@@ -17,9 +17,9 @@ from coupling.results.framed import LazyTable, TableColumns
 from coupling.results.manifest import SUMMARY, hashes_of, read_checked, read_object, write_file
 from fabricsim.checking import path_of, shortened
 from fabricsim.checking.errors import public_class
-from netsim.accuracy import ANY, MIXES
-from netsim.arrays import Ints
-from netsim.hostlist import expand_hostlist
+from netsim.common.arrays import Ints
+from netsim.common.hostlist import expand_hostlist
+from netsim.registries.accuracy import ANY, MIXES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -256,7 +256,7 @@ def _summary(path: Path) -> dict[str, Any]:
 
 
 def _check_network(table: Table) -> None:
-    """Refuse a network that is described otherwise than `netsim.accuracy.Setting` is."""
+    """Refuse a network that is described otherwise than `netsim.registries.accuracy.Setting` is."""
     for name in ("model", "fairness", "machine"):
         table.text(name)
     table.number("buffer_bytes", None, 0.0)

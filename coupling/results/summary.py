@@ -11,7 +11,7 @@ from coupling.results.framed import Table, ran
 from coupling.results.over_time import lost_capacity
 from fabricsim.checking import whole, wrong
 from fabricsim.checking.errors import public
-from netsim.arrays import Floats, Ints
+from netsim.common.arrays import Floats, Ints
 
 if TYPE_CHECKING:
     import pandas as pd

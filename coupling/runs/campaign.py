@@ -26,7 +26,7 @@ from coupling.runs.workers import Kept, demand_sendable, run_in_workers
 from coupling.stopping import demand_told, shielded
 from fabricsim.checking import choice, flag, path_of, shortened, whole
 from fabricsim.checking.errors import public
-from netsim.wholefile import temporary_name
+from netsim.common.atomic_write import temporary_name
 from scheduler.workload import cancelled
 
 DEPENDENCIES = ("fabricsim", "numpy", "scipy", "numba", "pandas", "pyarrow", "simpy", "networkx")

@@ -34,7 +34,7 @@ from coupling.results.waiting import waiting_by_reason
 from coupling.runs.assembly import RunParts, assemble
 from coupling.runs.setup import Setup, baseline_slowdowns, check_parts
 from coupling.stopping import demand_told
-from netsim.accuracy import setting_of
+from netsim.registries.accuracy import setting_of
 from netsim.topology.base import Topology
 from netsim.topology.spread import evened
 from netsim.topology.switches import assumed_switch

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from netsim.errors import TopologyError
+from netsim.common.atomic_write import replace_file
+from netsim.common.errors import TopologyError
 from netsim.formats.exporters.registry import written
-from netsim.topologies import make_topology
+from netsim.registries.topologies import make_topology
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.fattree import FatTree
 from netsim.topology.gateways import VARIANTS
 from netsim.topology.torus import Torus
-from netsim.wholefile import replace_file
 from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
 from scheduler.workload.table import read_csv

@@ -16,9 +16,9 @@ from coupling.results.manifest import NOT_AGAIN
 from coupling.results.result import Result, owned_links
 from coupling.runs.assembly import RunInputs, assemble
 from coupling.runs.setup import Setup
-from netsim.arrays import Floats, Ints
-from netsim.contention.traffic import bytes_per_link
-from netsim.partition import Partition
+from netsim.common.arrays import Floats, Ints
+from netsim.flows.partition import Partition
+from netsim.flows.traffic import bytes_per_link
 from scheduler.job import Job
 from scheduler.traffic import RankFlows, rank_flows
 

@@ -26,7 +26,7 @@ from coupling.runs.stored import flat_settings
 from coupling.runs.workers import Kept
 from fabricsim.checking import shortened
 from fabricsim.checking.outputs import MANIFEST
-from netsim.wholefile import is_leftover, remove_leftovers, sync_folder
+from netsim.common.atomic_write import is_leftover, remove_leftovers, sync_folder
 
 _MOST_TOLD = 3  # settings that another experiment has otherwise
 

@@ -14,8 +14,8 @@ from coupling.runs.assembly import RunParts, assemble
 from coupling.runs.run_snapshot import place_of
 from coupling.runs.setup import Setup
 from coupling.runs.stored import Stored
-from netsim.arrays import Ints
-from netsim.partition import Partition
+from netsim.common.arrays import Ints
+from netsim.flows.partition import Partition
 from netsim.routing.spread import single_paths
 from netsim.topology.base import Topology
 from scheduler.job import Job

@@ -13,7 +13,7 @@ from coupling.results.manifest import NOT_AGAIN
 from coupling.results.result import Result, owned_links
 from coupling.runs.stored import Stored
 from fabricsim.checking import unknown
-from netsim.errors import TopologyError
+from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology
 
 

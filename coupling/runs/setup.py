@@ -7,12 +7,13 @@ from inspect import signature
 from coupling.errors import ExperimentError
 from coupling.inputs.error_context import placed
 from coupling.inputs.experiment import Experiment
-from coupling.inputs.fabric import build_routing, usual_routing
+from coupling.inputs.fabric import build_routing
 from coupling.rates.base import RateSource, RunInput
 from coupling.rates.rate_models import rate_model
 from coupling.rates.simulated_run import FlowLevelRates
 from coupling.runs.assembly import RunParts
-from netsim.contention_models import refuse_renamed
+from netsim.registries.contention_models import refuse_renamed
+from netsim.registries.routings import usual_routing
 from netsim.routing.base import Routing
 from netsim.routing.spread import as_routed, demand_paths
 from scheduler.allocators import make_allocator

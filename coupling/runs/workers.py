@@ -25,7 +25,7 @@ from coupling.runs.assembly import RunParts
 from coupling.runs.engine import Progress, phases, run_parts
 from coupling.runs.process_pool import end_processes, quiet_copies, worker_context
 from coupling.stopping import shielded
-from netsim.wholefile import temporary_name
+from netsim.common.atomic_write import temporary_name
 
 _LOOK_S = 0.2
 _PHASE = 2**40  # a place of the board holds phase * this + jobs ended, so that one write tells both

@@ -6,9 +6,9 @@ from typing import Any
 
 from coupling.inputs.snapshot import JobId
 from fabricsim.checking import shortened
-from netsim.accuracy import Setting, known_accuracy
-from netsim.arrays import Ints
-from netsim.tabled import Tabled
+from netsim.common.arrays import Ints
+from netsim.common.tables import Tabled
+from netsim.registries.accuracy import Setting, known_accuracy
 from netsim.topology.base import Topology
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netsim.arrays import Bools, Ints
-from netsim.errors import NetsimError
+from netsim.common.arrays import Bools, Ints
+from netsim.common.errors import NetsimError
 from netsim.routing.base import Routing
 from netsim.routing.ranks import RankRouting
 from netsim.topology.base import Topology

@@ -8,12 +8,12 @@ import numpy as np
 
 from coupling.errors import SnapshotError
 from coupling.site.state import SiteJob, SiteState
-from netsim.arrays import Ints
-from netsim.errors import NetsimError
-from netsim.partition import Partition
+from netsim.common.arrays import Ints
+from netsim.common.errors import NetsimError
+from netsim.flows.partition import Partition
+from netsim.registries.routings import make_routing, on_changed
 from netsim.routing.shortest import Shortest
 from netsim.routing.spread import as_routed
-from netsim.routings import make_routing, on_changed
 from netsim.topology.base import Topology
 from netsim.topology.changes import add_cables, with_taper
 from netsim.topology.outage import exclude, fail

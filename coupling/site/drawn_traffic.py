@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from coupling.errors import SnapshotError
 from coupling.site.state import DrawnTraffic, SiteJob, SiteState
-from netsim.errors import NetsimError, RoutingError
+from netsim.common.errors import NetsimError, RoutingError
 from netsim.fluid.demand import DemandOf, JobDemand
 from patterns.errors import PatternError
 from scheduler.mix import kind_of, kind_of_pattern, mix_of

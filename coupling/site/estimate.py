@@ -21,10 +21,10 @@ from coupling.site.predictions import (
     worst_links,
 )
 from fabricsim.checking import flag
-from netsim.accuracy import Setting, known_accuracy
-from netsim.contention.traffic import bytes_per_link
-from netsim.errors import NetsimError
-from netsim.tabled import Tabled
+from netsim.common.errors import NetsimError
+from netsim.common.tables import Tabled
+from netsim.flows.traffic import bytes_per_link
+from netsim.registries.accuracy import Setting, known_accuracy
 from netsim.topology.spread import link_names
 from netsim.topology.switches import assumptions_of
 from scheduler.traffic import PlacedTraffic, TrafficOf

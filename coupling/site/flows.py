@@ -11,11 +11,11 @@ from coupling.errors import SnapshotError
 from coupling.inputs.fabric import routing_of, topology_of
 from coupling.inputs.messages import message_bytes
 from coupling.inputs.table import Table, brief
-from netsim.errors import NetsimError
+from netsim.common.errors import NetsimError
+from netsim.common.tables import Tabled
 from netsim.flows.maxmin import FAIRNESS
 from netsim.flowsim.flow_report import FlowReport, report_flows
 from netsim.routing.spread import as_routed
-from netsim.tabled import Tabled
 from netsim.topology.base import Topology
 from netsim.topology.spread import link_names
 

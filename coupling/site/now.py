@@ -12,8 +12,8 @@ from coupling.site.outcome import NOBODY, Outcome, solve
 from coupling.site.site import Site, read_site
 from coupling.site.state import SiteState
 from fabricsim.checking.errors import public
-from netsim.accuracy import setting_of
-from netsim.arrays import Bools, Floats, Ints
+from netsim.common.arrays import Bools, Floats, Ints
+from netsim.registries.accuracy import setting_of
 
 HOURS = 24.0
 WORST = 5

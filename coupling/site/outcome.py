@@ -7,7 +7,7 @@ import numpy as np
 
 from coupling.site.drawn_traffic import JobLoad, JobLoads
 from coupling.site.state import SiteState
-from netsim.arrays import Bools, Floats, Ints
+from netsim.common.arrays import Bools, Floats, Ints
 from netsim.fluid.model import Fluid
 
 NOBODY = -1

@@ -7,13 +7,13 @@ import numpy as np
 
 from coupling.inputs.snapshot import JobId, PlacedJob, Snapshot
 from coupling.site.reach import reached_links
-from netsim.arrays import Ints
-from netsim.errors import PartitionError, RoutingError
+from netsim.common.arrays import Ints
+from netsim.common.errors import PartitionError, RoutingError
 from netsim.flows.isolation import shared_links
+from netsim.flows.partition import on_tree
 from netsim.infiniband.lft import LFT
 from netsim.nonblocking.conditions import broken_conditions
 from netsim.nonblocking.verdict import Status, rearrangeable
-from netsim.partition import on_tree
 from netsim.routing.wraparound import Wraparound
 from netsim.topology.fattree import FatTree
 from netsim.topology.levels import links_in_service

@@ -12,8 +12,8 @@ from coupling.inputs.table import brief
 from fabricsim.checking import wholes, wrong
 from fabricsim.checking.documents import parse_json
 from fabricsim.checking.inputs import read_text
-from netsim.arrays import Ints
-from netsim.errors import TopologyError
+from netsim.common.arrays import Ints
+from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology
 
 _ENDS = 2

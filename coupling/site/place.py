@@ -20,9 +20,9 @@ from coupling.site.state import DrawnTraffic, SiteState
 from coupling.site.verify import Verification, verify
 from fabricsim.checking import number, whole
 from fabricsim.checking.errors import public
-from netsim.arrays import Ints
-from netsim.errors import NetsimError
-from netsim.hostlist import fold_hostlist
+from netsim.common.arrays import Ints
+from netsim.common.errors import NetsimError
+from netsim.common.hostlist import fold_hostlist
 from netsim.topology.base import Topology
 from netsim.topology.rails import node_bandwidth
 from patterns.errors import PatternError

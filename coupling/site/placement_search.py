@@ -12,10 +12,10 @@ from coupling.site.now import HOURS
 from coupling.site.outcome import Outcome, solve
 from coupling.site.placement_options import PlacementOption
 from coupling.site.state import DrawnTraffic, SiteJob, SiteState
-from netsim.arrays import Floats, Ints
-from netsim.errors import NetsimError, RoutingError
-from netsim.hostlist import fold_hostlist
-from netsim.partition import Partition
+from netsim.common.arrays import Floats, Ints
+from netsim.common.errors import NetsimError, RoutingError
+from netsim.common.hostlist import fold_hostlist
+from netsim.flows.partition import Partition
 from netsim.topology.spread import as_built
 
 SWAPS = 24

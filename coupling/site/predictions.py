@@ -9,16 +9,16 @@ import numpy as np
 from coupling.errors import SnapshotError
 from coupling.inputs.snapshot import PlacedJob, Snapshot
 from coupling.rates.rate_models import rate_model
-from netsim.accuracy import Setting, setting_of
-from netsim.arrays import distinct
-from netsim.contention.base import ContentionModel
-from netsim.contention.hotspots import hot_spot
-from netsim.contention.traffic import bytes_per_link
-from netsim.contention_models import make_contention_model
-from netsim.errors import ContentionError
+from netsim.common.arrays import distinct
+from netsim.common.errors import ContentionError
+from netsim.flows.contention import ContentionModel
 from netsim.flows.isolation import shared_links
+from netsim.flows.traffic import bytes_per_link
 from netsim.flowsim.snapshot import simulate_jobs
+from netsim.fluid.hotspots import hot_spot
 from netsim.packetsim.running import LinkUse
+from netsim.registries.accuracy import Setting, setting_of
+from netsim.registries.contention_models import make_contention_model
 from netsim.routing.spread import demand_paths
 from netsim.topology.base import Topology
 from scheduler.mix import kind_of, mix_of, weight_of

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from coupling.inputs.snapshot import PlacedJob, Snapshot
-from netsim.arrays import Ints
+from netsim.common.arrays import Ints
 from netsim.flows.isolation import minimal_links
 from netsim.routing.ranks import RankRouting
 

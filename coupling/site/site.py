@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from coupling.errors import SnapshotError
-from coupling.inputs.fabric import topology_of, usual_routing
+from coupling.inputs.fabric import topology_of
 from coupling.inputs.fabric_argument import described, left_open, with_names
 from coupling.inputs.places import MOST_RANKS, JobPlacement, JobPlacements, place
 from coupling.inputs.referenced_files import demand_one_stdin
@@ -16,9 +16,9 @@ from coupling.results.formatting import counted
 from coupling.site.running_jobs import HeldNodes, RunningJobs, running_at, running_in_queue
 from coupling.site.state import MOST_DRAWS, SiteState, scene_of_places, scene_of_snapshot
 from fabricsim.checking import choice, whole, wrong
-from netsim.errors import NetsimError
+from netsim.common.errors import NetsimError
+from netsim.registries.routings import make_routing, usual_routing
 from netsim.routing.spread import as_routed
-from netsim.routings import make_routing
 from netsim.topology.base import Topology
 from netsim.topology.switches import assumptions_of
 from scheduler.workload.profile import DEFAULT_PROFILE, Profile, profile_from, read_profile

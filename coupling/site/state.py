@@ -10,8 +10,8 @@ from coupling.errors import SnapshotError
 from coupling.inputs.places import JobPlacement
 from coupling.inputs.snapshot import JobId, Snapshot
 from coupling.site.predictions import predictor
-from netsim.arrays import Ints
-from netsim.partition import Partition
+from netsim.common.arrays import Ints
+from netsim.flows.partition import Partition
 from netsim.routing.base import Routing
 from netsim.topology.base import Topology
 from netsim.topology.rails import node_bandwidth

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netsim.arrays import Ints
-from netsim.errors import RoutingError
+from netsim.common.arrays import Ints
+from netsim.common.errors import RoutingError
 from netsim.infiniband.lft import LFT
 from netsim.infiniband.wiring import Wiring
-from netsim.routes import Routes
 from netsim.routing.base import Routing
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import FatTree
+from netsim.topology.routes import Routes
 
 _BATCH = 200_000  # flows routed at once: tens of MB
 

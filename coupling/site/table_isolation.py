@@ -9,8 +9,8 @@ import numpy as np
 from coupling.inputs.snapshot import JobId, PlacedJob, Snapshot
 from coupling.site.partition_check import owned_links
 from coupling.site.reach import reached_links
-from netsim.arrays import Ints
-from netsim.errors import PartitionError, RoutingError
+from netsim.common.arrays import Ints
+from netsim.common.errors import PartitionError, RoutingError
 from netsim.flows.isolation import shared_links
 from netsim.infiniband.credits import credit_loop
 from netsim.infiniband.lft import LFT

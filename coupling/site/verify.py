@@ -12,19 +12,19 @@ from coupling.inputs.snapshot import JobId, PlacedJob, Snapshot, demand_snapshot
 from coupling.site.permutations import Pairs, flows_by_job, read_permutation
 from coupling.site.reach import reached_links
 from fabricsim.checking import flag, whole
-from netsim.arrays import Ints
-from netsim.errors import NetsimError, PartitionError, RoutingError
+from netsim.common.arrays import Ints
+from netsim.common.errors import NetsimError, PartitionError, RoutingError
+from netsim.common.tables import Tabled
 from netsim.flows.isolation import shared_links
 from netsim.nonblocking.conditions import Breach, broken_conditions
 from netsim.nonblocking.exact import ExactRouter, Witness
 from netsim.nonblocking.router import PermutationRouter
 from netsim.nonblocking.static_table import TableReport, static_table_report
 from netsim.nonblocking.verdict import Certificate, Status, Verdict, rearrangeable
-from netsim.routes import Routes
 from netsim.routing.spread import single_paths
-from netsim.tabled import Tabled
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
+from netsim.topology.routes import Routes
 
 RANDOM = 100  # permutations tried where nobody says how many
 _MOST_RANDOM = 1_000_000

@@ -28,7 +28,7 @@ from coupling.site.outcome import Outcome, solve
 from coupling.site.site import Site, known_names, read_site, site_of_snapshot
 from coupling.site.state import SiteState
 from fabricsim.checking.errors import public
-from netsim.arrays import Floats, Ints
+from netsim.common.arrays import Floats, Ints
 from netsim.routing.leastloaded import LeastLoaded
 from netsim.routing.shortest import Shortest
 from netsim.topology.base import Topology

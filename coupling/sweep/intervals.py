@@ -5,7 +5,7 @@ from math import ceil, inf, nan, sqrt
 
 import numpy as np
 
-from netsim.arrays import Floats, Ints
+from netsim.common.arrays import Floats, Ints
 
 LEVEL = 0.95
 RESAMPLES = 10_000

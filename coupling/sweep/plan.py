@@ -19,7 +19,7 @@ from coupling.sweep.running import CellRunner
 from coupling.sweep.spec import Spec
 from fabricsim.checking import shortened
 from fabricsim.checking.outputs import PLAN
-from netsim.errors import NetsimError
+from netsim.common.errors import NetsimError
 from patterns.errors import PatternError
 from scheduler.errors import SchedulerError
 

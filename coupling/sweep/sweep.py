@@ -18,7 +18,7 @@ from coupling.sweep.tables import CELLS, CLASSES, DAYS, SweepTables, gathered, o
 from fabricsim.checking import path_of, shortened, whole
 from fabricsim.checking.errors import public_class
 from fabricsim.checking.outputs import PLAN
-from netsim.wholefile import is_leftover
+from netsim.common.atomic_write import is_leftover
 
 if TYPE_CHECKING:
     from coupling.sweep.comparison import Comparison

@@ -2,7 +2,7 @@
 The base of all errors about an input, and tracebacks that end in the caller's line.
 
 * FabricsimError
-  + NetsimError        netsim.errors: quantities, fabrics, routings, partitions, models
+  + NetsimError        netsim.common.errors: quantities, fabrics, routings, partitions, models
   + PatternError       patterns.errors: communication patterns
   + SchedulerError     scheduler.errors: job logs, profiles, allocators, queues
   + CouplingError      coupling.errors: experiments, results, snapshots

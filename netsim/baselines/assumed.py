@@ -8,9 +8,9 @@ from types import MappingProxyType
 import numpy as np
 
 from fabricsim.checking import choice
-from netsim.arrays import Floats, Ints
-from netsim.errors import ContentionError
-from netsim.splitmix import uniforms
+from netsim.common.arrays import Floats, Ints
+from netsim.common.errors import ContentionError
+from netsim.common.rng import uniforms
 
 READINGS = ("divide", "subtract")
 LARGER_THAN = 4  # nodes: jobs up to here gain nothing in the x % scenarios and V2 (V-C)

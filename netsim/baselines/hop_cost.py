@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netsim.arrays import Floats, Ints
-from netsim.contention.base import Traffic, communicating_nodes
-from netsim.contention.recomputed import Recomputed, Solution
-from netsim.contention.traffic import TrafficTimes, check_traffic
+from netsim.common.arrays import Floats, Ints
+from netsim.flows.contention import Recomputed, Solution, Traffic, communicating_nodes
+from netsim.flows.traffic import TrafficTimes, check_traffic
 from netsim.topology.base import Topology
 
 

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 
-from netsim.arrays import Ints
-from netsim.contention.base import Traffic
-from netsim.contention.blame import Culprits, no_culprits
-from netsim.errors import ContentionError
+from netsim.common.arrays import Ints
+from netsim.common.errors import ContentionError
+from netsim.flows.contention import Culprits, Traffic, no_culprits
 from netsim.topology.base import Topology
 
 

@@ -6,11 +6,11 @@ from math import prod
 import numpy as np
 
 from fabricsim.checking import wrong
-from netsim.arrays import Bools, Ints, distinct, numbers_below
-from netsim.errors import PartitionError
-from netsim.routes import Routes
+from netsim.common.arrays import Bools, Ints, distinct, numbers_below
+from netsim.common.errors import PartitionError
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
+from netsim.topology.routes import Routes
 
 
 def shared_links(links_of_job: Sequence[Ints]) -> dict[int, list[int]]:

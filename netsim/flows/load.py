@@ -5,9 +5,9 @@ from math import prod
 
 import numpy as np
 
-from netsim.arrays import Floats, Ints
-from netsim.routes import Routes
+from netsim.common.arrays import Floats, Ints
 from netsim.topology.fattree import FatTree
+from netsim.topology.routes import Routes
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,10 +3,10 @@
 import numpy as np
 
 from fabricsim.checking import unknown
-from netsim.arrays import Bools, Floats, Ints, numbers_below, numbers_from
-from netsim.errors import NetsimError
-from netsim.kernelcache import load_kernels
-from netsim.routes import Routes, demand_routes
+from netsim.common.arrays import Bools, Floats, Ints, numbers_below, numbers_from
+from netsim.common.errors import NetsimError
+from netsim.common.jit import load_kernels
+from netsim.topology.routes import Routes, demand_routes
 
 FAIRNESS = ("per-sender", "per-flow")
 

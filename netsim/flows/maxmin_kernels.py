@@ -1,7 +1,7 @@
 """
 Compiled max-min solver, and the heap with changeable keys that it and the simulation use.
 
-Import through `netsim.kernelcache`.
+Import through `netsim.common.jit`.
 """
 
 from typing import NamedTuple
@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import float64, int64, types
 
-from netsim.arrays import Floats, Ints
-from netsim.jit import njit
+from netsim.common.arrays import Floats, Ints
+from netsim.common.jit import njit
 
 _INTS = types.Array(int64, 1, "C", readonly=True)
 _FLOATS = types.Array(float64, 1, "C", readonly=True)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.arrays import Floats, Ints
-from netsim.contention.base import Traffic
-from netsim.errors import ContentionError
+from netsim.common.arrays import Floats, Ints
+from netsim.common.errors import ContentionError
+from netsim.common.jit import load_kernels
+from netsim.flows.contention import Traffic
 from netsim.flows.maxmin import as_channels, is_per_sender
 from netsim.flowsim.state import (
     CHANGE,
@@ -26,9 +27,8 @@ from netsim.flowsim.state import (
     Solo,
     State,
 )
-from netsim.kernelcache import load_kernels
-from netsim.routes import Routes
 from netsim.topology.base import Topology
+from netsim.topology.routes import Routes
 
 _ENDLESS = 2**62
 _SLOTS = 64

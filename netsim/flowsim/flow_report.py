@@ -5,21 +5,21 @@ from typing import Any
 
 import numpy as np
 
-from netsim.arrays import Floats, Ints, numbers_from
-from netsim.contention.base import Traffic
-from netsim.errors import NetsimError
+from netsim.common.arrays import Floats, Ints, numbers_from
+from netsim.common.errors import NetsimError
+from netsim.common.tables import Tabled
+from netsim.flows.contention import Traffic
+from netsim.flows.latency import LatencyOf
 from netsim.flows.load import link_bytes, link_flows
+from netsim.flows.partition import Partition
 from netsim.flowsim.cosimulation import CoSimulation, Links
-from netsim.latency import LatencyOf
-from netsim.partition import Partition
-from netsim.routes import Routes
 from netsim.routing.base import Routing
 from netsim.routing.ends import flow_ends
 from netsim.routing.spread import as_routed, demand_paths
-from netsim.tabled import Tabled
 from netsim.topology.base import Topology
 from netsim.topology.demand import demand_topology
 from netsim.topology.rails import senders
+from netsim.topology.routes import Routes
 
 
 @dataclass(frozen=True, slots=True, eq=False)

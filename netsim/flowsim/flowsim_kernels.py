@@ -1,5 +1,5 @@
 """
-Compiled flow-level simulation: jobs come and go while it runs; import through `netsim.kernelcache`.
+Compiled flow-level simulation: jobs come and go while it runs; import through `netsim.common.jit`.
 
 Each job is first run alone (`solo_run`). While no other job crosses the channels of its step, a job
 is *quiet*: the step takes as long as in the solo run and is one event. Where another job comes onto
@@ -16,7 +16,9 @@ import math
 import numpy as np
 from numba import boolean, float64, from_dtype, int64, types
 
-from netsim.arrays import Bools, Floats, Ints, Table
+from netsim.common.arrays import Bools, Floats, Ints, Table
+from netsim.common.jit import njit
+from netsim.common.units import ROUNDING
 from netsim.flows.maxmin_kernels import Heap, heap_remove, heap_set, new_heap
 from netsim.flowsim.sharing_kernels import (
     TIE,
@@ -42,8 +44,6 @@ from netsim.flowsim.state import (
     Solo,
     State,
 )
-from netsim.jit import njit
-from netsim.units import ROUNDING
 
 __all__ = ["Heap", "advance", "begin", "move_members", "solo_run", "withdraw"]
 

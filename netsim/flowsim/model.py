@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 
 from fabricsim.checking import whole
-from netsim.contention.base import Traffic
-from netsim.contention.phases import sample_phases
-from netsim.contention.recomputed import Recomputed, Solution
-from netsim.contention.traffic import check_traffic
-from netsim.errors import ContentionError
+from netsim.common.errors import ContentionError
+from netsim.common.rng import sample_phases
+from netsim.flows.contention import Recomputed, Solution, Traffic
 from netsim.flows.maxmin import is_per_sender
+from netsim.flows.traffic import check_traffic
 from netsim.flowsim.snapshot import simulate_jobs
 from netsim.topology.base import Topology
 

@@ -1,5 +1,5 @@
 """
-Compiled max-min sharing that is brought up to date; import through `netsim.kernelcache`.
+Compiled max-min sharing that is brought up to date; import through `netsim.common.jit`.
 
 After flows have started, ended or changed their weight, only the part of the network whose fair
 levels (rate / weight) move is filled again: SimGrid's selective update, but within one component.
@@ -20,9 +20,9 @@ members; before a channel saturates its level is found from these, exactly.
 
 import numpy as np
 
+from netsim.common.jit import njit
 from netsim.flows.maxmin_kernels import heap_remove, heap_set
 from netsim.flowsim.state import State
-from netsim.jit import njit
 
 TIE = 1e-12  # levels, rates and times closer than this (relative) are equal
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netsim.arrays import Floats, Ints
-from netsim.contention.base import Traffic
-from netsim.errors import ContentionError
+from netsim.common.arrays import Floats, Ints
+from netsim.common.errors import ContentionError
+from netsim.flows.contention import Traffic
 from netsim.flowsim.cosimulation import CoSimulation, Links, SoloRun, outside_nodes
 
 SLOWEST_DOES = 20  # iterations where none are given; the first of every job is discarded

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from netsim.arrays import Floats, Ints, Table
+from netsim.common.arrays import Floats, Ints, Table
 
 if TYPE_CHECKING:
     from netsim.flows.maxmin_kernels import Heap  # imports the compiler

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netsim.arrays import Floats, Ints, Table
-from netsim.contention.base import Traffic
-from netsim.contention.traffic import check_traffic, hops_of, read_only
+from netsim.common.arrays import Floats, Ints, Table
+from netsim.common.jit import load_kernels
+from netsim.flows.contention import Traffic
 from netsim.flows.maxmin import is_per_sender
+from netsim.flows.traffic import check_traffic, hops_of, read_only
+from netsim.flows.virtual_channels import channels_in_order, has_virtual_channels
 from netsim.fluid.tables import Float32s, Flows
-from netsim.kernelcache import load_kernels
 from netsim.topology.base import Topology
-from netsim.virtual_channels import channels_in_order, has_virtual_channels
 
 
 @dataclass(frozen=True, slots=True, eq=False)

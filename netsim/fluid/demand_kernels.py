@@ -20,9 +20,9 @@ for g = 1 - K/U of the time.
 import numpy as np
 from numba import float64, int64, typeof, types
 
-from netsim.arrays import Floats, Ints, Table
+from netsim.common.arrays import Floats, Ints, Table
+from netsim.common.jit import njit
 from netsim.fluid.tables import CHANNELS, ENTRY, RECORD, STEP, Float32s, Flows
-from netsim.jit import njit
 
 _EQUAL = 1.0 + 1e-9  # drain times that differ by less are the same
 _INTS = types.Array(int64, 1, "C", readonly=True)

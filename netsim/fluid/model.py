@@ -5,15 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from fabricsim.checking import number, shortened, whole
-from netsim.arrays import Floats, Ints
-from netsim.contention.base import Traffic
-from netsim.contention.blame import Culprits
-from netsim.contention.phases import shuffled
-from netsim.errors import ContentionError
+from netsim.common.arrays import Floats, Ints
+from netsim.common.errors import ContentionError
+from netsim.common.jit import load_kernels
+from netsim.common.rng import shuffled
+from netsim.flows.contention import Culprits, Traffic
 from netsim.fluid.demand import DemandOf, JobDemand
 from netsim.fluid.store import Store
 from netsim.fluid.tables import STATES
-from netsim.kernelcache import load_kernels
 from netsim.topology.base import Topology
 
 _RECOUNT_EVERY = 512  # events; rounding of the totals stays far below any tolerance

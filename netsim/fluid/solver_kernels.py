@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from numba import float64, int64, typeof, types, void
 
-from netsim.arrays import Floats, Ints
+from netsim.common.arrays import Floats, Ints
+from netsim.common.jit import njit
 from netsim.fluid.tables import (
     CHANNELS,
     COMMITTED,
@@ -36,7 +37,6 @@ from netsim.fluid.tables import (
     Float32s,
     State,
 )
-from netsim.jit import njit
 
 Scratch = tuple[
     Float32s, Float32s, Float32s, Float32s, Float32s, Float32s, Float32s, Float32s

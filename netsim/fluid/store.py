@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from netsim.arrays import Ints
+from netsim.common.arrays import Ints
 from netsim.fluid.demand import JobDemand
 from netsim.fluid.tables import CHANNELS, ENTRY, JOB, LINK, RECORD, STATES, STEP, SUMS, State
 from netsim.topology.base import Topology

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.arrays import Floats, Ints, Table
+from netsim.common.arrays import Floats, Ints, Table
 
 STATES = 16  # sampled phases of the other jobs; 8 cost half and err by 0.3 points more
 CHANNELS = 4  # virtual channels told apart; higher ones count as the last

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeGuard
 
 from fabricsim.checking import Table, wholes
-from netsim.errors import TopologyError, UnitError
-from netsim.units import Quantity, parse_buffer, parse_latency, parse_rates, parse_size
+from netsim.common.errors import TopologyError, UnitError
+from netsim.common.units import Quantity, parse_buffer, parse_latency, parse_rates, parse_size
 
 
 class Fields(Table):

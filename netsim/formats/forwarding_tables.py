@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from fabricsim.checking.inputs import read_text
-from netsim.errors import RoutingError
+from netsim.common.errors import RoutingError
 from netsim.formats.importers import infiniband
 from netsim.infiniband.dump import read_lft_dump, tables_of
 from netsim.infiniband.lft import LFT

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import shortest_path
 
-from netsim.errors import RoutingError
+from netsim.common.errors import RoutingError
 from netsim.infiniband.discover import Device
 from netsim.infiniband.dump import NO_PATH, LftDump, devices_by_lid, tables_of
 from netsim.infiniband.ftree import ftree_tables

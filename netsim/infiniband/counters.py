@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import isfinite
 
-from netsim.errors import NetsimError
+from netsim.common.errors import NetsimError
 
 FULL = 2**32 - 1
 """Where a counter of 32 bits stops (InfiniBand Architecture Specification 1, section 16.1.3.5)."""

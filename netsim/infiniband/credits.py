@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from netsim.arrays import Bools, Ints
+from netsim.common.arrays import Bools, Ints
 from netsim.infiniband.lft import LFT
 from netsim.topology.levels import links_in_service
 

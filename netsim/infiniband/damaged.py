@@ -8,15 +8,15 @@ from math import prod
 
 import numpy as np
 
-from netsim.arrays import Ints
-from netsim.errors import RoutingError, TopologyError
+from netsim.common.arrays import Ints
+from netsim.common.errors import RoutingError, TopologyError
+from netsim.common.units import Quantity
 from netsim.infiniband.discover import IbFabric
 from netsim.infiniband.ftree import ftree_tables
 from netsim.infiniband.ranks import connected, device_levels
 from netsim.infiniband.wiring import Wiring, device_name, irregular
 from netsim.topology.fattree import FatTree, build_fat_tree
 from netsim.topology.partial import depopulate
-from netsim.units import Quantity
 
 _LEAST_PRESENT = 0.75  # of the cables between switches; with fewer, another shape may fit better
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from netsim.errors import TopologyError
+from netsim.common.errors import TopologyError
 
 _DEVICE = re.compile(r'(Switch|Ca|Hca|Rt)\s+(\d{1,9})\s+"([^"]+)"\s*(?:#(.*))?')
 _EXTERNAL = r"(?:\[ext\s+\d+\])?"  # the number on the outside of a chassis, with -g

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netsim.errors import RoutingError
+from netsim.common.errors import RoutingError
 from netsim.infiniband.discover import Device
 from netsim.infiniband.lft import LFT
 from netsim.infiniband.wiring import Wiring

@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from netsim.arrays import Ints
-from netsim.errors import RoutingError
+from netsim.common.arrays import Ints
+from netsim.common.errors import RoutingError
+from netsim.flows.partition import Partition
 from netsim.infiniband.base import base_dump, checked_base, dump_of
 from netsim.infiniband.dump import LftDump, tables_of, write_lft_dump
 from netsim.infiniband.lft import LFT
 from netsim.infiniband.walk import leaf_flows, walk_fault
 from netsim.infiniband.wiring import Wiring
-from netsim.partition import Partition
 from netsim.routing.base import Routing
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
-from netsim.errors import RoutingError
+from netsim.common.errors import RoutingError
 from netsim.infiniband.discover import IbFabric
 
 _FAR = 255  # hops, where no route is known

@@ -7,16 +7,16 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.arrays import Ints
-from netsim.errors import RoutingError
-from netsim.partition import Partition
-from netsim.routes import Routes
+from netsim.common.arrays import Ints
+from netsim.common.errors import RoutingError
+from netsim.flows.partition import Partition
 from netsim.routing.base import Routing
 from netsim.routing.dmodk import node_ports
 from netsim.routing.ends import flow_ends, flow_rails
 from netsim.routing.spread import single_paths
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
+from netsim.topology.routes import Routes
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from netsim.errors import TopologyError
+from netsim.common.errors import TopologyError
 from netsim.infiniband.discover import IbFabric
 
 

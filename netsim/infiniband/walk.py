@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.sparse import csr_array
 
-from netsim.arrays import Bools, Ints
-from netsim.errors import RoutingError
+from netsim.common.arrays import Bools, Ints
+from netsim.common.errors import RoutingError
 from netsim.infiniband.lft import LFT
 from netsim.infiniband.wiring import Wiring
 from netsim.topology.counters import occurrence

@@ -6,14 +6,14 @@ from math import prod
 
 import numpy as np
 
-from netsim.arrays import Ints
-from netsim.errors import TopologyError
+from netsim.common.arrays import Ints
+from netsim.common.errors import TopologyError
+from netsim.common.units import Quantity, parse_rate
 from netsim.infiniband.discover import Device, IbFabric, Port
 from netsim.infiniband.order import given_order, opensm_order
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree, build_fat_tree
 from netsim.topology.partial import depopulate
-from netsim.units import Quantity, parse_rate
 
 _FIRST_GUID = 0x0002C90000000000
 

@@ -5,8 +5,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from netsim.arrays import Ints
-from netsim.partition import Partition
+from netsim.common.arrays import Ints
+from netsim.flows.partition import Partition
 from netsim.topology.fattree import FatTree, build_fat_tree
 
 _THREE_LEVELS = 3

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netsim.arrays import Bools, Ints
+from netsim.common.arrays import Bools, Ints
+from netsim.flows.partition import Partition, TreePartition, on_tree
 from netsim.nonblocking.bundles import has_bundles, unbundled
-from netsim.partition import Partition, TreePartition, on_tree
 from netsim.topology.fattree import FatTree
 
 _THREE_LEVELS = 3

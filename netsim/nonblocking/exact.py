@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netsim.arrays import Bools, Floats, Ints
-from netsim.errors import RoutingError
-from netsim.kernelcache import load_kernels
+from netsim.common.arrays import Bools, Floats, Ints
+from netsim.common.errors import RoutingError
+from netsim.common.jit import load_kernels
+from netsim.flows.partition import Partition, on_tree
 from netsim.nonblocking.milp import FreeCables, PathProgram
-from netsim.partition import Partition, on_tree
-from netsim.routes import Routes
 from netsim.routing.updown import up_down_routes
 from netsim.topology.fattree import FatTree
+from netsim.topology.routes import Routes
 
 _SEARCH_STEPS = 200_000  # a few ms; what stays undecided goes to the integer program
 _MILP_SECONDS = 60.0

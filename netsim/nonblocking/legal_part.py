@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from netsim.arrays import Bools, Ints
+from netsim.common.arrays import Bools, Ints
+from netsim.flows.partition import Partition, TreePartition, on_tree
 from netsim.nonblocking.bundles import has_bundles, unbundled
 from netsim.nonblocking.conditions import roles_of
-from netsim.partition import Partition, TreePartition, on_tree
 from netsim.topology.fattree import FatTree
 
 

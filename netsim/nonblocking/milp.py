@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from netsim.arrays import Floats, Ints
+from netsim.common.arrays import Floats, Ints
 
 _SOLVED = 0
 _GAP = 1e-6  # flows; far above the solver's tolerance, far below the least cut, 1/2

@@ -4,15 +4,15 @@ from types import ModuleType
 
 import numpy as np
 
-from netsim.arrays import Ints
-from netsim.errors import PartitionError, RoutingError
-from netsim.kernelcache import load_kernels
+from netsim.common.arrays import Ints
+from netsim.common.errors import PartitionError, RoutingError
+from netsim.common.jit import load_kernels
+from netsim.flows.partition import Partition, on_tree
 from netsim.nonblocking.bundles import has_bundles, unbundled
 from netsim.nonblocking.conditions import broken_conditions, roles_of
-from netsim.partition import Partition, on_tree
-from netsim.routes import Routes
 from netsim.routing.updown import up_down_routes
 from netsim.topology.fattree import FatTree
+from netsim.topology.routes import Routes
 
 
 class PermutationRouter:

@@ -6,11 +6,10 @@ from math import prod
 
 import numpy as np
 
-from netsim.arrays import Bools, Ints
-from netsim.errors import PartitionError, RoutingError
-from netsim.kernelcache import load_kernels
-from netsim.partition import Partition, TreePartition, on_tree
-from netsim.routes import Routes
+from netsim.common.arrays import Bools, Ints
+from netsim.common.errors import PartitionError, RoutingError
+from netsim.common.jit import load_kernels
+from netsim.flows.partition import Partition, TreePartition, on_tree
 from netsim.routing.base import Routing
 from netsim.routing.ends import flow_ends, flow_rails
 from netsim.routing.ranks import RankRouting
@@ -19,6 +18,7 @@ from netsim.routing.updown import up_down_routes
 from netsim.routing.wraparound import l2_candidates, l2_key, leaf_candidates
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
+from netsim.topology.routes import Routes
 
 _BATCH = 200_000  # flows routed at once: tens of MB
 _ALL_TABLES = 100_000  # tables tried one by one; more are searched

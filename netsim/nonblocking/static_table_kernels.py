@@ -1,7 +1,7 @@
 """
 Compiled search for static forwarding tables without contention.
 
-Import through `netsim.kernelcache`. Flows are rows (leaf variable, link of up-port 0 of the leaf,
+Import through `netsim.common.jit`. Flows are rows (leaf variable, link of up-port 0 of the leaf,
 link of down-port 0, link of up-port 0 of L2 switch 0, link of down-port 0 of it, L2 variable of L2
 switch 0); the last three are -1 for flows inside a pod. Rows are sorted by step.
 """
@@ -9,8 +9,8 @@ switch 0); the last three are -1 for flows inside a pod. Rows are sorted by step
 import numpy as np
 from numba import int64, types
 
-from netsim.arrays import Ints
-from netsim.jit import njit
+from netsim.common.arrays import Ints
+from netsim.common.jit import njit
 
 _INTS = types.Array(int64, 1, "C", readonly=True)
 _TABLE = types.Array(int64, 2, "C", readonly=True)

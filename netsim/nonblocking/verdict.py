@@ -8,16 +8,16 @@ from itertools import islice
 import numpy as np
 
 from fabricsim.checking import whole, wrong
-from netsim.arrays import Ints
-from netsim.errors import PartitionError, RoutingError
+from netsim.common.arrays import Ints
+from netsim.common.errors import PartitionError, RoutingError
+from netsim.flows.partition import Partition, TreePartition, on_tree
 from netsim.nonblocking.conditions import broken_conditions
 from netsim.nonblocking.exact import ExactRouter, Witness
 from netsim.nonblocking.legal_part import legal_part
 from netsim.nonblocking.router import PermutationRouter
-from netsim.partition import Partition, TreePartition, on_tree
-from netsim.routes import Routes
 from netsim.routing.ends import flow_ends
 from netsim.topology.fattree import FatTree
+from netsim.topology.routes import Routes
 
 _STRUCTURED = 200  # structured permutations tried at most
 _UNDECIDED = 2  # give up where so many integer programs ran out of time

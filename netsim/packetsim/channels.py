@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from netsim.arrays import Ints
-from netsim.errors import ContentionError
-from netsim.routes import Routes
+from netsim.common.arrays import Ints
+from netsim.common.errors import ContentionError
+from netsim.flows.virtual_channels import channels_in_order
 from netsim.topology.base import Topology
-from netsim.virtual_channels import channels_in_order
+from netsim.topology.routes import Routes
 
 
 def virtual_channels(topology: Topology, routes: Routes, most: int | None = None) -> Ints:
@@ -16,8 +16,8 @@ def virtual_channels(topology: Topology, routes: Routes, most: int | None = None
     `most`: virtual channels of a link; absent: as many as needed. Result (nnz,): from 0, along
     ``routes.links``.
 
-    The rule is that of `netsim.virtual_channels.channels_in_order`. Whatever it says, the graph of
-    which channel waits for which is searched for circles.
+    The rule is that of `netsim.flows.virtual_channels.channels_in_order`. Whatever it says, the
+    graph of which channel waits for which is searched for circles.
     """
     channels = channels_in_order(topology, routes)
     needed = int(channels.max(initial=0)) + 1

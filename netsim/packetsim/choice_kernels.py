@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from netsim.arrays import Table
-from netsim.jit import njit
+from netsim.common.arrays import Table
+from netsim.common.jit import njit
 from netsim.packetsim.columns import FIXED, NONE, SPRAY, Ints32, Paths
 from netsim.packetsim.wheel_kernels import draw
 

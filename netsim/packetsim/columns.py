@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.arrays import Table
+from netsim.common.arrays import Table
 
 Ints32 = NDArray[np.int32]
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from netsim.arrays import Floats
-from netsim.contention.base import Traffic
-from netsim.errors import ContentionError
-from netsim.longest import demand_a_day, spoken
+from netsim.common.arrays import Floats
+from netsim.common.errors import ContentionError
+from netsim.common.time_budget import demand_a_day, spoken
+from netsim.flows.contention import Traffic
 from netsim.packetsim.columns import ENTRY, FLOW, PACKET
 from netsim.packetsim.world import packets_of
 from netsim.topology.switches import Switch

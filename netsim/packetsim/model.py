@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 
 from fabricsim.checking import choice, whole
-from netsim.contention.base import Traffic
-from netsim.contention.phases import sample_phases
-from netsim.contention.recomputed import Recomputed, Solution
-from netsim.contention.traffic import check_traffic
-from netsim.errors import ContentionError
+from netsim.common.errors import ContentionError
+from netsim.common.rng import sample_phases
+from netsim.flows.contention import Recomputed, Solution, Traffic
 from netsim.flows.isolation import shared_links
 from netsim.flows.maxmin import is_per_sender
+from netsim.flows.traffic import check_traffic
 from netsim.flowsim.cosimulation import outside_nodes
 from netsim.flowsim.snapshot import SLOWEST_DOES, JobTimes
 from netsim.packetsim.simulation import (

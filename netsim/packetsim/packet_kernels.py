@@ -1,10 +1,10 @@
-"""Compiled packet-level simulation of iterating jobs; import through `netsim.kernelcache`."""
+"""Compiled packet-level simulation of iterating jobs; import through `netsim.common.jit`."""
 
 import numpy as np
 from numba import from_dtype, int32, int64, types
 
-from netsim.arrays import Table
-from netsim.jit import njit
+from netsim.common.arrays import Table
+from netsim.common.jit import njit
 from netsim.packetsim.choice_kernels import first_place, onward
 from netsim.packetsim.columns import (
     BUSY,

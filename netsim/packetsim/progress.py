@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Mapping
 
-from netsim.longest import spoken
+from netsim.common.time_budget import spoken
 from netsim.packetsim.columns import World
 from netsim.packetsim.forecast import Forecast
 

@@ -1,7 +1,7 @@
 """Packets on their way: from channel to channel, over links, and waiting. Compiled."""
 
-from netsim.arrays import Table
-from netsim.jit import njit
+from netsim.common.arrays import Table
+from netsim.common.jit import njit
 from netsim.packetsim.choice_kernels import is_first
 from netsim.packetsim.columns import NONE, Ints32
 from netsim.packetsim.wheel_kernels import idle_delay, schedule

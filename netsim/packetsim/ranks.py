@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from netsim.arrays import Ints
+from netsim.common.arrays import Ints
 from netsim.packetsim.world import Scene
 from netsim.topology.base import Topology
 

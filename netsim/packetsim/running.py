@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netsim.arrays import Floats, Ints
-from netsim.errors import ContentionError
-from netsim.kernelcache import load_kernels
+from netsim.common.arrays import Floats, Ints
+from netsim.common.errors import ContentionError
+from netsim.common.jit import load_kernels
 from netsim.packetsim.columns import CROWDED, DEADLOCK, DONE, World
 from netsim.packetsim.world import NS, with_packets
 from netsim.topology.base import Topology

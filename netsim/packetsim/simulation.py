@@ -6,11 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from fabricsim.checking import choice
-from netsim.arrays import Bools, Floats, Ints
-from netsim.contention.base import Traffic
-from netsim.contention.traffic import demand_rule
-from netsim.errors import ContentionError
+from netsim.common.arrays import Bools, Floats, Ints
+from netsim.common.errors import ContentionError
+from netsim.common.rng import uniforms
+from netsim.flows.contention import Traffic
 from netsim.flows.isolation import shared_links, used_links
+from netsim.flows.traffic import demand_rule
 from netsim.flowsim.cosimulation import outside_nodes
 from netsim.flowsim.snapshot import SLOWEST_DOES, JobTimes, check_names
 from netsim.packetsim.channels import virtual_channels
@@ -27,10 +28,9 @@ from netsim.packetsim.ranks import by_rank
 from netsim.packetsim.running import Ledger, LinkUse, advance
 from netsim.packetsim.ways import links_within_reach, ways_bytes, ways_to
 from netsim.packetsim.world import NS, build, scene_of
-from netsim.routes import Routes
-from netsim.splitmix import uniforms
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
+from netsim.topology.routes import Routes
 from netsim.topology.switches import Switch, switch_of
 
 _ALONE_COUNTS = 4  # iterations of a job alone, beside those that are dropped

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from netsim.arrays import Table
-from netsim.jit import njit
+from netsim.common.arrays import Table
+from netsim.common.jit import njit
 from netsim.packetsim.columns import BUSY, IDLE, NONE, Ints32
 from netsim.packetsim.wheel_kernels import draw, idle_delay, schedule
 

@@ -4,16 +4,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netsim.arrays import Ints, Table
-from netsim.errors import ContentionError
+from netsim.common.arrays import Ints, Table
+from netsim.common.errors import ContentionError
 from netsim.flows.isolation import minimal_links, used_links
 from netsim.packetsim.columns import ADAPTIVE, NONE, SPRAY, TURN, WAY, Ints32
-from netsim.routes import Routes
 from netsim.topology.base import Topology
 from netsim.topology.counters import occurrence
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.fattree import FatTree
 from netsim.topology.moves import Moves
+from netsim.topology.routes import Routes
 from netsim.topology.torus import Torus
 
 RULES = {"adaptive": ADAPTIVE, "spray": SPRAY}

@@ -2,8 +2,8 @@
 
 from numba import uint64
 
-from netsim.arrays import Table
-from netsim.jit import njit
+from netsim.common.arrays import Table
+from netsim.common.jit import njit
 from netsim.packetsim.columns import NONE, Ints32
 
 
@@ -27,7 +27,7 @@ def schedule(clock: Table, wheel: Ints32, events: Table, event: int, time: float
 
 @njit(inline="always")
 def draw(clock: Table) -> float:
-    """Return a random number in [0, 1): SplitMix64, as in `netsim.splitmix`."""
+    """Return a random number in [0, 1): SplitMix64, as in `netsim.common.rng`."""
     state = clock[0]["random"] + uint64(0x9E3779B97F4A7C15)
     clock[0]["random"] = state
     state = (state ^ (state >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netsim.arrays import Bools, Floats, Ints, Table
-from netsim.contention.base import Traffic
+from netsim.common.arrays import Bools, Floats, Ints, Table
+from netsim.common.units import ROUNDING
+from netsim.flows.contention import Traffic
 from netsim.packetsim.columns import (
     CHANNEL,
     CLOCK,
@@ -27,7 +28,6 @@ from netsim.packetsim.columns import (
 )
 from netsim.packetsim.ways import Ways
 from netsim.topology.switches import Switch
-from netsim.units import ROUNDING
 
 NS = 1e9
 _IDLE = (0.5, 0.5)  # least and span of the delay before an idle link, in jitters

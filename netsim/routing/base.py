@@ -2,9 +2,9 @@
 
 from typing import Protocol
 
-from netsim.arrays import Ints
-from netsim.partition import Partition
-from netsim.routes import Routes
+from netsim.common.arrays import Ints
+from netsim.flows.partition import Partition
+from netsim.topology.routes import Routes
 
 
 class Routing(Protocol):

@@ -1,14 +1,14 @@
 """
 Which part of the packets of a step goes round by third groups of a dragonfly, compiled.
 
-Import through `netsim.kernelcache`.
+Import through `netsim.common.jit`.
 """
 
 import numpy as np
 from numba import float64, int64, types
 
-from netsim.arrays import Floats, Ints
-from netsim.jit import njit
+from netsim.common.arrays import Floats, Ints
+from netsim.common.jit import njit
 
 _INTS = types.Array(int64, 1, "C", readonly=True)
 _FLOATS = types.Array(float64, 1, "C", readonly=True)
@@ -72,7 +72,7 @@ def detoured_part(
     first : (F,) int array
         Link by which each flow leaves its node.
     indptr, links, share, pair
-        Fields of `netsim.routes.Ways`.
+        Fields of `netsim.topology.routes.Ways`.
     capacity : (E,) float array
         Bytes per second of each link.
     far : int

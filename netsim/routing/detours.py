@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from netsim.arrays import Floats, Ints
-from netsim.kernelcache import load_kernels
-from netsim.routes import Routes
+from netsim.common.arrays import Floats, Ints
+from netsim.common.jit import load_kernels
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
+from netsim.topology.routes import Routes
 
 
 def detoured_part(topology: Topology, routes: Routes, step: Ints, nbytes: Floats) -> Floats | None:

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netsim.arrays import Ints
-from netsim.errors import RoutingError
-from netsim.partition import Partition
-from netsim.routes import Routes
+from netsim.common.arrays import Ints
+from netsim.common.errors import RoutingError
+from netsim.flows.partition import Partition
 from netsim.routing.ends import flow_ends, flow_rails
 from netsim.topology.base import Topology
+from netsim.topology.routes import Routes
 from netsim.topology.torus import Torus
 
 

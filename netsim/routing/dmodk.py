@@ -5,9 +5,8 @@ from math import prod
 
 import numpy as np
 
-from netsim.arrays import Ints
-from netsim.partition import Partition
-from netsim.routes import Routes
+from netsim.common.arrays import Ints
+from netsim.flows.partition import Partition
 from netsim.routing.ends import flow_ends, flow_rails
 from netsim.routing.updown import (
     down_cables,
@@ -17,6 +16,7 @@ from netsim.routing.updown import (
 )
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
+from netsim.topology.routes import Routes
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netsim.arrays import Bools, Ints
-from netsim.errors import RoutingError
-from netsim.partition import Partition
-from netsim.routes import Routes
+from netsim.common.arrays import Bools, Ints
+from netsim.common.errors import RoutingError
+from netsim.common.rng import whole_numbers
+from netsim.flows.partition import Partition
 from netsim.routing.ends import flow_ends, flow_rails
-from netsim.splitmix import whole_numbers
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
+from netsim.topology.routes import Routes
 
 _LEG = 2  # links within a group: green, black
 _TO_GROUP = _LEG + 1  # and a blue one

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from netsim.arrays import Ints, numbers_below
-from netsim.errors import RoutingError
+from netsim.common.arrays import Ints, numbers_below
+from netsim.common.errors import RoutingError
 from netsim.topology.base import Topology
 
 

@@ -4,15 +4,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netsim.arrays import Ints
-from netsim.kernelcache import load_kernels
-from netsim.partition import Partition
-from netsim.routes import Routes
+from netsim.common.arrays import Ints
+from netsim.common.jit import load_kernels
+from netsim.flows.partition import Partition
 from netsim.routing.ends import flow_ends, flow_rails, no_path
 from netsim.routing.updown import need_fat_tree
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from netsim.topology.levels import links_in_service
+from netsim.topology.routes import Routes
 
 
 @dataclass(frozen=True, slots=True)

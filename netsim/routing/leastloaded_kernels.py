@@ -1,14 +1,14 @@
 """
 Compiled search for the least loaded minimal path of a fat-tree.
 
-Import through `netsim.kernelcache`.
+Import through `netsim.common.jit`.
 """
 
 import numpy as np
 from numba import boolean, float64, int64, types
 
-from netsim.arrays import Bools, Floats, Ints
-from netsim.jit import njit
+from netsim.common.arrays import Bools, Floats, Ints
+from netsim.common.jit import njit
 
 _INTS = types.Array(int64, 1, "C", readonly=True)
 _FLOATS = types.Array(float64, 1, "C", readonly=True)

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netsim.arrays import Ints
-from netsim.partition import Partition
-from netsim.routes import Routes
+from netsim.common.arrays import Ints
+from netsim.common.rng import whole_numbers
+from netsim.flows.partition import Partition
 from netsim.routing.dmodk import node_ports
 from netsim.routing.ends import flow_ends, flow_rails
 from netsim.routing.updown import (
@@ -15,9 +15,9 @@ from netsim.routing.updown import (
     need_fat_tree,
     up_down_routes,
 )
-from netsim.splitmix import whole_numbers
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
+from netsim.topology.routes import Routes
 
 
 @dataclass(frozen=True, slots=True)

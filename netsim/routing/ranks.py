@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from netsim.arrays import Ints
-from netsim.partition import Partition
-from netsim.routes import Routes
+from netsim.common.arrays import Ints
+from netsim.flows.partition import Partition
 from netsim.routing.base import Routing
 from netsim.topology.base import Topology
 from netsim.topology.rails import RailFlows, Rails
+from netsim.topology.routes import Routes
 
 
 class RankRouting:

@@ -5,16 +5,16 @@ from functools import cached_property
 
 import numpy as np
 
-from netsim.arrays import Bools, Ints
-from netsim.errors import RoutingError
-from netsim.partition import Partition
-from netsim.routes import Routes
+from netsim.common.arrays import Bools, Ints
+from netsim.common.errors import RoutingError
+from netsim.flows.partition import Partition
 from netsim.routing.base import Routing
 from netsim.routing.ends import flow_ends, flow_rails, no_path
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from netsim.topology.levels import divisors, links_in_service
 from netsim.topology.moves import Moves, ranges
+from netsim.topology.routes import Routes
 
 
 @dataclass(frozen=True)

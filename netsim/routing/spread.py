@@ -6,10 +6,9 @@ from math import prod
 
 import numpy as np
 
-from netsim.arrays import Bools, Ints
-from netsim.errors import RoutingError
-from netsim.partition import Partition
-from netsim.routes import Routes
+from netsim.common.arrays import Bools, Ints
+from netsim.common.errors import RoutingError
+from netsim.flows.partition import Partition
 from netsim.routing.base import Routing
 from netsim.routing.dimension import DimensionOrder
 from netsim.routing.dmodk import node_ports
@@ -21,6 +20,7 @@ from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.fattree import FatTree
 from netsim.topology.reach import meetings
+from netsim.topology.routes import Routes
 from netsim.topology.spread import Pools, pools, spread_over
 from netsim.topology.torus import Torus
 

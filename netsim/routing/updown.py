@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from netsim.arrays import Ints
-from netsim.errors import RoutingError
-from netsim.kernelcache import load_kernels
-from netsim.routes import Routes
+from netsim.common.arrays import Ints
+from netsim.common.errors import RoutingError
+from netsim.common.jit import load_kernels
 from netsim.routing.ends import flow_ends
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
+from netsim.topology.routes import Routes
 
 
 def need_fat_tree(topology: Topology, routing: str) -> FatTree:

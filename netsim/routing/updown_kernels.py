@@ -1,14 +1,14 @@
 """
 Compiled up-down paths of a fat-tree.
 
-Import through `netsim.kernelcache`.
+Import through `netsim.common.jit`.
 """
 
 import numpy as np
 from numba import boolean, int64, types
 
-from netsim.arrays import Ints
-from netsim.jit import njit
+from netsim.common.arrays import Ints
+from netsim.common.jit import njit
 
 _INTS = types.Array(int64, 1, "C", readonly=True)
 _TABLE = types.Array(int64, 2, "C", readonly=True)

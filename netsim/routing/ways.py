@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netsim.arrays import Ints
-from netsim.errors import RoutingError
-from netsim.kernelcache import load_kernels
-from netsim.routes import Ways
+from netsim.common.arrays import Ints
+from netsim.common.errors import RoutingError
+from netsim.common.jit import load_kernels
 from netsim.routing.ends import no_path
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.levels import links_in_service
+from netsim.topology.routes import Ways
 from netsim.topology.torus import Torus
 
 _MOST = 100_000_000  # links of all ways of a job: 1.6 GB

@@ -1,7 +1,7 @@
 """
 Over which links the packets of a flow are spread where switches choose, compiled.
 
-Import through `netsim.kernelcache`.
+Import through `netsim.common.jit`.
 """
 
 from typing import NamedTuple
@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import boolean, float64, int64, types
 
-from netsim.arrays import Bools, Floats, Ints
-from netsim.jit import njit
+from netsim.common.arrays import Bools, Floats, Ints
+from netsim.common.jit import njit
 
 _ANY = -1  # no group to which alone cables between groups may lead
 _INTS = types.Array(int64, 1, "C", readonly=True)

@@ -4,16 +4,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netsim.arrays import Bools, Ints
-from netsim.errors import RoutingError
-from netsim.kernelcache import load_kernels
-from netsim.partition import Partition, TreePartition, on_tree
-from netsim.routes import Routes
+from netsim.common.arrays import Bools, Ints
+from netsim.common.errors import RoutingError
+from netsim.common.jit import load_kernels
+from netsim.flows.partition import Partition, TreePartition, on_tree
 from netsim.routing.dmodk import DModK
 from netsim.routing.ends import flow_ends, flow_rails
 from netsim.routing.updown import need_fat_tree
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
+from netsim.topology.routes import Routes
 
 _LEVELS = 2, 3
 _MOST_BITS = 64

@@ -2,7 +2,7 @@
 Compiled routes on links that a job owns, for trees without parallel cables.
 
 Nodes of a leaf and up-ports of a switch are bits of a number, so there are 64 at most. Import
-through `netsim.kernelcache`.
+through `netsim.common.jit`.
 """
 
 from typing import NamedTuple
@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import int64, types
 
-from netsim.arrays import Bits, Ints
-from netsim.jit import njit
+from netsim.common.arrays import Bits, Ints
+from netsim.common.jit import njit
 
 _INTS = types.Array(int64, 1, "C", readonly=True)
 _TABLE = types.Array(int64, 2, "C", readonly=True)

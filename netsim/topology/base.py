@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from fabricsim.checking import shortened, whole
-from netsim.arrays import Floats, Ints, numbers_below
-from netsim.errors import TopologyError
+from netsim.common.arrays import Floats, Ints, numbers_below
+from netsim.common.errors import TopologyError
 from netsim.topology.building import compact, reverse_links
 from netsim.topology.names import NameBook
 from netsim.topology.origin import Origin
@@ -63,7 +63,7 @@ class Topology:
         without packets.
     packet_bytes : float
         Bytes of a packet, which each switch receives whole before it sends it on; 0 where it
-        sends on at once. See `netsim.latency`.
+        sends on at once. See `netsim.flows.latency`.
     assumed : tuple of str
         Which of ``buffer``, ``packet`` and ``delay`` (of a link) nobody stated, so that they are
         those of `netsim.topology.switches.DEFAULT_SWITCH`.
@@ -139,7 +139,7 @@ class Topology:
 
         Examples
         --------
-        >>> from netsim.topologies import make_topology
+        >>> from netsim.registries.topologies import make_topology
         >>> graph = make_topology({"kind": "torus", "dims": [4, 4]}).to_networkx()
         >>> graph.number_of_nodes(), graph.number_of_edges()
         (32, 48)

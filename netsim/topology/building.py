@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from netsim.arrays import Ints
-from netsim.errors import TopologyError
+from netsim.common.arrays import Ints
+from netsim.common.errors import TopologyError
 
 _MOST_LINKS = 10_000_000
 

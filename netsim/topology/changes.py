@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from netsim.arrays import Floats, Ints
-from netsim.errors import TopologyError
+from netsim.common.arrays import Floats, Ints
+from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology
 from netsim.topology.building import check_size
 from netsim.topology.levels import links_in_service

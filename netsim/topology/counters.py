@@ -4,7 +4,7 @@ from math import prod
 
 import numpy as np
 
-from netsim.arrays import Bools, Ints
+from netsim.common.arrays import Bools, Ints
 
 Shape = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 

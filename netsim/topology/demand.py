@@ -1,7 +1,7 @@
 """Where a fabric is wanted, nothing else will do."""
 
 from fabricsim.checking import wrong
-from netsim.errors import TopologyError
+from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology
 from netsim.topology.limits import demand_sane
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from netsim.arrays import Ints
-from netsim.errors import TopologyError
+from netsim.common.arrays import Ints
+from netsim.common.errors import TopologyError
 
 _ARIES_LANES = (1, 3, 2)  # green, black, blue cables per router pair, as on Edison and Theta
 _PLAIN = (1, 1, 1)

@@ -4,7 +4,7 @@ from math import prod
 
 import numpy as np
 
-from netsim.arrays import Bools, Ints
+from netsim.common.arrays import Bools, Ints
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from netsim.topology.moves import ranges

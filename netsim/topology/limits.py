@@ -1,6 +1,6 @@
 """Capacities, latencies and buffers with which times still make sense, at every door alike."""
 
-from netsim.errors import TopologyError
+from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology
 
 LEAST_PACKET, MOST_PACKET, MOST_BUFFER = 64.0, 2.0**24, 2.0**30

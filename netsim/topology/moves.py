@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netsim.arrays import Ints
+from netsim.common.arrays import Ints
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 

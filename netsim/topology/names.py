@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from netsim.errors import TopologyError
-from netsim.hostlist import expand_hostlist
+from netsim.common.errors import TopologyError
+from netsim.common.hostlist import expand_hostlist
 
 if TYPE_CHECKING:
     from netsim.topology.base import Topology

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from netsim.arrays import Ints
+from netsim.common.arrays import Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)

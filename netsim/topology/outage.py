@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from netsim.arrays import Bools, Ints
+from netsim.common.arrays import Bools, Ints
 from netsim.topology.base import Topology
 from netsim.topology.levels import links_in_service
 from netsim.topology.reach import unreachable

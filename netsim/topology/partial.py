@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from netsim.arrays import Ints
-from netsim.errors import TopologyError
+from netsim.common.arrays import Ints
+from netsim.common.errors import TopologyError
 from netsim.topology.fattree import FatTree
 
 

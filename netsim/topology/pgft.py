@@ -4,10 +4,10 @@ from math import prod
 
 import numpy as np
 
-from netsim.arrays import Ints
-from netsim.errors import TopologyError
+from netsim.common.arrays import Ints
+from netsim.common.errors import TopologyError
+from netsim.common.units import Bandwidth
 from netsim.topology.quantities import cable_rates
-from netsim.units import Bandwidth
 
 _MIN_LEVELS, _MAX_LEVELS = 2, 4
 

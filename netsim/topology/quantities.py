@@ -1,7 +1,7 @@
 """What builders of fabrics are told in numbers or with units: bandwidths and latencies."""
 
-from netsim.errors import TopologyError, UnitError
-from netsim.units import Bandwidth, Quantity, parse_latency, parse_rates
+from netsim.common.errors import TopologyError, UnitError
+from netsim.common.units import Bandwidth, Quantity, parse_latency, parse_rates
 
 
 def cable_rates(bandwidth: Bandwidth) -> tuple[float, ...]:

@@ -5,12 +5,12 @@ from functools import cached_property
 
 import numpy as np
 
-from netsim.arrays import Bools, Floats, Ints
-from netsim.routes import Routes
+from netsim.common.arrays import Bools, Floats, Ints
 from netsim.topology.base import Topology
 from netsim.topology.counters import occurrence
 from netsim.topology.levels import links_in_service
 from netsim.topology.reach import meetings
+from netsim.topology.routes import Routes
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from netsim.arrays import Floats
+from netsim.common.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

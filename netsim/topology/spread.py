@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from netsim.arrays import Floats, Ints
+from netsim.common.arrays import Floats, Ints
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from netsim.topology.levels import links_in_service

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fabricsim.checking import Table, choice
-from netsim.errors import ContentionError, UnitError
+from netsim.common.errors import ContentionError, UnitError
+from netsim.common.units import parse_buffer, parse_latency, parse_size
 from netsim.topology.base import Topology
 from netsim.topology.limits import LEAST_PACKET, MOST_BUFFER, MOST_PACKET
-from netsim.units import parse_buffer, parse_latency, parse_size
 
 ARBITRATIONS = ("first-come", "round-robin")
 SWITCHINGS = ("store-and-forward", "cut-through")

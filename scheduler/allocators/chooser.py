@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from fabricsim.checking import brief, shortened
-from netsim.arrays import Ints
+from netsim.common.arrays import Ints
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import check_size, now_or_later
 from scheduler.allocators.ordering import allocation_of

@@ -7,8 +7,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.arrays import Floats, Ints
-from netsim.kernelcache import load_kernels
+from netsim.common.arrays import Floats, Ints
+from netsim.common.jit import load_kernels
 from scheduler.allocation import Allocation
 from scheduler.cluster import Cluster
 from scheduler.footprint import Footprint, join_all

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from netsim.arrays import Ints
+from netsim.common.arrays import Ints
 from scheduler.allocation import Allocation
 from scheduler.geometry import Geometry
 from scheduler.job import Job

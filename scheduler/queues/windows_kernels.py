@@ -9,15 +9,15 @@ the free links. By row of a booking, ``wants`` has how many nodes its job wants,
 will hold, and ``spans``, in seconds, its length, its begin, and from when until when something has
 become free since it was looked at in vain.
 
-They answer as `scheduler.queues.freenodes.FreeNodes` would. Import through `netsim.kernelcache`.
+They answer as `scheduler.queues.freenodes.FreeNodes` would. Import through `netsim.common.jit`.
 """
 
 import numpy as np
 from numba import float64, int64, types, uint64
 from numpy.typing import NDArray
 
-from netsim.arrays import Floats, Ints
-from netsim.jit import njit
+from netsim.common.arrays import Floats, Ints
+from netsim.common.jit import njit
 
 Words = NDArray[np.uint64]
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from fabricsim.checking import number, whole
-from netsim.arrays import Floats, Ints
-from netsim.splitmix import uniforms
-from netsim.units import Stated
+from netsim.common.arrays import Floats, Ints
+from netsim.common.rng import uniforms
+from netsim.common.units import Stated
 from patterns.base import Pattern
 from patterns.errors import PatternError
 from patterns.registry import make_pattern

@@ -8,16 +8,16 @@ from statistics import NormalDist
 
 import numpy as np
 
-from netsim.arrays import Floats
-from netsim.errors import UnitError
-from netsim.splitmix import UNIFORM_STEP
+from netsim.common.arrays import Floats
+from netsim.common.errors import UnitError
+from netsim.common.rng import UNIFORM_STEP
 from scheduler.errors import WorkloadError
 
 _MOST = 1e18  # of weights, so that their sum is a number
 _PAIR = 2
 
 Unit = Callable[[str | float], float]
-"""Reads a number with a unit, such as `netsim.units.parse_size`."""
+"""Reads a number with a unit, such as `netsim.common.units.parse_size`."""
 
 
 @dataclass(frozen=True, slots=True)

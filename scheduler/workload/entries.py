@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from fabricsim.checking.values import MOST_WHOLE
-from netsim.arrays import Ints
+from netsim.common.arrays import Ints
 from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
 from scheduler.workload.filters import (

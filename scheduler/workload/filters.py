@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabricsim import checking
-from netsim.arrays import Floats, Ints
-from netsim.errors import UnitError
-from netsim.units import Quantity, parse_time
+from netsim.common.arrays import Floats, Ints
+from netsim.common.errors import UnitError
+from netsim.common.units import Quantity, parse_time
 from scheduler.errors import WorkloadError
 from scheduler.job import Job
 from scheduler.workload.base import DroppedJob, Workload

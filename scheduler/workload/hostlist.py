@@ -1,13 +1,13 @@
 """Host lists of workload files: ``n[001-018,20],login1``."""
 
-from netsim import hostlist
-from netsim.errors import TopologyError
+from netsim.common import hostlist
+from netsim.common.errors import TopologyError
 from scheduler.errors import WorkloadError
 
 
 def expand_hostlist(text: str) -> list[str]:
     """
-    Return the names in a host list, as `netsim.hostlist.expand_hostlist` does.
+    Return the names in a host list, as `netsim.common.hostlist.expand_hostlist` does.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from netsim.arrays import Floats, Ints
+from netsim.common.arrays import Floats, Ints
 from scheduler.workload.base import Workload
 from scheduler.workload.synthetic import MOST_JOBS, check_range, drawn
 

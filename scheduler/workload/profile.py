@@ -10,7 +10,7 @@ from typing import Any
 from fabricsim.checking import Table, brief, path_of, shortened
 from fabricsim.checking.documents import parse_toml
 from fabricsim.checking.inputs import decoded
-from netsim.units import parse_size, parse_time
+from netsim.common.units import parse_size, parse_time
 from patterns.errors import PatternError
 from patterns.options import LEAST_BYTES, MOST_BYTES
 from patterns.registry import PATTERNS, make_pattern

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from fabricsim.checking import whole
-from netsim.arrays import Floats, Ints
+from netsim.common.arrays import Floats, Ints
 from scheduler.errors import WorkloadError
 from scheduler.workload import Workload, cancelled, running
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from fabricsim.checking import path_of, whole
 from fabricsim.checking.inputs import Pieces, demand_text, opened
 from fabricsim.checking.outputs import demand_apart
-from netsim.arrays import Floats, Ints
-from netsim.wholefile import replace_file
+from netsim.common.arrays import Floats, Ints
+from netsim.common.atomic_write import replace_file
 from scheduler.errors import WorkloadError
 from scheduler.job import Job
 from scheduler.workload.base import Workload

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from fabricsim.checking import number, whole
-from netsim.arrays import Floats, Ints
+from netsim.common.arrays import Floats, Ints
 from scheduler.errors import WorkloadError
 from scheduler.job import Job
 from scheduler.workload.base import Workload

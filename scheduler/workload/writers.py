@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fabricsim.checking.outputs import demand_apart
 from fabricsim.checking.sheets import sheet
-from netsim.wholefile import replace_file
+from netsim.common.atomic_write import replace_file
 from scheduler.errors import WorkloadError
 from scheduler.workload import Workload, write_swf
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from netsim.common.hostlist import expand_hostlist
 from netsim.formats.importers.registry import read_topology
-from netsim.hostlist import expand_hostlist
 from netsim.infiniband.discover import read_ibnetdiscover
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from coupling.checks.breach import breaches
 from coupling.checks.models import RULES, scene_of
-from netsim.contention_models import CONTENTION_MODELS, make_contention_model
+from netsim.registries.contention_models import CONTENTION_MODELS, make_contention_model
 
 BELOW_1 = {"packets": "has the ratio 0.99"}  # it says so: a packet may be quicker among others
 

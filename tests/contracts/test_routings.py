@@ -7,9 +7,9 @@ import pytest
 
 from coupling.checks.breach import breaches
 from coupling.checks.routings import RULES, Case
-from netsim.errors import RoutingError
-from netsim.routings import ROUTINGS, make_routing
-from netsim.topologies import make_topology
+from netsim.common.errors import RoutingError
+from netsim.registries.routings import ROUTINGS, make_routing
+from netsim.registries.topologies import make_topology
 from netsim.topology.base import Topology
 
 TREES = [

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from coupling.checks.topologies import RULES, hops_are_shortest
-from netsim.topologies import TOPOLOGIES, make_topology
+from netsim.registries.topologies import TOPOLOGIES, make_topology
 from netsim.topology.machines import MACHINES
 
 DATA = Path(__file__).parents[1] / "data" / "topo"

@@ -10,7 +10,7 @@ from small_site import GUID, HOSTS, discovered, forms
 from coupling.errors import SnapshotError
 from coupling.site.estimate import estimate
 from netsim import make_topology
-from netsim.hostlist import expand_hostlist
+from netsim.common.hostlist import expand_hostlist
 
 SPINES = ("core1", "core2")
 RING = {"pattern": {"name": "ring", "nbytes": "1 MB"}, "compute_s": 0}

@@ -13,7 +13,7 @@ import pytest
 import fabricsim as fs
 from coupling.runs.rerun import rerun
 from coupling.runs.stored import Stored
-from netsim.errors import NetsimError
+from netsim.common.errors import NetsimError
 from patterns import PATTERNS
 from scheduler import write_swf
 

@@ -33,7 +33,7 @@ def full_at(number: int) -> Iterator[list[int]]:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         real(handle)
 
-    with patch("netsim.wholefile.os.fsync", fsync):
+    with patch("netsim.common.atomic_write.os.fsync", fsync):
         yield count
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 from fuzz import oracles_files as files
 from fuzz.cases import Case
 from fuzz.texts import unpacked
-from netsim.hostlist import expand_hostlist
+from netsim.common.hostlist import expand_hostlist
 
 _SLACK = 1e-6
 _LEAST = {

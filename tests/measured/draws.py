@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from netsim.arrays import Ints
-from netsim.contention.base import Traffic
-from netsim.partition import Partition
+from netsim.common.arrays import Ints
+from netsim.flows.contention import Traffic
+from netsim.flows.partition import Partition
+from netsim.registries.topologies import make_topology
 from netsim.routing.dmodk import DModK
-from netsim.topologies import make_topology
 from netsim.topology.fattree import FatTree
 from patterns.base import Pattern
 from patterns.mapping import slot_of_rank

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from measured.packets import FILES, errors, traffic_of, tree_of_packets
-from netsim.arrays import Floats, Ints
-from netsim.contention.base import Traffic
+from netsim.common.arrays import Floats, Ints
+from netsim.flows.contention import Traffic
 from netsim.packetsim.columns import World
 from netsim.packetsim.ranks import by_rank
 from netsim.packetsim.running import advance

@@ -9,15 +9,15 @@ import numpy as np
 
 from measured.draws import draw_pattern
 from measured.packets import as_sized
-from netsim.arrays import Floats, Ints
-from netsim.contention.base import Traffic
-from netsim.latency import LatencyOf
+from netsim.common.arrays import Floats, Ints
+from netsim.flows.contention import Traffic
+from netsim.flows.latency import LatencyOf
+from netsim.flows.partition import Partition
 from netsim.packetsim.simulation import simulate_packets
-from netsim.partition import Partition
+from netsim.registries.routings import make_routing
+from netsim.registries.topologies import make_topology
 from netsim.routing.base import Routing
 from netsim.routing.spread import as_routed
-from netsim.routings import make_routing
-from netsim.topologies import make_topology
 from netsim.topology.base import Topology
 from netsim.topology.switches import Switch
 from patterns.base import Pattern

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from scipy.stats import spearmanr
 
-from netsim.accuracy import ANY, FEWEST_JOBS, MIXES
-from netsim.arrays import Floats
-from netsim.contention.base import Traffic
-from netsim.contention_models import make_contention_model
-from netsim.latency import LatencyOf
+from netsim.common.arrays import Floats
+from netsim.flows.contention import Traffic
+from netsim.flows.latency import LatencyOf
+from netsim.registries.accuracy import ANY, FEWEST_JOBS, MIXES
+from netsim.registries.contention_models import make_contention_model
 from netsim.routing.dmodk import DModK
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree, fat_tree_of_radix

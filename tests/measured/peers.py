@@ -10,17 +10,17 @@ import numpy as np
 
 from measured.judge import Judged, close
 from measured.packets import BANDWIDTH, CONTENDED, errors
-from netsim.arrays import Floats, Ints
-from netsim.contention.base import Traffic
+from netsim.common.arrays import Floats, Ints
+from netsim.flows.contention import Traffic
 from netsim.packetsim.simulation import simulate_packets
-from netsim.routes import Routes
+from netsim.registries.routings import make_routing
 from netsim.routing.base import Routing
 from netsim.routing.dragonfly import Minimal, Valiant
 from netsim.routing.spread import as_routed
-from netsim.routings import make_routing
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly, build_dragonfly
 from netsim.topology.fattree import fat_tree_of_radix
+from netsim.topology.routes import Routes
 from netsim.topology.switches import Switch, switch_of
 from netsim.topology.torus import build_torus
 from scheduler.traffic import RankFlows

@@ -13,7 +13,7 @@ import tomli_w
 from coupling.site.drawn_traffic import JobLoads
 from coupling.site.outcome import solve
 from coupling.site.site import Site, read_site
-from netsim.arrays import Floats
+from netsim.common.arrays import Floats
 from netsim.infiniband.discover import IbFabric, write_ibnetdiscover
 from netsim.infiniband.wiring import tree_fabric, wire_fat_tree
 from netsim.topology.fattree import build_fat_tree

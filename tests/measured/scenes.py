@@ -6,10 +6,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from netsim.arrays import Ints
-from netsim.contention.base import Traffic
-from netsim.contention.traffic import TrafficTimes
-from netsim.latency import LatencyOf
+from netsim.common.arrays import Ints
+from netsim.flows.contention import Traffic
+from netsim.flows.latency import LatencyOf
+from netsim.flows.traffic import TrafficTimes
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import FatTree
 

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from netsim.contention.phases import shuffled
-from netsim.contention.traffic import hops_of
-from netsim.virtual_channels import channels_in_order, has_virtual_channels
+from netsim.common.rng import shuffled
+from netsim.flows.traffic import hops_of
+from netsim.flows.virtual_channels import channels_in_order, has_virtual_channels
 
 STATES, CHANNELS, BUFFERS = 16, 4, 3.0
 EQUAL = 1.0 + 1e-9  # drain times that differ by less are the same

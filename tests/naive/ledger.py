@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from netsim.contention.traffic import bytes_per_link
+from netsim.flows.traffic import bytes_per_link
 from scheduler.observer import Observer
 from scheduler.rates import FULL_RATE
 

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from netsim.contention.traffic import bytes_per_link
+from netsim.flows.traffic import bytes_per_link
 from scheduler.observer import Observer
 
 

@@ -2,7 +2,7 @@
 
 from coupling.papers import pollard18_workloads
 from coupling.papers.pollard18_workloads import SETTINGS, WorkloadRunner
-from netsim.contention_models import make_contention_model
+from netsim.registries.contention_models import make_contention_model
 
 
 def test_fluid_is_compared_without_the_buffers_that_flow_level_does_not_model(monkeypatch):

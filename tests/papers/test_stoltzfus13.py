@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_rel
 
-from netsim.distance import average_pairwise_hops
-from netsim.topologies import make_topology
+from netsim.flows.distance import average_pairwise_hops
+from netsim.registries.topologies import make_topology
 from netsim.topology.torus import build_torus
 from scheduler.allocators import make_allocator
 from scheduler.allocators.ordering import allocation_of

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from netsim.partition import Partition
-from netsim.routings import make_routing
+from netsim.flows.partition import Partition
+from netsim.registries.routings import make_routing
 from netsim.topology.torus import build_torus
 from patterns import make_pattern
 from scheduler.allocators.torus.shapes import (

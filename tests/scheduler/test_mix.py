@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from netsim.accuracy import FEW, MANY, ONE, STEPS
-from netsim.partition import Partition
+from netsim.flows.partition import Partition
+from netsim.registries.accuracy import FEW, MANY, ONE, STEPS
+from netsim.registries.topologies import make_topology
 from netsim.routing.dmodk import DModK
-from netsim.topologies import make_topology
 from patterns.registry import make_pattern
 from scheduler.mix import kind_of, kind_of_pattern, mix_of, weight_of
 from scheduler.traffic import RankFlows, TrafficOf, rank_flows

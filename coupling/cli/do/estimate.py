@@ -19,9 +19,9 @@ from coupling.site.estimate import Estimate, JobEstimate, estimate
 from coupling.site.flows import Flows, answer_flows
 from coupling.site.loads import LinkLoad
 from fabricsim.checking import choice
-from netsim.accuracy import accuracy_line
-from netsim.contention_models import refuse_renamed
 from netsim.flows.maxmin import FAIRNESS
+from netsim.registries.accuracy import accuracy_line
+from netsim.registries.contention_models import refuse_renamed
 from netsim.topology.spread import link_names
 
 _LINES = 10  # links and flows that a table for people shows

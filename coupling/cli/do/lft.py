@@ -19,7 +19,7 @@ from coupling.site.table_check import TableCheck, check_tables
 from coupling.site.table_isolation import check_jobs_apart
 from coupling.terminal_text import remark
 from fabricsim.checking.inputs import read_text
-from netsim.errors import NetsimError
+from netsim.common.errors import NetsimError
 from netsim.infiniband.damaged import missing_parts
 from netsim.infiniband.dump import LftDump, read_lft_dump, tables_of
 from netsim.infiniband.export import Export, tables_in_force

@@ -21,7 +21,7 @@ from coupling.site.placement_options import PlacementOption, Placing
 from coupling.site.site import Site, read_site, refuse_two_stdins
 from coupling.terminal_text import remark
 from fabricsim.checking.inputs import read_text
-from netsim.errors import NetsimError
+from netsim.common.errors import NetsimError
 from netsim.infiniband.difference import Difference, difference_of
 from netsim.infiniband.dump import read_lft_dump
 from netsim.infiniband.export import Export, tables_in_force

@@ -29,9 +29,9 @@ from coupling.runs.run_snapshot import moment
 from coupling.runs.stored import Lineup, Stored, line_up
 from coupling.terminal_text import visible
 from fabricsim.checking import choice
-from netsim.errors import UnitError
+from netsim.common.errors import UnitError
+from netsim.common.units import parse_time
 from netsim.topology.base import Topology
-from netsim.units import parse_time
 
 _SIMGRID = "simgrid"
 

@@ -14,9 +14,9 @@ from coupling.inputs.table import Table
 from coupling.report.columns import seconds, table, text_lines, text_of
 from coupling.results.formatting import counted, ratio, volume
 from coupling.terminal_text import remark
-from netsim.errors import NetsimError
+from netsim.common.errors import NetsimError
 from netsim.formats.exporters.registry import written
-from netsim.routings import make_routing
+from netsim.registries.routings import make_routing
 from netsim.topology.base import Topology
 from netsim.topology.structure.inspect import LinkReport, TopologyReport, inspect_topology
 from netsim.topology.switches import assumptions_of

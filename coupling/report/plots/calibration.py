@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from coupling.report.plots.sheet import percent_axis
 from coupling.report.plots.style import FAINT, INK, Picture
-from netsim.arrays import Floats
+from netsim.common.arrays import Floats
 
 _EDGE = 1.05
 

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
 from coupling.results.formatting import duration_unit
-from netsim.arrays import Floats
+from netsim.common.arrays import Floats
 
 _DAY_S = 86_400.0
 Time = TypeVar("Time", float, Floats)

@@ -18,7 +18,7 @@ from coupling.report.plots.colours import LOAD as LOAD_COLOURS
 from coupling.report.plots.layout import Layout, cables_of, layout_of, segments
 from coupling.report.plots.sheet import add_bar
 from coupling.report.plots.style import FAINT, HALF_WIDTH, INK, Picture, put_key
-from netsim.arrays import Floats, Ints
+from netsim.common.arrays import Floats, Ints
 from netsim.topology.base import Topology
 from netsim.topology.levels import links_in_service, vertex_levels
 

@@ -16,9 +16,9 @@ from coupling.report.plots.style import HALF_WIDTH, Picture
 from coupling.results.columns import finished
 from coupling.results.picture_values import node_names, slowdown_scale, zone_of
 from coupling.results.result import Result
-from netsim.arrays import Floats, Ints
-from netsim.errors import TopologyError
-from netsim.hostlist import expand_hostlist
+from netsim.common.arrays import Floats, Ints
+from netsim.common.errors import TopologyError
+from netsim.common.hostlist import expand_hostlist
 from netsim.topology.base import Topology
 
 _TIMES, _ROWS = 480, 240  # cells of the map at most: about what a screen and an eye tell apart

@@ -24,7 +24,7 @@ from coupling.report.plots.style import (
 from coupling.results.columns import finished
 from coupling.results.result import Result
 from coupling.results.summary import size_class, size_class_names, speedup
-from netsim.arrays import Floats, Ints
+from netsim.common.arrays import Floats, Ints
 
 SILENT = "no traffic"
 _TAIL_POINTS = 200

@@ -15,7 +15,7 @@ from coupling.report.plots.style import HALF_WIDTH, Picture
 from coupling.results.link_time import TIMELINE, heat, in_order, load_of
 from coupling.results.picture_values import zone_of
 from coupling.results.result import Result
-from netsim.arrays import Floats, Ints
+from netsim.common.arrays import Floats, Ints
 
 _TIMES, _ROWS = 480, 240  # cells at most: about what a screen and an eye tell apart
 

@@ -25,7 +25,7 @@ from coupling.report.plots.style import (
     places,
 )
 from coupling.results.result import Result
-from netsim.arrays import Floats
+from netsim.common.arrays import Floats
 from netsim.topology.base import Topology
 from netsim.topology.levels import links_in_service, vertex_levels
 

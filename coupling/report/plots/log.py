@@ -19,7 +19,7 @@ from coupling.report.plots.style import (
     places,
 )
 from coupling.results.formatting import duration_unit
-from netsim.arrays import Floats
+from netsim.common.arrays import Floats
 from scheduler.workload.statistics import Numbers, busy_steps
 
 _COLOURS = {"jobs": "#0072b2", "node time": "#e69f00"}

@@ -16,7 +16,7 @@ from coupling.report.plots.style import Picture, legend
 from coupling.results.over_time import binned
 from coupling.results.picture_values import zone_of
 from coupling.results.result import Result
-from netsim.arrays import Floats
+from netsim.common.arrays import Floats
 
 N_BINS = 150
 

@@ -16,7 +16,7 @@ from matplotlib.markers import TICKDOWN, TICKLEFT, TICKRIGHT
 from matplotlib.text import Text
 
 from coupling.report.plots.vector import text_size
-from netsim.arrays import Floats
+from netsim.common.arrays import Floats
 
 POINTS = 72  # to the inch, in which SVG and PDF measure
 _RC: Mapping[str, Any] = cast("Mapping[str, Any]", mpl.rcParams)

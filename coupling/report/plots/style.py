@@ -23,7 +23,7 @@ from matplotlib.patches import Patch
 from coupling.report.plots.rulers import POINTS
 from coupling.report.plots.sheet import Sheet, name_ticks
 from coupling.report.plots.vector import page_svg
-from netsim.arrays import Floats
+from netsim.common.arrays import Floats
 
 INK = "#24292f"  # in the page: the colour of its text, so that dark pages work
 FAINT = "#8c959f"

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 
-from netsim.errors import TopologyError
+from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology
 
 _LINK = re.compile(r"([^>]+)>([^>]+?)(?:#([0-9]{1,9}))?")

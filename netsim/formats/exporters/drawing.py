@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netsim.errors import TopologyError
+from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology
 from netsim.topology.levels import links_in_service
 

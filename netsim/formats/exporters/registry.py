@@ -6,11 +6,11 @@ from pathlib import Path
 from fabricsim.checking import unknown
 from fabricsim.checking.outputs import demand_apart
 from fabricsim.checking.registry import Registry
-from netsim.errors import TopologyError
+from netsim.common.atomic_write import replace_file
+from netsim.common.errors import TopologyError
 from netsim.formats.exporters.tables import Written
 from netsim.routing.base import Routing
 from netsim.topology.base import Topology
-from netsim.wholefile import replace_file
 
 
 def convert(
@@ -62,7 +62,7 @@ def written(topology: Topology, form: str, routing: Routing | None = None) -> Wr
 
     Examples
     --------
-    >>> from netsim.topologies import make_topology
+    >>> from netsim.registries.topologies import make_topology
     >>> tree = make_topology({"kind": "fat-tree", "children": [2, 2], "parents": [1, 1]})
     >>> print(written(tree, "slurm-conf")[0])
     SwitchName=s1.0 Nodes=n[0-1]

@@ -5,7 +5,7 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from netsim.errors import TopologyError
+from netsim.common.errors import TopologyError
 from netsim.formats.exporters.drawing import Bundle, Drawing, check_xml_names, draw
 from netsim.formats.exporters.tables import Written
 from netsim.routing.base import Routing

@@ -1,9 +1,9 @@
 """Slurm's `topology.conf` of a tree of switches."""
 
-from netsim.errors import TopologyError
+from netsim.common.errors import TopologyError
+from netsim.common.hostlist import fold_hostlist
 from netsim.formats.exporters.drawing import draw
 from netsim.formats.exporters.tables import Written
-from netsim.hostlist import fold_hostlist
 from netsim.topology.base import Topology
 from netsim.topology.levels import vertex_levels
 

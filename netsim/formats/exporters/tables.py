@@ -1,7 +1,7 @@
 """Edge tables and GraphML: cables between names, with kinds and capacities."""
 
 from fabricsim.checking.sheets import sheet
-from netsim.errors import TopologyError
+from netsim.common.errors import TopologyError
 from netsim.formats.exporters.drawing import beside_the_file, check_xml_names, draw
 from netsim.topology.base import Topology
 

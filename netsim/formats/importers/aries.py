@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from netsim.arrays import Ints
-from netsim.errors import TopologyError
+from netsim.common.arrays import Ints
+from netsim.common.errors import TopologyError
 from netsim.formats.importers.sketch import Settings, Sketch, fit_labels
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import build_dragonfly

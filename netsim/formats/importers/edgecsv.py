@@ -1,6 +1,6 @@
 """Edge tables: a row for each pair of joined names."""
 
-from netsim.errors import TopologyError
+from netsim.common.errors import TopologyError
 from netsim.formats.importers.edges import (
     Edge,
     count_of,

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from netsim.errors import TopologyError, UnitError
+from netsim.common.errors import TopologyError, UnitError
+from netsim.common.units import is_bare, parse_rate
 from netsim.formats.importers.sketch import Sketch
-from netsim.units import is_bare, parse_rate
 
 KINDS = ("node", "switch")
 _MOST_CABLES = 10_000  # between two switches; more is a typing error

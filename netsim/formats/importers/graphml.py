@@ -6,7 +6,7 @@ from xml.etree.ElementTree import ParseError
 
 import networkx as nx
 
-from netsim.errors import TopologyError
+from netsim.common.errors import TopologyError
 from netsim.formats.importers.graphs import graph_topology
 from netsim.formats.importers.sketch import Settings
 from netsim.topology.base import Topology

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from fabricsim.checking.errors import public
-from netsim.errors import TopologyError
+from netsim.common.errors import TopologyError
+from netsim.common.units import Bandwidth
 from netsim.formats.importers.edges import (
     Edge,
     count_of,
@@ -17,7 +18,6 @@ from netsim.formats.importers.sketch import Settings
 from netsim.topology.base import Topology
 from netsim.topology.limits import demand_sane
 from netsim.topology.quantities import cable_rates
-from netsim.units import Bandwidth
 
 _RATES = ("bandwidth", "bandwidth_bytes_per_s", "capacity")
 

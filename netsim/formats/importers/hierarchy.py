@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from netsim.errors import TopologyError
+from netsim.common.errors import TopologyError
 from netsim.formats.importers.sketch import Sketch
 
 

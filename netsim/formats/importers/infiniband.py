@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from netsim.arrays import Ints
-from netsim.errors import TopologyError
+from netsim.common.arrays import Ints
+from netsim.common.errors import TopologyError
 from netsim.formats.importers.sketch import Settings, complete_labels, fit_capacities, fit_labels
 from netsim.infiniband.damaged import missing_parts, wire_damaged_tree
 from netsim.infiniband.discover import Device, IbFabric, read_ibnetdiscover

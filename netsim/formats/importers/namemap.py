@@ -2,7 +2,7 @@
 
 import re
 
-from netsim.errors import TopologyError
+from netsim.common.errors import TopologyError
 
 _LINE = re.compile(r'(?:0x|[SH]-)?([0-9a-fA-F]{1,16})\s+(?:"([^"]+)"|(\S+))\s*(?:#.*)?')
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from netsim.errors import TopologyError
+from netsim.common.errors import TopologyError
 from netsim.formats.importers.rows import find_column, need_column, read_rows
 from netsim.formats.importers.sketch import (
     DEFAULT_BANDWIDTH,

@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from netsim.errors import TopologyError
+from netsim.common.errors import TopologyError
 from netsim.formats.importers.sketch import (
     DEFAULT_BANDWIDTH,
     Settings,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fabricsim.checking import unknown
 from fabricsim.checking.inputs import read_text
-from netsim.errors import TopologyError
+from netsim.common.errors import TopologyError
 from netsim.formats.importers.aries import read_aries
 from netsim.formats.importers.edgecsv import read_edge_csv
 from netsim.formats.importers.infiniband import read_infiniband

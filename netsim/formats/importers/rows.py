@@ -4,7 +4,7 @@ import csv
 from collections.abc import Sequence
 
 from fabricsim.checking.sheets import plain_cell
-from netsim.errors import TopologyError
+from netsim.common.errors import TopologyError
 
 Row = tuple[int, list[str]]
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from netsim.arrays import Floats, Ints
-from netsim.errors import TopologyError
+from netsim.common.arrays import Floats, Ints
+from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology
 from netsim.topology.counters import occurrence
 from netsim.topology.fattree import FatTree

@@ -7,10 +7,10 @@ from itertools import pairwise
 from pathlib import Path
 
 from fabricsim.checking.inputs import read_text
-from netsim.errors import TopologyError
+from netsim.common.errors import TopologyError
+from netsim.common.hostlist import expand_hostlist
 from netsim.formats.importers.hierarchy import Group, block_sketch, tree_sketch
 from netsim.formats.importers.sketch import Settings
-from netsim.hostlist import expand_hostlist
 from netsim.topology.base import Topology
 
 FORM = "slurm-conf"

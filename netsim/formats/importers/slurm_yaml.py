@@ -6,7 +6,7 @@ from typing import NoReturn
 
 import yaml
 
-from netsim.errors import TopologyError
+from netsim.common.errors import TopologyError
 from netsim.formats.importers.hierarchy import Group, block_sketch, tree_sketch
 from netsim.formats.importers.sketch import Settings, Sketch
 from netsim.formats.importers.slurm import block_sizes, names_in

@@ -5,7 +5,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from netsim.arrays import Bools, Ints
+from netsim.common.arrays import Bools, Ints
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.levels import links_in_service

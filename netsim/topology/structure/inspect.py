@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from netsim.arrays import Bools, Ints
-from netsim.errors import TopologyError
+from netsim.common.arrays import Bools, Ints
+from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology
 from netsim.topology.changes import LeafTapers, leaf_tapers
 from netsim.topology.demand import demand_topology
@@ -188,7 +188,7 @@ def inspect_topology(topology: Topology, assumed: tuple[str, ...] = ()) -> Topol
 
     Examples
     --------
-    >>> from netsim.topologies import make_topology
+    >>> from netsim.registries.topologies import make_topology
     >>> report = inspect_topology(make_topology("cab"))
     >>> [(level.switches, level.taper) for level in report.levels]
     [(72, 1.0), (72, 1.0), (36, None)]

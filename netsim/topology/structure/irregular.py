@@ -5,7 +5,7 @@ from collections import Counter
 
 import numpy as np
 
-from netsim.arrays import Ints
+from netsim.common.arrays import Ints
 from netsim.topology.base import Topology
 from netsim.topology.levels import links_in_service
 

@@ -17,7 +17,7 @@ def machine_kind(topology: Topology) -> str:
 
     Examples
     --------
-    >>> from netsim.topologies import make_topology
+    >>> from netsim.registries.topologies import make_topology
     >>> machine_kind(make_topology("synth-1024"))
     'full fat-tree'
     >>> machine_kind(make_topology({"kind": "torus", "dims": [4, 4], "duplex": "half"}))

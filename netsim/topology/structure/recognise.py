@@ -5,8 +5,8 @@ from math import prod
 
 import numpy as np
 
-from netsim.arrays import Bools, Ints
-from netsim.errors import TopologyError
+from netsim.common.arrays import Bools, Ints
+from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree, build_fat_tree
 from netsim.topology.levels import links_in_service, vertex_levels

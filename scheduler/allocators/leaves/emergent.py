@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from netsim.arrays import Floats, Ints
-from netsim.contention.base import Traffic
-from netsim.contention.traffic import bytes_per_link
+from netsim.common.arrays import Floats, Ints
+from netsim.flows.contention import Traffic
+from netsim.flows.traffic import bytes_per_link
 from netsim.fluid.model import Fluid
-from netsim.routings import ROUTINGS, make_routing
+from netsim.registries.routings import ROUTINGS, make_routing
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from scheduler.allocation import Allocation

@@ -5,7 +5,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from netsim.arrays import Ints
 from netsim.baselines.hop_cost import (
     common_switch_level,
     communication_cost,
@@ -13,6 +12,7 @@ from netsim.baselines.hop_cost import (
     contention_factor,
     effective_hops,
 )
+from netsim.common.arrays import Ints
 from netsim.topology.fattree import FatTree
 from patterns.base import Pattern
 from scheduler.allocation import Allocation, bits, lowest

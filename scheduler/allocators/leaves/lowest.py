@@ -5,7 +5,7 @@ from math import prod
 
 import numpy as np
 
-from netsim.arrays import Bools, Ints
+from netsim.common.arrays import Bools, Ints
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from scheduler.cluster import Cluster

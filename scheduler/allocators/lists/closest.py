@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from netsim.arrays import Ints
+from netsim.common.arrays import Ints
 from scheduler.allocators.choices import check_count
 from scheduler.allocators.lists.hops import window_hops
 from scheduler.allocators.lists.ordered import OrderedList

@@ -6,14 +6,14 @@ to what the first node loses when a window slides past it, and to what the secon
 it comes in. So all windows together cost one window's work a node, O(F size), and the inner loops
 run along the list, which compilers turn into vector instructions.
 
-Import through `netsim.kernelcache`.
+Import through `netsim.common.jit`.
 """
 
 import numpy as np
 from numba import int64, types
 
-from netsim.arrays import Ints
-from netsim.jit import njit
+from netsim.common.arrays import Ints
+from netsim.common.jit import njit
 
 _INTS = types.Array(int64, 1, "C", readonly=True)
 _TABLE = types.Array(int64, 2, "C", readonly=True)

@@ -5,8 +5,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from netsim.arrays import Ints
-from netsim.kernelcache import load_kernels
+from netsim.common.arrays import Ints
+from netsim.common.jit import load_kernels
 from netsim.topology.base import Topology
 from netsim.topology.torus import Torus
 from scheduler.errors import AllocationError

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from netsim.arrays import Ints
+from netsim.common.arrays import Ints
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import check_size
 from scheduler.allocators.choices import check_choice, check_count, check_flag

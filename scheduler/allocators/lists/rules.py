@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from netsim.arrays import Ints
+from netsim.common.arrays import Ints
 
 
 def first_fit(free: Ints, size: int, gap: int) -> Ints:

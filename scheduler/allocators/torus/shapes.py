@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from netsim.arrays import Bools, Ints
+from netsim.common.arrays import Bools, Ints
 from netsim.topology.torus import Torus
 
 Box = tuple[int, ...]

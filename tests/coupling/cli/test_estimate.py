@@ -12,7 +12,7 @@ from coupling import estimate, read_snapshot
 from coupling.cli import network
 from coupling.errors import SnapshotError
 from coupling.inputs.snapshot import snapshot_from
-from netsim.contention_models import CONTENTION_MODELS
+from netsim.registries.contention_models import CONTENTION_MODELS
 
 
 def test_options_reach_the_model():

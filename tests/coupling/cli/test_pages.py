@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from coupling.report.proofs import oversubscription
-from netsim.topologies import make_topology
+from netsim.registries.topologies import make_topology
 
 EVIL = "<script>alert(1)</script>&"
 

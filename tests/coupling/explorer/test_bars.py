@@ -9,8 +9,8 @@ from naive.bars import cells
 
 from coupling.explorer.bars import Window, bars_of
 from coupling.explorer.hosts import hosts_of
-from netsim.errors import TopologyError
-from netsim.hostlist import expand_hostlist, fold_hostlist
+from netsim.common.errors import TopologyError
+from netsim.common.hostlist import expand_hostlist, fold_hostlist
 
 N_NODES = 7
 

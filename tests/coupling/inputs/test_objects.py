@@ -12,7 +12,7 @@ from coupling.runs.campaign import run_campaign
 from coupling.runs.rerun import REPEATED, rerun
 from coupling.runs.run_snapshot import moment
 from coupling.runs.stored import Stored
-from netsim.topologies import make_topology
+from netsim.registries.topologies import make_topology
 from netsim.topology.base import Topology
 from scheduler.allocators import Fifo, FirstFree, Jigsaw
 

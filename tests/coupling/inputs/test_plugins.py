@@ -143,7 +143,7 @@ def test_a_fabric_a_routing_a_queue_and_a_pattern_of_ones_own(tmp_path):
             from dataclasses import dataclass
             import numpy as np
             from netsim import build_fat_tree
-            from netsim.routings import ROUTINGS as KNOWN
+            from netsim.registries.routings import ROUTINGS as KNOWN
             from patterns import Step
             from scheduler.queues import Fcfs
 

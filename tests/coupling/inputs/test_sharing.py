@@ -9,7 +9,7 @@ from coupling.errors import SnapshotError
 from coupling.inputs.snapshot import Candidate, snapshot_from
 from coupling.site.estimate import estimate
 from coupling.site.verify import verify
-from netsim.partition import Partition
+from netsim.flows.partition import Partition
 
 TREE = {"kind": "fat-tree", "radix": 4}
 

@@ -11,8 +11,8 @@ from coupling.errors import ExperimentError
 from coupling.rates import forecast
 from coupling.rates.base import RunInput
 from coupling.rates.forecast import Forecast, announce, forecast_of
-from netsim.routings import make_routing
-from netsim.topologies import make_topology
+from netsim.registries.routings import make_routing
+from netsim.registries.topologies import make_topology
 from patterns.base import Step
 from scheduler.allocators import make_allocator
 from scheduler.job import Communication, Job

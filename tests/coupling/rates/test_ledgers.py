@@ -13,8 +13,8 @@ from coupling.rates.ledgers import NetworkLedger
 from coupling.runs.assembly import assemble
 from coupling.runs.engine import run
 from coupling.runs.setup import Setup
-from netsim.contention.blame import Culprits, no_culprits
-from netsim.contention.traffic import TrafficTimes
+from netsim.flows.contention import Culprits, no_culprits
+from netsim.flows.traffic import TrafficTimes
 from netsim.fluid.model import Fluid
 from scheduler.cluster import Cluster
 from scheduler.simulator import _Simulation, simulate

@@ -14,7 +14,7 @@ from coupling.report.proofs import fabric_html, verify_html
 from coupling.report.report import report_html
 from coupling.site.estimate import estimate
 from coupling.site.verify import verify
-from netsim.topologies import make_topology
+from netsim.registries.topologies import make_topology
 from netsim.topology.structure.inspect import inspect_topology
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason=NO_BROWSER)

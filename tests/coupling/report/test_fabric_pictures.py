@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from coupling.report.plots.fabric import FabricScene, draw_fabric, fabric_picture
 from coupling.report.plots.layout import cables_of, layout_of, segments
 from coupling.report.plots.wiring import wiring_of
-from netsim.topologies import make_topology
+from netsim.registries.topologies import make_topology
 from netsim.topology.base import Topology
 
 FABRICS = {

@@ -10,7 +10,7 @@ from coupling_samples import sample
 from coupling.report.plots.clock import Clock
 from coupling.report.plots.gantt import _named, _numbered, gantt_of, gantt_pictures
 from coupling.results.picture_values import begin_of, slowdown_scale
-from netsim.topologies import make_topology
+from netsim.registries.topologies import make_topology
 
 
 def run_of(rows):

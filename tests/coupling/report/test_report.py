@@ -13,7 +13,7 @@ from coupling.inputs.experiment import Experiment
 from coupling.inputs.experiment_fields import DEFAULT_MODEL
 from coupling.report.provenance import assumptions
 from coupling.report.report import report_html, write_report
-from netsim.accuracy import Setting, accuracy_line
+from netsim.registries.accuracy import Setting, accuracy_line
 
 MANIFEST = {
     "name": "small",

@@ -18,7 +18,7 @@ from hypothesis import assume, given, settings
 from coupling.report.summary_text import headlines, network_matters, reading
 from coupling.report.terminal import comparison_table
 from coupling.results.notes import accuracy_lines
-from netsim.accuracy import Setting
+from netsim.registries.accuracy import Setting
 
 PERCENT = r"(< 0\.1|> -0\.1|-?[\d,]+\.\d|0) %"
 

@@ -15,8 +15,8 @@ from coupling.results.framed import frame_of
 from coupling.results.job_table import job_table
 from coupling.runs.assembly import assemble
 from coupling.runs.engine import run, schedule_alone
-from netsim.distance import average_pairwise_hops
-from netsim.hostlist import expand_hostlist
+from netsim.common.hostlist import expand_hostlist
+from netsim.flows.distance import average_pairwise_hops
 
 
 @pytest.mark.parametrize("allocator", ["first-free", "jigsaw"])

@@ -8,7 +8,7 @@ import pytest
 from coupling import Experiment, run
 from coupling.results.notes import accuracy_lines, accuracy_of
 from coupling.results.result import Result
-from netsim.accuracy import Setting
+from netsim.registries.accuracy import Setting
 from scheduler.allocation import Allocation
 from scheduler.allocators.isolating.jigsaw import Jigsaw
 from scheduler.allocators.linear import FirstFree

@@ -200,7 +200,7 @@ def test_a_run_that_can_write_nothing_takes_away_the_directories_it_made(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     (tmp_path / made).mkdir(exist_ok=True)
-    monkeypatch.setattr("netsim.wholefile.os.fsync", full)
+    monkeypatch.setattr("netsim.common.atomic_write.os.fsync", full)
 
     with pytest.raises(ResultError, match="cannot be written: No space left on device"):
         run_campaign(experiment(self_check=False), tmp_path / "made" / "out")

@@ -12,7 +12,7 @@ from coupling.inputs.experiment_fields import DEFAULT_MODEL
 from coupling.runs.campaign import run_campaign
 from coupling.runs.engine import run
 from coupling.runs.stored import Stored
-from netsim.accuracy import comparisons
+from netsim.registries.accuracy import comparisons
 
 ROOT = Path(__file__).parents[3]
 SMALL = {"workload": {"generator": "synth", "mean_nodes": 6, "n_jobs": 30}, "self_check": False}

@@ -5,7 +5,7 @@ import pytest
 from coupling.errors import CouplingError
 from coupling.inputs.experiment import Experiment
 from coupling.runs.campaign import run_campaign
-from netsim.errors import NetsimError
+from netsim.common.errors import NetsimError
 
 TABLES = {
     "topology": {"kind": "fat-tree", "radix": 4},

@@ -11,7 +11,7 @@ from coupling.results.columns import read_table
 from coupling.runs.run_snapshot import moment
 from coupling.runs.stored import Stored
 from netsim import fat_tree_of_radix
-from netsim.hostlist import expand_hostlist
+from netsim.common.hostlist import expand_hostlist
 from netsim.infiniband.discover import write_ibnetdiscover
 from netsim.infiniband.wiring import tree_fabric
 

@@ -8,7 +8,7 @@ from coupling.inputs.snapshot import snapshot_from
 from coupling.site import predictions
 from coupling.site.attribution import leave_one_out
 from coupling.site.predictions import Prediction
-from netsim.contention_models import make_contention_model
+from netsim.registries.contention_models import make_contention_model
 from scheduler.traffic import TrafficOf
 
 

@@ -15,7 +15,7 @@ from coupling.site.changes import Changes
 from coupling.site.site import Site, read_site
 from coupling.site.state import scene_of_snapshot
 from coupling.site.whatif import rank_failures, whatif_of
-from netsim.routings import make_routing
+from netsim.registries.routings import make_routing
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 # leaves of four nodes with two cables up, in pods of two; every job on two leaves or more

@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-import netsim.wholefile
+import netsim.common.atomic_write
 from coupling.errors import ResultError
 from coupling.inputs.experiment_fields import DEFAULT_MODEL
 from coupling.sweep import executors
@@ -161,7 +161,7 @@ def test_a_full_disk_in_the_middle_keeps_what_is_finished(
     spec, done, tmp_path, contents, monkeypatch
 ):
     """One line that names the file."""
-    folder, replace, calls = tmp_path / "full", netsim.wholefile.replace_file, []
+    folder, replace, calls = tmp_path / "full", netsim.common.atomic_write.replace_file, []
 
     def filling(path, data, *, own):
         calls.append(path)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from fabricsim.checking.documents import MOST_DEPTH, parse_json, parse_toml
-from netsim.errors import TopologyError
+from netsim.common.errors import TopologyError
 
 DEEP = "values at most 50 levels inside each other, got more."
 

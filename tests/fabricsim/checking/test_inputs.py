@@ -14,7 +14,7 @@ import pytest
 
 from fabricsim.checking import inputs
 from fabricsim.checking.inputs import MOST_BYTES, opened, read_input, read_text
-from netsim.errors import TopologyError
+from netsim.common.errors import TopologyError
 
 TEXT = b"one\ntwo\n"
 

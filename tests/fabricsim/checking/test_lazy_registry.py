@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fabricsim.checking.registry import Registry
-from netsim.contention_models import CONTENTION_MODELS
+from netsim.registries.contention_models import CONTENTION_MODELS
 from patterns.registry import PATTERNS
 from scheduler.allocators import ALLOCATORS
 from scheduler.queues import POLICIES

@@ -14,7 +14,7 @@ from coupling.report.report import write_report
 from coupling.runs.campaign import run_campaign
 from fabricsim.checking.inputs import read_text
 from fabricsim.checking.outputs import declare_output, demand_free, one_call
-from netsim.errors import TopologyError
+from netsim.common.errors import TopologyError
 from netsim.formats.exporters.registry import convert
 from netsim.formats.importers.registry import read_topology
 from netsim.topology.fattree import fat_tree_of_radix

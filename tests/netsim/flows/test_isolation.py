@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from partitions import Shape, place
 
 from netsim.flows.isolation import minimal_links, shared_links, used_links
-from netsim.partition import Partition
+from netsim.flows.partition import Partition
 from netsim.routing.wraparound import Wraparound
 from netsim.topology.base import Topology
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix

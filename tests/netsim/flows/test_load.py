@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netsim.flows.load import all_to_all_link_flows, link_bytes, link_flows, step_loads
-from netsim.routes import Routes
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
+from netsim.topology.routes import Routes
 
 
 def test_flows_and_bytes_of_three_routes_by_hand():

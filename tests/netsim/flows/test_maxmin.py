@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import maxmin as naive
 
-from netsim.errors import NetsimError
+from netsim.common.errors import NetsimError
 from netsim.flows.maxmin import is_per_sender, max_min_rates, sender_weights
-from netsim.routes import Routes
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import fat_tree_of_radix
+from netsim.topology.routes import Routes
 
 E_MAX = 8
 

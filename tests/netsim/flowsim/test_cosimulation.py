@@ -8,7 +8,7 @@ from iterating import machines, make_fabric, talks, traffic_of
 from naive.exact import NaiveJob
 from naive.exact import simulate as naive_simulate
 
-from netsim.errors import ContentionError
+from netsim.common.errors import ContentionError
 from netsim.flowsim.cosimulation import CoSimulation, Ranges
 from netsim.flowsim.snapshot import simulate_jobs
 

@@ -14,12 +14,12 @@ from simgridcases import (
     stored_network,
 )
 
-from netsim.errors import NetsimError
+from netsim.common.errors import NetsimError
 from netsim.flows.maxmin import max_min_rates, sender_weights
 from netsim.flowsim.flow_report import finish_times, report_flows
-from netsim.routes import Routes
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import build_fat_tree
+from netsim.topology.routes import Routes
 
 FAIRNESS = ["per-flow", "per-sender"]
 

@@ -9,11 +9,11 @@ from naive.exact import NaiveJob
 from naive.exact import simulate as naive_simulate
 from simgridcases import FAT_TREE_JOBS, FCFS, fat_tree_of, load_case, routes_by_rule
 
-from netsim.contention.base import Traffic
-from netsim.errors import ContentionError, NetsimError
+from netsim.common.errors import ContentionError, NetsimError
+from netsim.flows.contention import Traffic
 from netsim.flowsim.snapshot import simulate_jobs
-from netsim.routes import Routes
 from netsim.routing.dmodk import DModK
+from netsim.topology.routes import Routes
 
 
 def numbered_flows(job):

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from netsim.contention.base import Traffic
+from netsim.flows.contention import Traffic
+from netsim.flows.latency import LatencyOf
 from netsim.fluid.model import Fluid
-from netsim.latency import LatencyOf
+from netsim.registries.routings import make_routing
+from netsim.registries.topologies import make_topology
 from netsim.routing.spread import as_routed
-from netsim.routings import make_routing
-from netsim.topologies import make_topology
 
 MACHINES = {
     "full tree": ({"kind": "fat-tree", "radix": 4}, "d-mod-k"),

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from iterating import make_fabric, traffic_of
 
-from netsim.contention_models import RENAMED_MODELS, make_contention_model
-from netsim.errors import ContentionError
+from netsim.common.errors import ContentionError
 from netsim.fluid.model import Fluid
+from netsim.registries.contention_models import RENAMED_MODELS, make_contention_model
 
 NEAR = 1e-2  # the default tolerance is one of single jobs: what is left can add up along links
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from netsim.contention.base import Traffic
+from netsim.flows.contention import Traffic
+from netsim.flows.latency import LatencyOf
 from netsim.fluid.demand import DemandOf
-from netsim.latency import LatencyOf
 from netsim.packetsim.simulation import simulate_packets
+from netsim.registries.topologies import make_topology
 from netsim.routing.dmodk import DModK
-from netsim.topologies import make_topology
 
 MIB = 2**20
 SEEDS = 3  # of the starts of jobs and the order of messages

@@ -2,7 +2,7 @@
 
 import pytest
 
-from netsim.errors import NetsimError
+from netsim.common.errors import NetsimError
 from netsim.infiniband.counters import FULL, Count, read_counters
 
 EXTENDED = """# Port extended counters: Lid 1719 port 1 (CapMask: 0x5300 CapMask2: 0x0000002)

@@ -3,12 +3,12 @@
 import networkx as nx
 import numpy as np
 
+from netsim.flows.partition import Partition
 from netsim.formats.importers.graphs import from_networkx
 from netsim.infiniband.credits import credit_loop
 from netsim.infiniband.lft import LFT, d_mod_k_tables
-from netsim.partition import Partition
-from netsim.routings import make_routing
-from netsim.topologies import make_topology
+from netsim.registries.routings import make_routing
+from netsim.registries.topologies import make_topology
 from netsim.topology.fattree import build_fat_tree
 
 

@@ -15,7 +15,7 @@ from damage import (
     with_shuffled_ports,
 )
 
-from netsim.errors import TopologyError
+from netsim.common.errors import TopologyError
 from netsim.formats.importers.infiniband import read_wiring
 from netsim.infiniband.base import base_dump
 from netsim.infiniband.damaged import missing_parts, wire_damaged_tree

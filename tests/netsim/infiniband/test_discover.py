@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from opensm_reference import FABRICS, described, text
 
-from netsim.errors import TopologyError
+from netsim.common.errors import TopologyError
 from netsim.infiniband.discover import read_ibnetdiscover, write_ibnetdiscover
 from netsim.infiniband.order import read_ca_order
 from netsim.infiniband.wiring import tree_fabric, wire_fat_tree, wire_graph

@@ -8,7 +8,7 @@ import pytest
 from damage import by_name, damaged_tree, damages, nodes_of, print_of, roots_of, tree_of
 from opensm_reference import FABRICS, dump, text, wiring
 
-from netsim.errors import RoutingError
+from netsim.common.errors import RoutingError
 from netsim.infiniband.ftree import ftree_tables
 from netsim.infiniband.order import read_ca_order
 from netsim.infiniband.wiring import tree_fabric, wire_fat_tree

@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from opensm_reference import FABRICS, demo7, described, dump, text, wiring
 from partitions import random_partition
 
-from netsim.errors import RoutingError
+from netsim.common.errors import RoutingError
+from netsim.flows.partition import Partition
 from netsim.infiniband.base import dump_of
 from netsim.infiniband.discover import read_ibnetdiscover, write_ibnetdiscover
 from netsim.infiniband.dump import LftDump, read_lft_dump, tables_of, write_lft_dump
 from netsim.infiniband.export import export
 from netsim.infiniband.lft import LFT, d_mod_k_tables
 from netsim.infiniband.wiring import tree_fabric, wire_fat_tree, wire_graph
-from netsim.partition import Partition
 from netsim.routing.dmodk import DModK
 from netsim.routing.wraparound import Wraparound
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix

@@ -17,6 +17,7 @@ from ibsim import DAMAGED, MISSING, RECORDED, Simulation, dumped, fabric_of
 from opensm_reference import described
 from partitions import Shape, cables, place
 
+from netsim.flows.partition import Partition
 from netsim.infiniband.base import base_dump
 from netsim.infiniband.damaged import wire_damaged_tree
 from netsim.infiniband.discover import read_ibnetdiscover
@@ -25,7 +26,6 @@ from netsim.infiniband.export import export
 from netsim.infiniband.lft import d_mod_k_tables
 from netsim.infiniband.order import read_ca_order
 from netsim.infiniband.wiring import tree_fabric
-from netsim.partition import Partition
 from netsim.routing.wraparound import Wraparound
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 from netsim.topology.partial import depopulate

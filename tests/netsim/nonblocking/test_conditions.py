@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from partitions import Shape, cables, place, random_partition
 
+from netsim.flows.partition import Partition
 from netsim.nonblocking.conditions import broken_conditions
-from netsim.partition import Partition
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 
 BW = 12.5e9

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from partitions import random_partition
 
-from netsim.errors import PartitionError, RoutingError
+from netsim.common.errors import PartitionError, RoutingError
+from netsim.flows.partition import Partition
 from netsim.nonblocking.router import PermutationRouter
-from netsim.partition import Partition
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 
 BW = 12.5e9

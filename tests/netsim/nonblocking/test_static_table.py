@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from partitions import Shape, cables, place, random_partition
 
-from netsim.errors import PartitionError
+from netsim.common.errors import PartitionError
+from netsim.flows.partition import Partition
 from netsim.infiniband.lft import d_mod_k_tables
 from netsim.nonblocking.static_table import largest_loads, search_static_table, static_table_report
-from netsim.partition import Partition
 from netsim.routing.dmodk import DModK
 from netsim.routing.wraparound import Wraparound
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix

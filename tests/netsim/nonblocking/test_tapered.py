@@ -8,10 +8,10 @@ import pytest
 from certificates import assert_permutation_routed
 from partitions import KINDS, cables, place, random_shape
 
+from netsim.flows.partition import Partition
 from netsim.nonblocking.bundles import unbundled
 from netsim.nonblocking.conditions import broken_conditions
 from netsim.nonblocking.verdict import Status, flow_matrices, rearrangeable
-from netsim.partition import Partition
 from netsim.topology.fattree import build_fat_tree
 
 TAPERED = build_fat_tree((3, 3), (1, 2), (1, 1), "1 B/s")  # leaves of 3 nodes and 2 uplinks

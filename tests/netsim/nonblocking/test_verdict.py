@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from partitions import cables, random_partition
 
-from netsim.errors import RoutingError
+from netsim.common.errors import RoutingError
+from netsim.flows.partition import Partition
 from netsim.nonblocking.conditions import broken_conditions
 from netsim.nonblocking.exact import ExactRouter, Witness
 from netsim.nonblocking.verdict import Status, flow_matrices, rearrangeable
-from netsim.partition import Partition
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 
 BW = 12.5e9

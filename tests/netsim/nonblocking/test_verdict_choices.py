@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from partitions import cables
 
+from netsim.flows.partition import Partition
 from netsim.nonblocking.conditions import broken_conditions
 from netsim.nonblocking.exact import ExactRouter, Witness
 from netsim.nonblocking.verdict import flow_matrices, rearrangeable
-from netsim.partition import Partition
 from netsim.topology.fattree import fat_tree_of_radix
 
 BW = 12.5e9

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from netsim.flows.partition import Partition
 from netsim.packetsim.simulation import simulate_packets
-from netsim.partition import Partition
-from netsim.routings import make_routing
-from netsim.topologies import make_topology
+from netsim.registries.routings import make_routing
+from netsim.registries.topologies import make_topology
 from netsim.topology.switches import Switch
 from scheduler.traffic import RankFlows, TrafficOf
 

@@ -5,11 +5,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from netsim.errors import ContentionError
+from netsim.common.errors import ContentionError
 from netsim.packetsim.channels import virtual_channels
-from netsim.routes import Routes
-from netsim.routings import make_routing
-from netsim.topologies import make_topology
+from netsim.registries.routings import make_routing
+from netsim.registries.topologies import make_topology
+from netsim.topology.routes import Routes
 
 
 def all_pairs(topology):

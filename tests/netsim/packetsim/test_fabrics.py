@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from netsim.contention.base import Traffic
+from netsim.flows.contention import Traffic
 from netsim.packetsim.simulation import simulate_packets
-from netsim.routings import make_routing
-from netsim.topologies import make_topology
+from netsim.registries.routings import make_routing
+from netsim.registries.topologies import make_topology
 from netsim.topology.switches import Switch
 
 GB, PACKET, DELAY_S = 1e9, 4096, 90e-9

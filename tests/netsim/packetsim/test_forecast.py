@@ -6,14 +6,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from netsim.contention.base import Traffic
-from netsim.errors import ContentionError
+from netsim.common.errors import ContentionError
+from netsim.flows.contention import Traffic
 from netsim.packetsim.forecast import Forecast, demand_affordable, free_memory_bytes
 from netsim.packetsim.simulation import simulate_packets
+from netsim.registries.routings import make_routing
+from netsim.registries.topologies import make_topology
 from netsim.routing.dmodk import DModK
 from netsim.routing.spread import as_routed
-from netsim.routings import make_routing
-from netsim.topologies import make_topology
 
 
 @pytest.fixture

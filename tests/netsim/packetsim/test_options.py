@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from netsim.errors import ContentionError
+from netsim.common.errors import ContentionError
+from netsim.flows.partition import Partition
 from netsim.packetsim.model import PacketModel
 from netsim.packetsim.simulation import simulate_packets
-from netsim.partition import Partition
-from netsim.routings import make_routing
-from netsim.topologies import make_topology
+from netsim.registries.routings import make_routing
+from netsim.registries.topologies import make_topology
 from netsim.topology.switches import Switch
 from scheduler.traffic import RankFlows, TrafficOf
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from netsim.errors import ContentionError
+from netsim.common.errors import ContentionError
 from netsim.packetsim.simulation import simulate_packets
-from netsim.topologies import make_topology
+from netsim.registries.topologies import make_topology
 from netsim.topology.switches import SWITCHES, Switch, switch_of
 
 

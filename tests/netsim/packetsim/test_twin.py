@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from naive.packets import Twin
 
-from netsim.errors import ContentionError
+from netsim.common.errors import ContentionError
 from netsim.packetsim.ranks import by_rank
 from netsim.packetsim.running import advance
 from netsim.packetsim.world import Scene, build
+from netsim.registries.topologies import make_topology
 from netsim.routing.dmodk import DModK
-from netsim.topologies import make_topology
 from netsim.topology.switches import Switch
 
 _JOBS = 3

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 from naive.packets import Twin
 
-from netsim.contention.base import Traffic
-from netsim.errors import ContentionError, RoutingError
+from netsim.common.errors import ContentionError, RoutingError
+from netsim.flows.contention import Traffic
 from netsim.packetsim.ranks import by_rank
 from netsim.packetsim.running import advance
 from netsim.packetsim.simulation import simulate_packets
 from netsim.packetsim.ways import ways_to
 from netsim.packetsim.world import Scene, build
+from netsim.registries.routings import make_routing
+from netsim.registries.topologies import make_topology
 from netsim.routing.spread import as_routed
-from netsim.routings import make_routing
-from netsim.topologies import make_topology
 from netsim.topology.switches import Switch
 
 GB, PACKET = 1e9, 1024

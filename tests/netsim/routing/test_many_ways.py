@@ -7,17 +7,17 @@ import pytest
 from naive import shares as naive
 
 import fabricsim as fs
-from netsim.contention.base import Traffic
-from netsim.contention.traffic import bytes_per_link
-from netsim.contention_models import make_contention_model
-from netsim.errors import ContentionError, RoutingError
+from netsim.common.errors import ContentionError, RoutingError
+from netsim.flows.contention import Traffic
+from netsim.flows.partition import Partition
+from netsim.flows.traffic import bytes_per_link
 from netsim.fluid.demand import DemandOf
 from netsim.packetsim.simulation import simulate_packets
-from netsim.partition import Partition
+from netsim.registries.contention_models import make_contention_model
+from netsim.registries.routings import make_routing
+from netsim.registries.topologies import make_topology
 from netsim.routing.detours import detoured_part
 from netsim.routing.spread import as_routed
-from netsim.routings import make_routing
-from netsim.topologies import make_topology
 from scheduler.traffic import RankFlows, TrafficOf
 
 GB = 1e9

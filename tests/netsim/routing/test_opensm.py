@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from opensmdumps import read_order, read_tables, read_wiring
 
-from netsim.routings import make_routing
-from netsim.topologies import make_topology
+from netsim.registries.routings import make_routing
+from netsim.registries.topologies import make_topology
 
 SHAPES = {
     "ft2_4x4": {"children": [4, 4], "parents": [1, 4]},

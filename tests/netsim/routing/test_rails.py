@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive.walks import Tree
 
-from netsim.errors import RoutingError
-from netsim.routings import make_routing
-from netsim.topologies import make_topology
+from netsim.common.errors import RoutingError
+from netsim.registries.routings import make_routing
+from netsim.registries.topologies import make_topology
 from netsim.topology.fattree import build_fat_tree
 
 KEEPING = ("d-mod-k", "s-mod-k", "ecmp", "shortest", "jigsaw")

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from naive.detours import distances
 
-from netsim.routings import make_routing
-from netsim.topologies import make_topology
+from netsim.registries.routings import make_routing
+from netsim.registries.topologies import make_topology
 from netsim.topology.fattree import FatTree
 from netsim.topology.outage import fail
 

@@ -8,16 +8,16 @@ from coupling.inputs.snapshot import snapshot_from
 from coupling.site.estimate import estimate
 from coupling.site.flows import answer_flows
 from coupling.site.verify import verify
-from netsim.contention.base import Traffic
-from netsim.contention_models import make_contention_model
-from netsim.errors import ContentionError, RoutingError, TopologyError
+from netsim.common.errors import ContentionError, RoutingError, TopologyError
+from netsim.flows.contention import Traffic
 from netsim.flows.isolation import minimal_links
+from netsim.flows.partition import Partition
 from netsim.formats.exporters.simgrid import write_simgrid
 from netsim.infiniband.lft import d_mod_k_tables
-from netsim.partition import Partition
+from netsim.registries.contention_models import make_contention_model
+from netsim.registries.routings import make_routing, on_changed
+from netsim.registries.topologies import make_topology
 from netsim.routing.spread import as_routed
-from netsim.routings import make_routing, on_changed
-from netsim.topologies import make_topology
 from netsim.topology.outage import fail
 from netsim.topology.spread import pools
 from netsim.topology.structure.kind import machine_kind

@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from partitions import cables, random_partition
 
-from netsim.errors import PartitionError, RoutingError
-from netsim.partition import Partition, on_tree
-from netsim.routes import Routes
+from netsim.common.errors import PartitionError, RoutingError
+from netsim.flows.partition import Partition, on_tree
 from netsim.routing.dmodk import DModK
 from netsim.routing.wraparound import Wraparound, _table
 from netsim.topology.base import Topology
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
+from netsim.topology.routes import Routes
 
 BW = 12.5e9
 TREES = {

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive.walks import simgrid_dragonfly_walk
 
-from netsim.errors import TopologyError
-from netsim.routings import make_routing
-from netsim.topologies import make_topology
+from netsim.common.errors import TopologyError
+from netsim.registries.routings import make_routing
+from netsim.registries.topologies import make_topology
 from netsim.topology.dragonfly import build_dragonfly
 
 DUMPS = {

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netsim import build_fat_tree, make_topology
-from netsim.errors import TopologyError
+from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology
 from netsim.topology.levels import links_in_service
 from netsim.topology.outage import fail

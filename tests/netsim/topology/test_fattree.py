@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive.walks import Tree
 
-from netsim.errors import TopologyError
-from netsim.topologies import make_topology
+from netsim.common.errors import TopologyError
+from netsim.registries.topologies import make_topology
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 
 

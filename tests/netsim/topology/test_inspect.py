@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from small_site import GUID, HOSTS, discovered
 
-from netsim.errors import TopologyError
+from netsim.common.errors import TopologyError
 from netsim.formats.importers.infiniband import read_wiring
-from netsim.topologies import make_topology
+from netsim.registries.topologies import make_topology
 from netsim.topology.fattree import fat_tree_of_radix
 from netsim.topology.structure.inspect import inspect_topology
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from netsim.topologies import make_topology
+from netsim.registries.topologies import make_topology
 from netsim.topology.link_names import link_names
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from netsim.routing.dmodk import DModK
-from netsim.topologies import make_topology
+from netsim.registries.topologies import make_topology
 
 tree = make_topology(eval(sys.argv[1]))
 nodes = np.arange(tree.n_nodes)

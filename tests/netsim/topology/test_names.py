@@ -11,11 +11,11 @@ import pytest
 from small_site import GUID, HOSTS, discovered, forms
 
 from netsim import fat_tree_of_radix, make_topology, read_topology
-from netsim.errors import TopologyError
+from netsim.common.errors import TopologyError
+from netsim.common.hostlist import MOST_NAMES, expand_hostlist
 from netsim.formats.importers.infiniband import read_wiring
 from netsim.formats.importers.registry import FORMATS
 from netsim.formats.importers.sketch import Settings
-from netsim.hostlist import MOST_NAMES, expand_hostlist
 from netsim.topology.outage import exclude, fail
 from netsim.topology.partial import depopulate
 

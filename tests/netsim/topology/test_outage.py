@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive.detours import distances
 
-from netsim.errors import RoutingError, TopologyError
-from netsim.partition import Partition
-from netsim.routings import make_routing
-from netsim.topologies import make_topology
+from netsim.common.errors import RoutingError, TopologyError
+from netsim.flows.partition import Partition
+from netsim.registries.routings import make_routing
+from netsim.registries.topologies import make_topology
 from netsim.topology.outage import fail
 from netsim.topology.reach import unreachable
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netsim.errors import TopologyError
+from netsim.common.errors import TopologyError
+from netsim.registries.routings import make_routing
+from netsim.registries.topologies import make_topology
 from netsim.routing.dmodk import node_ports
-from netsim.routings import make_routing
-from netsim.topologies import make_topology
 from netsim.topology.fattree import build_fat_tree
 from netsim.topology.reach import unreachable
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from netsim.topologies import make_topology
+from netsim.registries.topologies import make_topology
 from netsim.topology.base import Topology
 from netsim.topology.fattree import build_fat_tree
 from netsim.topology.rails import Rails, node_bandwidth, node_bundles

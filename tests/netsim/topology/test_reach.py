@@ -4,7 +4,7 @@ import tracemalloc
 
 import numpy as np
 
-from netsim.topologies import make_topology
+from netsim.registries.topologies import make_topology
 from netsim.topology.base import Topology
 from netsim.topology.levels import vertex_levels
 from netsim.topology.reach import unreachable

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netsim.errors import TopologyError
-from netsim.topologies import make_topology
+from netsim.common.errors import TopologyError
+from netsim.registries.topologies import make_topology
 from netsim.topology.base import Topology
 from netsim.topology.fattree import build_fat_tree
 from netsim.topology.partial import depopulate

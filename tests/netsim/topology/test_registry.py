@@ -2,8 +2,8 @@
 
 import pytest
 
-from netsim.errors import TopologyError
-from netsim.topologies import TOPOLOGIES, make_topology
+from netsim.common.errors import TopologyError
+from netsim.registries.topologies import TOPOLOGIES, make_topology
 from netsim.topology.machines import MACHINES
 
 NODES = {

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive.walks import torus_walk
 
-from netsim.errors import TopologyError
+from netsim.common.errors import TopologyError
+from netsim.registries.topologies import make_topology
 from netsim.routing.dimension import DimensionOrder
-from netsim.topologies import make_topology
 from netsim.topology.torus import build_torus
 
 

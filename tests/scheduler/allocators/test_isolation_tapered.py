@@ -8,10 +8,10 @@ from certificates import assert_permutation_routed
 from isolation import Ledger, Meter, minimal_links
 
 from coupling.checks.ownership import held_nodes, same_state
+from netsim.flows.partition import Partition
 from netsim.nonblocking.verdict import Status, rearrangeable
-from netsim.partition import Partition
+from netsim.registries.topologies import make_topology
 from netsim.routing.wraparound import Wraparound
-from netsim.topologies import make_topology
 from netsim.topology.base import Topology
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 from netsim.topology.outage import fail

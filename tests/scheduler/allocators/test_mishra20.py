@@ -10,8 +10,8 @@ from isolation import Ledger
 from naive.leafcontention import cost_of_placement
 
 from coupling.checks.ownership import same_state
-from netsim.contention_models import make_contention_model
-from netsim.routings import make_routing
+from netsim.registries.contention_models import make_contention_model
+from netsim.registries.routings import make_routing
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 from netsim.topology.torus import build_torus
 from patterns.algorithms import Binomial, RecursiveDoubling, RecursiveHalvingVectorDoubling

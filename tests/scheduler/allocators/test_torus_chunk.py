@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netsim.distance import average_pairwise_hops
-from netsim.topologies import make_topology
+from netsim.flows.distance import average_pairwise_hops
+from netsim.registries.topologies import make_topology
 from netsim.topology.fattree import fat_tree_of_radix
 from netsim.topology.outage import exclude
 from netsim.topology.torus import build_torus

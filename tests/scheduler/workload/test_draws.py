@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from netsim.units import parse_size
+from netsim.common.units import parse_size
 from scheduler.errors import WorkloadError
 from scheduler.workload.distributions import Distribution, read_distribution
 

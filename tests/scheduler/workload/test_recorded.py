@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pandas as pd
 import pytest
 
-from netsim.hostlist import expand_hostlist
+from netsim.common.hostlist import expand_hostlist
 from scheduler.workload import READERS, cancelled, make_workload, refine, running
 from scheduler.workload.writers import write_trace
 

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from netsim.topologies import make_topology
+from netsim.registries.topologies import make_topology
 from scheduler.errors import WorkloadError
 from scheduler.workload import GENERATORS
 from scheduler.workload.lublin import lublin

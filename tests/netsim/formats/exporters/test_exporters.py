@@ -8,13 +8,13 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from netsim.errors import TopologyError
+from netsim.common.errors import TopologyError
 from netsim.formats.exporters.registry import WRITERS, convert, written
 from netsim.formats.importers.graphs import from_networkx
 from netsim.formats.importers.registry import FORMATS, read_topology
 from netsim.formats.importers.sketch import Settings
-from netsim.routings import make_routing
-from netsim.topologies import make_topology
+from netsim.registries.routings import make_routing
+from netsim.registries.topologies import make_topology
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 

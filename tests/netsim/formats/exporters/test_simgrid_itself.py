@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from netsim.formats.exporters.registry import convert
-from netsim.routings import make_routing
-from netsim.topologies import make_topology
+from netsim.registries.routings import make_routing
+from netsim.registries.topologies import make_topology
 
 pytestmark = pytest.mark.heavy
 

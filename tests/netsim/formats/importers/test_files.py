@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from netsim.errors import RoutingError, TopologyError
+from netsim.common.errors import RoutingError, TopologyError
 from netsim.formats.importers.registry import FORMATS, guess_format, read_topology
 from netsim.formats.importers.sketch import Settings
-from netsim.routings import make_routing
-from netsim.topologies import make_topology
+from netsim.registries.routings import make_routing
+from netsim.registries.topologies import make_topology
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.fattree import FatTree
 from netsim.topology.outage import exclude, fail, unreachable

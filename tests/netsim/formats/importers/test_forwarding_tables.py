@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from netsim.errors import NetsimError
+from netsim.common.errors import NetsimError
 from netsim.formats.importers.infiniband import read_wiring
 from netsim.formats.importers.registry import read_topology
 from netsim.infiniband.discover import Device, IbFabric, read_ibnetdiscover, write_ibnetdiscover
 from netsim.infiniband.dump import read_lft_dump, tables_of
 from netsim.infiniband.export import export
-from netsim.routings import make_routing
-from netsim.topologies import make_topology
+from netsim.registries.routings import make_routing
+from netsim.registries.topologies import make_topology
 from netsim.topology.fattree import FatTree
 
 DATA = Path(__file__).parents[3] / "data" / "topo"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netsim.errors import TopologyError
+from netsim.common.errors import TopologyError
 from netsim.formats.importers.registry import FORMATS, read_topology
 from netsim.formats.importers.sketch import Settings
 

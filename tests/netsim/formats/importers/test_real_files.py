@@ -6,9 +6,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from netsim.errors import RoutingError
-from netsim.routings import make_routing
-from netsim.topologies import make_topology
+from netsim.common.errors import RoutingError
+from netsim.registries.routings import make_routing
+from netsim.registries.topologies import make_topology
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.fattree import FatTree
 from netsim.topology.torus import Torus

@@ -1,0 +1,1 @@
+"""What all rooms use: arrays, errors, units, files, random numbers, compiled kernels."""

@@ -1,0 +1,89 @@
+"""Random numbers that depend on a seed and on numbers alone, so that no order changes them."""
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.common.arrays import Floats, Ints
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+_WORD = 2**64
+_64_BITS = _WORD - 1
+_BITS = 53  # of the fraction of a float
+
+UNIFORM_STEP = 2.0**-_BITS
+"""Numbers of `uniforms` are multiples of it."""
+
+
+def uniforms(seed: int, ids: Ints, *stream: int) -> Floats:
+    """
+    Return a random number for every job that depends on no other job.
+
+    `ids` (n,): job numbers. Result (n,): in [0, 1); equal arguments give equal numbers, on every
+    machine.
+
+    The output function of SplitMix64 (Steele, Lea and Flood, *Fast splittable pseudorandom
+    number generators*, OOPSLA 2014), applied to seed, stream and job number in turn.
+
+    Examples
+    --------
+    >>> few, many = np.array([7]), np.arange(100)
+    >>> bool(uniforms(1, few)[0] == uniforms(1, many)[7])
+    True
+    """
+    state = np.full(len(ids), 0, dtype=np.uint64)
+    for word in (seed % _WORD, *stream):
+        state = _output(state ^ np.uint64(word))
+    state = _output(state ^ ids.astype(np.int64).view(np.uint64))
+    return (state >> np.uint64(64 - _BITS)).astype(np.float64) * UNIFORM_STEP
+
+
+def whole_numbers(seed: int, numbers: tuple[Ints, ...], below: int) -> Ints:
+    """
+    Draw a whole number for each entry of some arrays.
+
+    `below`: draws are in 0..below-1. Result (F,): the draws.
+
+    The output function of SplitMix64, as in `uniforms`, over each number in turn.
+    """
+    state = np.full(numbers[0].shape, int(seed) % _WORD, dtype=np.uint64)
+    for number in numbers:
+        state = _output(state + number.astype(np.uint64))
+    found: Ints = (state % np.uint64(below)).astype(np.int64)
+    return found
+
+
+def _output(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Advance SplitMix64 by one step and return its output; sums and products wrap around."""
+    state = state + _GOLDEN
+    state = (state ^ (state >> np.uint64(30))) * _MIX_1
+    state = (state ^ (state >> np.uint64(27))) * _MIX_2
+    return state ^ (state >> np.uint64(31))
+
+
+def sample_phases(job: int, samples: int, seed: int = 0) -> Floats:
+    """
+    Return the phases at which a job is met, one per sample.
+
+    Result (M,): (permutation + 1/2) / M: each stratum of the period once. The permutation is a
+    Fisher-Yates shuffle driven by splitmix64 from the job's identity and the seed, so it depends
+    neither on other jobs nor on their order.
+    """
+    return (np.array(shuffled(job, samples, seed)) + 0.5) / samples
+
+
+@lru_cache(maxsize=4096)
+def shuffled(job: int, samples: int, seed: int) -> tuple[int, ...]:
+    """Return 0..M-1 in an order drawn for a job."""
+    order = list(range(samples))
+    state = (job * 0x9E3779B97F4A7C15 + seed * 0xD1B54A32D192ED03) & _64_BITS
+    for last in range(samples - 1, 0, -1):
+        state = (state + 0x9E3779B97F4A7C15) & _64_BITS
+        z = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & _64_BITS
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _64_BITS
+        other = (z ^ (z >> 31)) % (last + 1)
+        order[last], order[other] = order[other], order[last]
+    return tuple(order)

@@ -1,1 +1,0 @@
-"""Contention: how jobs that share links slow each other down; what all models share."""

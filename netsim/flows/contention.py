@@ -1,0 +1,295 @@
+"""Contention models: the traffic they take, their protocol, what they blame, a base class."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+
+from netsim.common.arrays import Floats, Ints, distinct
+from netsim.common.errors import ContentionError
+from netsim.topology.base import Topology
+from netsim.topology.routes import Routes
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Traffic:
+    """
+    What one placed job puts on the network in each iteration.
+
+    Parameters
+    ----------
+    step : (F,) int array
+        Step 0..A-1 of each flow, ascending; a step starts when the one before has ended.
+    sender : (F,) int array
+        Node whose injection link the flow shares with the sender's other flows; where nodes have
+        several links, that link (`netsim.topology.rails.senders`).
+    nbytes : (F,) float array
+        Bytes of each flow, positive.
+    routes : Routes
+        Directed links of each flow, injection and ejection included; a flow inside a node
+        crosses none.
+    compute_s : float
+        Seconds of an iteration without communication.
+    latency_s : (F,) float array
+        Latency of each flow's path in seconds.
+    n_nodes : int, optional
+        Nodes that the job runs on, silent ones included; absent: those that send or receive.
+    detoured : (F,) float array, optional
+        Where packets are spread over ways: the part of each flow that goes round
+        (`netsim.routing.detours`).
+    """
+
+    step: Ints
+    sender: Ints
+    nbytes: Floats
+    routes: Routes
+    compute_s: float
+    latency_s: Floats
+    n_nodes: int | None = None
+    detoured: Floats | None = None
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<Traffic: {self.step.size} flows in {np.unique(self.step).size} steps>"
+
+
+def communicating_nodes(traffic: Traffic, topology: Topology) -> Ints:
+    """
+    Return the nodes of a job that send to or receive from other nodes.
+
+    Result (n,): ascending, each once.
+    """
+    routes = traffic.routes
+    crossing = np.flatnonzero(routes.hops)
+    first = routes.links[routes.indptr[:-1][crossing]]
+    last = routes.links[routes.indptr[1:][crossing] - 1]
+    return distinct(np.concatenate([topology.link_tail[first], topology.link_head[last]]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Culprits:
+    """
+    Shares of the time that jobs lose, as a table with B rows.
+
+    Parameters
+    ----------
+    victim, culprit : (B,) int array
+        Identities of jobs; the rows of a victim are contiguous.
+    kind : (B,) int array
+        Class of the links where the time is lost, as numbered by who asked.
+    share : (B,) float array
+        Part of the victim's lost time; the shares of a victim add up to 1. A job that is not
+        held up has no rows.
+    """
+
+    victim: Ints
+    culprit: Ints
+    kind: Ints
+    share: Floats
+
+    def by_culprit(self) -> dict[int, float]:
+        """
+        Return the shares of culprits, over all victims and classes of links.
+
+        Result: largest first.
+        """
+        total: dict[int, float] = {}
+        for culprit, share in zip(self.culprit.tolist(), self.share.tolist(), strict=True):
+            total[culprit] = total.get(culprit, 0.0) + share
+        return dict(sorted(total.items(), key=lambda entry: -entry[1]))
+
+
+def no_culprits() -> Culprits:
+    """
+    Return a table without rows.
+
+    Result: of a model that does not tell, or of jobs that nobody holds up.
+    """
+    none = np.empty(0, dtype=np.int64)
+    return Culprits(none, none, none, np.empty(0))
+
+
+class ContentionModel(Protocol):
+    """Predicts how much running jobs slow each other down, event by event."""
+
+    def start(self, job: int, traffic: Traffic) -> None:
+        """
+        Add a job; its effect shows at the next `solve`.
+
+        Parameters
+        ----------
+        job : int
+            Identity of the job, not present yet.
+        traffic : Traffic
+            What it sends.
+        """
+
+    def end(self, job: int) -> None:
+        """
+        Take a job away; its effect shows at the next `solve`.
+
+        Parameters
+        ----------
+        job : int
+            Identity of a job that was started.
+        """
+
+    def solve(self) -> Mapping[int, float]:
+        """
+        Bring the slowdowns up to date.
+
+        Returns
+        -------
+        mapping of int to float
+            Interference (iteration time together / alone, exactly 1 where no link is
+            shared) of every job that was started or whose value changed since the last
+            `solve`.
+        """
+
+    def worst_link(self, job: int) -> int:
+        """
+        Return the link that holds a job up most, as of the last `solve`.
+
+        Parameters
+        ----------
+        job : int
+            Identity of a job that was started.
+
+        Returns
+        -------
+        int
+            The directed link that decides the step with the largest excess over its time
+            alone; -1 where no link holds the job up, or the model does not tell.
+        """
+
+    def blame(self, job: int) -> Mapping[int, float]:
+        """
+        Return how much of a job's lost time each other job causes, as of the last `solve`.
+
+        Parameters
+        ----------
+        job : int
+            Identity of a job that was started.
+
+        Returns
+        -------
+        mapping of int to float
+            Shares that add up to 1, largest first; empty where nobody holds the job up, or the
+            model does not tell.
+        """
+
+    def culprits(self, jobs: Iterable[int], kinds: Ints | None = None) -> Culprits:
+        """
+        Return who holds jobs up, as of the last `solve`.
+
+        Parameters
+        ----------
+        jobs : iterable of int
+            Identities of jobs that were started.
+        kinds : (E,) int array, optional
+            Class of each link, 0, 1, ...; absent: all are of class 0.
+
+        Returns
+        -------
+        Culprits
+            Shares of each job's lost time by culprit and class of link; empty where the model
+            does not tell.
+        """
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """
+    What a model says about jobs that run together, found from scratch.
+
+    Parameters
+    ----------
+    interference : dict of int to float
+        Iteration time together / alone of each job, at least 1.
+    worst_link : dict of int to int
+        Directed link that decides the step of the job with the largest excess; -1 for none.
+    """
+
+    interference: dict[int, float]
+    worst_link: dict[int, int]
+
+
+class Recomputed(Generic[_T]):
+    """
+    A contention model that keeps only which jobs run.
+
+    Parameters
+    ----------
+    prepare : callable of Traffic
+        What is kept of a job's traffic.
+    predict : callable of mapping of int to what is kept
+        Interference and worst link of each of the jobs that run together.
+    """
+
+    def __init__(
+        self,
+        prepare: Callable[[Traffic], _T],
+        predict: Callable[[Mapping[int, _T]], Solution],
+    ) -> None:
+        self._prepare = prepare
+        self._predict = predict
+        self._jobs: dict[int, _T] = {}
+        self._reported: dict[int, float] = {}
+        self._solution = Solution({}, {})
+        self._changed = False
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<{type(self).__name__}: {len(self._jobs)} jobs>"
+
+    def start(self, job: int, traffic: Traffic) -> None:
+        """Add a job; its effect shows at the next `solve`."""
+        if job in self._jobs:
+            raise ContentionError(f"job {job} has been started already.")
+        self._jobs[job] = self._prepare(traffic)
+        self._changed = True
+
+    def end(self, job: int) -> None:
+        """Take a job away; its effect shows at the next `solve`."""
+        self._known(job)
+        del self._jobs[job]
+        self._reported.pop(job, None)
+        self._changed = True
+
+    def solve(self) -> Mapping[int, float]:
+        """Solve the jobs that run now, unless nothing has changed."""
+        if not self._changed:
+            return {}
+        self._changed = False
+        self._solution = self._predict(self._jobs)
+        changes = {
+            job: value
+            for job, value in self._solution.interference.items()
+            if self._reported.get(job) != value
+        }
+        self._reported.update(changes)
+        return changes
+
+    def worst_link(self, job: int) -> int:
+        """Return the link that holds a job up most, as of the last `solve`."""
+        self._known(job)
+        return self._solution.worst_link.get(job, -1)
+
+    def blame(self, job: int) -> Mapping[int, float]:
+        """Return how much of a job's lost time each other job causes."""
+        return self.culprits((job,)).by_culprit()
+
+    def culprits(self, jobs: Iterable[int], kinds: Ints | None = None) -> Culprits:
+        """Return nothing: these models do not attribute lost time."""
+        del kinds
+        for job in jobs:
+            self._known(job)
+        return no_culprits()
+
+    def _known(self, job: int) -> None:
+        """Refuse a job that does not run."""
+        if job not in self._jobs:
+            raise ContentionError(f"job {job} has not been started.")

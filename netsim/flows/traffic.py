@@ -1,0 +1,229 @@
+"""What the flows of a placed job put on links, and how long its steps take alone."""
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fabricsim.checking import number, whole
+from netsim.common.arrays import Floats, Ints, Table
+from netsim.common.errors import ContentionError
+from netsim.common.jit import load_kernels
+from netsim.flows.contention import Traffic
+from netsim.flows.maxmin import is_per_sender
+from netsim.flows.tables import Hops
+from netsim.topology.base import Topology
+from netsim.topology.rails import n_senders, node_bundles
+from netsim.topology.routes import Routes, demand_routes
+
+_T = TypeVar("_T", bound=np.generic)
+_KERNELS = "netsim.flows.traffic_kernels"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepTimes:
+    """
+    How long the steps of a job take alone.
+
+    `steps` (A,): tau, the time of the link with the most bytes; lam, the latency of the longest
+    path; and the time that the links of the nodes alone would take, latency included.
+    """
+
+    steps: Table
+
+    @property
+    def communication_s(self) -> float:
+        """Communication time of an iteration alone: sum of tau + lam over the steps."""
+        return float((self.steps["drain_s"] + self.steps["latency_s"]).sum())
+
+    @property
+    def injection_s(self) -> float:
+        """Communication time of an iteration if only the node links limited it."""
+        return float(self.steps["injection_s"].sum())
+
+    @property
+    def latency_s(self) -> float:
+        """What latency alone takes of an iteration: sum of lam over the steps."""
+        return float(self.steps["latency_s"].sum())
+
+
+class TrafficTimes:
+    """
+    Computes how long the steps of jobs take alone on one fabric.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+    fairness : {"per-sender", "per-flow"}
+        As of the contention model; checked here, of no effect on times alone.
+
+    Attributes
+    ----------
+    per_flow : bool
+        Whether flows count as senders of their own.
+
+    Raises
+    ------
+    NetsimError
+        If the fairness is unknown.
+    """
+
+    def __init__(self, topology: Topology, fairness: str = "per-sender") -> None:
+        self.per_flow = not is_per_sender(fairness)
+        self._kernel = load_kernels(_KERNELS, "traffic kernels", 3).step_times
+        bundle, bundle_capacity = node_bundles(topology)
+        self._links = (
+            _ints(topology.channel),
+            _floats(topology.capacity),
+            _ints(bundle),
+            _floats(bundle_capacity),
+        )
+        self._drain_s: Floats = np.zeros((2, topology.n_links))  # scratch, 0 before and after
+
+    def __call__(self, traffic: Traffic) -> StepTimes:
+        """Return how long the steps of one job take; `check_traffic` has passed it."""
+        flows = (_ints(traffic.step), _floats(traffic.nbytes), _floats(traffic.latency_s))
+        return StepTimes(self._kernel(flows, hops_of(traffic), self._links, self._drain_s))
+
+
+def hops_of(traffic: Traffic) -> Hops:
+    """
+    Return the links that the flows of a job cross.
+
+    A flow whose packets are spread over paths has its first link, the links of its minimal paths
+    and of its detours with their shares, and its last.
+    """
+    routes, ways = traffic.routes, traffic.routes.ways
+    indptr, link = _ints(routes.indptr), _ints(routes.links)
+    if ways is None:
+        return Hops(indptr, link, _floats(np.ones(link.size)))
+    detoured, n_flows = traffic.detoured, traffic.step.size
+    if detoured is None:
+        raise ContentionError(
+            f"traffic of the routing {routes.rule!r} must say which part of each flow takes "
+            "non-minimal paths (detoured)."
+        )
+    if not ways.pair.size == detoured.size == n_flows:
+        raise ContentionError(
+            f"traffic must hold one pair of routers and one non-minimal part per flow, got "
+            f"{n_flows}, {ways.pair.size} and {detoured.size}."
+        )
+    return _spread_hops(indptr, link, (ways.indptr, ways.links, ways.share), ways.pair, detoured)
+
+
+def _spread_hops(
+    indptr: Ints, link: Ints, ways: tuple[Ints, Ints, Floats], pair: Ints, detoured: Floats
+) -> Hops:
+    """Return hops of flows that are spread: first link, those of both ways, last link."""
+    way_indptr, way_links, way_share = ways
+    crossing = np.flatnonzero(np.diff(indptr))
+    begin, length = way_indptr[2 * pair], way_indptr[2 * pair + 2] - way_indptr[2 * pair]
+    count = np.zeros(pair.size, dtype=np.int64)
+    count[crossing] = length[crossing] + 2
+    found = np.concatenate([[0], np.cumsum(count)])
+    links, share = np.empty(found[-1], dtype=np.int64), np.ones(found[-1])
+    links[found[crossing]] = link[indptr[crossing]]
+    links[found[crossing + 1] - 1] = link[indptr[crossing + 1] - 1]
+    flow = np.repeat(crossing, length[crossing])
+    offset = np.arange(flow.size) - np.repeat(
+        np.cumsum(length[crossing]) - length[crossing], length[crossing]
+    )
+    source = begin[flow] + offset
+    is_detour = source >= way_indptr[2 * pair + 1][flow]
+    place = found[flow] + 1 + offset
+    links[place] = way_links[source]
+    share[place] = way_share[source] * np.where(is_detour, detoured[flow], 1.0 - detoured[flow])
+    kept = share > 0.0
+    if kept.all():
+        return Hops(_ints(found), _ints(links), _floats(share))
+    until = np.concatenate([[0], np.cumsum(kept)])
+    return Hops(_ints(until[found]), _ints(links[kept]), _floats(share[kept]))
+
+
+def check_traffic(traffic: Traffic, topology: Topology) -> None:
+    """Refuse traffic that does not fit together or the fabric."""
+    n_flows, routes = traffic.step.size, traffic.routes
+    demand_routes(routes, ContentionError)
+    sizes = (traffic.sender.size, traffic.nbytes.size, traffic.latency_s.size, routes.n_flows)
+    if sizes != (n_flows,) * len(sizes):
+        raise ContentionError(
+            f"traffic must hold one step, sender, size, latency and route per flow, got "
+            f"{n_flows}, {sizes[0]}, {sizes[1]}, {sizes[2]} and {sizes[3]}."
+        )
+    if routes.n_links != topology.n_links:
+        raise ContentionError(
+            f"routes must be on a fabric of {topology.n_links} links, got one of {routes.n_links}."
+        )
+    demand_rule(routes, topology)
+    number("compute_s", traffic.compute_s, 0.0, error=ContentionError)
+    if traffic.n_nodes is not None:
+        whole("n_nodes", traffic.n_nodes, 0, error=ContentionError)
+    if n_flows == 0:
+        return
+    step = traffic.step
+    if step[0] < 0 or bool((step[1:] < step[:-1]).any()):
+        raise ContentionError("steps of flows must be 0 or more and ascend.")
+    least, most = traffic.nbytes.min(), traffic.nbytes.max()
+    if not 0.0 < least <= most < np.inf:
+        wrong_size = most if least > 0.0 else least
+        raise ContentionError(f"bytes of flows must be positive and finite, got {wrong_size}.")
+    if not 0.0 <= traffic.latency_s.min() <= traffic.latency_s.max() < np.inf:
+        raise ContentionError("latencies of flows must be 0 or more and finite.")
+    low, high = int(traffic.sender.min()), int(traffic.sender.max())
+    most = n_senders(topology) - 1
+    if low < 0 or high > most:
+        what = "nodes" if topology.rails < 2 else "links of nodes"  # noqa: PLR2004 (one a node)
+        raise ContentionError(f"senders must be {what} 0..{most}, got {low}..{high}.")
+
+
+def demand_rule(routes: Routes, topology: Topology) -> None:
+    """Refuse routes over pools of links where the fabric has none, and paths where it has pools."""
+    rule = "" if topology.spread is None else topology.spread.rule
+    if routes.rule != rule:
+        raise ContentionError(
+            f"routes must be of the routing {rule or 'of the fabric, over paths'!r}, got "
+            f"{routes.rule or 'paths'!r}: where switches choose the way of each packet, make the "
+            "fabric by netsim.as_routed."
+        )
+
+
+def bytes_per_link(traffic: Traffic) -> tuple[Ints, Floats]:
+    """
+    Return what a job puts on each link it uses, injection and ejection included.
+
+    Result: `links` (L,): directed links, ascending; `nbytes` (L,): bytes per iteration on each.
+    """
+    kernels = load_kernels(_KERNELS, "traffic kernels", 3)
+    links, total = kernels.link_bytes(
+        _floats(traffic.nbytes), hops_of(traffic), traffic.routes.n_links
+    )
+    return links, total
+
+
+def carry(traffic: Traffic, times: float, carried: Floats, scratch: Floats) -> None:
+    """
+    Add what a job puts on links in so many iterations.
+
+    `carried` (E,): bytes of each directed link; added to. `scratch` (E,): all 0, and so again.
+    """
+    kernels = load_kernels(_KERNELS, "traffic kernels", 3)
+    kernels.carry(_floats(traffic.nbytes), hops_of(traffic), times, carried, scratch)
+
+
+def _ints(array: Ints) -> Ints:
+    """Return whole numbers as kernels take them."""
+    return read_only(np.require(array, np.int64, "C"))
+
+
+def _floats(array: Floats) -> Floats:
+    """Return numbers as kernels take them."""
+    return read_only(np.require(array, np.float64, "C"))
+
+
+def read_only(array: NDArray[_T]) -> NDArray[_T]:
+    """Return a view that cannot be written to, the type that kernels are compiled for."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

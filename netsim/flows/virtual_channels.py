@@ -1,0 +1,99 @@
+"""Which virtual channel packets take on each link of a path, so that none wait in a circle."""
+
+import numpy as np
+
+from netsim.common.arrays import Bools, Ints
+from netsim.topology.base import Topology
+from netsim.topology.dragonfly import Dragonfly
+from netsim.topology.routes import Routes
+from netsim.topology.torus import Torus
+
+
+def has_virtual_channels(topology: Topology) -> bool:
+    """Say whether paths on a fabric take several virtual channels of a link."""
+    return isinstance(topology, Torus | Dragonfly)
+
+
+def channels_in_order(topology: Topology, routes: Routes) -> Ints:
+    """
+    Return the virtual channel of every link of some routes.
+
+    Result (nnz,): from 0, along ``routes.links``.
+
+    On a torus a packet changes to channel 1 where it has crossed the cable that closes the ring
+    of a dimension, and back to 0 in the next dimension (the dateline of W. J. Dally and
+    C. L. Seitz, *Deadlock-free message routing in multiprocessor interconnection networks*,
+    1987). On a dragonfly links are taken in the order green, black, blue; a packet changes to
+    the next channel where a link does not follow in that order: after the global cable, and
+    where Valiant routing turns. Anything else has one channel.
+    """
+    if isinstance(topology, Torus):
+        return _dateline(topology, routes)
+    if isinstance(topology, Dragonfly):
+        return _by_order(topology, routes)
+    return np.zeros(routes.links.size, dtype=np.int64)
+
+
+def _dateline(torus: Torus, routes: Routes) -> Ints:
+    """Return 1 for links after the one that closes the ring of their dimension, else 0."""
+    links = routes.links
+    axis = np.full(links.size, -1, dtype=np.int64)
+    closing = np.zeros(links.size, dtype=bool)
+    for number, (plus, minus) in enumerate(zip(torus.plus_base, torus.minus_base, strict=True)):
+        count = minus - plus
+        cable = links - np.where(links >= minus, minus, plus)
+        on_axis = (links >= plus) & (links < minus + count)
+        axis[on_axis] = number
+        own, stride = torus.owners[number], torus.strides[number]
+        last = cable // stride % max(1, own) == torus.dims[number] - 1
+        closing |= on_axis & last & torus.wrap[number]
+    flow = np.repeat(np.arange(routes.n_flows), routes.hops)
+    fresh = _fresh(flow, axis)
+    crossed = np.cumsum(closing) - closing  # before this link
+    start = np.maximum.accumulate(np.where(fresh, np.arange(links.size), 0))
+    channels: Ints = ((crossed - crossed[start] > 0) & (axis >= 0)).astype(np.int64)
+    return channels
+
+
+def _by_order(fabric: Dragonfly, routes: Routes) -> Ints:
+    """Return how often a path has left the order green, black, blue."""
+    links = routes.links
+    rank = np.searchsorted(np.array(fabric.bases), links, side="right")  # 0: a link of a node
+    flow = np.repeat(np.arange(routes.n_flows), routes.hops)
+    before, after = rank[:-1], rank[1:]
+    turns = np.zeros(links.size, dtype=np.int64)
+    turns[1:] = (flow[1:] == flow[:-1]) & (before > 0) & (after > 0) & (after <= before)
+    total = np.cumsum(turns)
+    start = np.maximum.accumulate(np.where(_fresh(flow, flow), np.arange(links.size), 0))
+    channels: Ints = np.where(rank > 0, total - total[start], 0)
+    return channels
+
+
+def _fresh(flow: Ints, kind: Ints) -> Bools:
+    """Return where another flow or another kind of link begins."""
+    fresh = np.ones(flow.size, dtype=bool)
+    fresh[1:] = (flow[1:] != flow[:-1]) | (kind[1:] != kind[:-1])
+    return fresh
+
+
+def channels_of_ways(fabric: Topology, routes: Routes) -> Ints:
+    """
+    Return the virtual channel on which packets cross each link of ways over which they are spread.
+
+    Result (n,): from 0, along the links of ``routes.ways``: 0 in the group where a packet begins,
+    and one more from each link between groups on; rows and columns of a group are not told apart.
+    """
+    ways = routes.ways
+    assert ways is not None and isinstance(fabric, Dragonfly)  # noqa: S101, PT018 (see there)
+    size, first = fabric.routers_per_group, fabric.n_nodes
+    ends = np.full((2, ways.indptr.size // 2), -1)
+    crossing = routes.hops > 0
+    pair = ways.pair[crossing]
+    begin, end = routes.indptr[:-1][crossing], routes.indptr[1:][crossing] - 1
+    ends[0, pair] = (fabric.link_head[routes.links[begin]] - first) // size
+    ends[1, pair] = (fabric.link_tail[routes.links[end]] - first) // size
+    way = np.repeat(np.arange(ways.indptr.size - 1), np.diff(ways.indptr))
+    home, target = ends[:, way // 2]
+    group = (fabric.link_tail[ways.links] - first) // size
+    after: Ints = np.where(group == target, 1 + way % 2, 1)
+    return np.where(group == home, 0, after)

@@ -1,0 +1,1 @@
+"""Fabrics, routings and contention models by name, and how true the models are."""

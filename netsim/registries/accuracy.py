@@ -1,0 +1,356 @@
+"""What is known of the models' errors: comparisons with packet-level simulations, by machine."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from netsim.infiniband.lft import LFT
+from netsim.routing.base import Routing
+from netsim.routing.dimension import DimensionOrder
+from netsim.routing.dmodk import DModK
+from netsim.routing.dragonfly import Minimal, Valiant
+from netsim.routing.leastloaded import LeastLoaded
+from netsim.routing.oblivious import Ecmp, SModK
+from netsim.routing.shortest import Rerouted, Shortest
+from netsim.routing.spread import Spreading
+from netsim.routing.wraparound import Wraparound
+from netsim.topology.base import Topology
+from netsim.topology.structure.kind import machine_kind
+from netsim.topology.switches import SWITCHES, switch_of
+
+TABLE = "accuracy.json"
+FEW, MANY, ONE, STEPS, ANY = "few at once", "many at once", "one with all", "in steps", "mixed"
+"""How jobs talk: a sender has few open messages, or many; one rank has most; steps; some of all."""
+PACKET_BYTES = 4096.0  # of the packet simulations
+OWNED = "wraparound"
+"""Routing of jobs that own links: on these alone."""
+FEWEST_JOBS = 20
+"""Jobs of a comparison that is quoted for one way to communicate; with fewer, that of all is."""
+_SOME = 2  # names that a line lists
+MIXES = (FEW, MANY, ONE, STEPS, ANY)
+_NOTHING_TO_COMPARE = {
+    "null": "Model null is an infinite network: there is nothing to compare with packets.",
+    "assumed": "Model assumed states what jobs lose: there is nothing to compare with packets.",
+}
+_ROUTINGS: Mapping[type, str] = {
+    DModK: "d-mod-k",
+    SModK: "s-mod-k",
+    Ecmp: "ecmp",
+    LeastLoaded: "least-loaded",
+    Shortest: "shortest",
+    DimensionOrder: "dimension-order",
+    Minimal: "minimal",
+    Valiant: "valiant",
+    LFT: "loaded tables",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """
+    A model beside packet-level simulations of one kind of network.
+
+    Parameters
+    ----------
+    machine : str
+        As `netsim.topology.structure.kind.machine_kind` names it.
+    routing : str
+        As `routing_kind` names it.
+    ranks_per_node : int
+        Ranks of a job on each of its nodes, or the fewest.
+    fairness : str
+        What a link is shared evenly among.
+    buffer_bytes : float
+        Buffer of a port that the model was told; 0 where the fabric states none.
+    load : str
+        What the jobs do.
+    model : str
+        The contention model.
+    nodes : int
+        Nodes of the machine, or of the smallest.
+    cases, jobs : int
+        Scenes, and jobs in all of them.
+    mean_error, p90_error, worst_error : float
+        Relative errors of the interference; 0.01 is one per cent.
+    contended_error : float
+        Mean over the jobs whose true interference is above 1.05.
+    bias : float
+        Sum of (predicted - 1) / sum of (true - 1); below 1 the model understates.
+    rank : float
+        Spearman's rank correlation.
+    source : str
+        The command that measured it.
+    most_nodes : int, optional
+        Nodes of the largest machine, where there were several.
+    most_ranks : int, optional
+        Ranks of a job on each of its nodes at most, where jobs of several numbers were taken.
+    mix : str, optional
+        How the jobs talk: `FEW`, `MANY`, `ONE`, `STEPS`, or `ANY` for all together.
+    """
+
+    machine: str
+    routing: str
+    ranks_per_node: int
+    fairness: str
+    buffer_bytes: float
+    load: str
+    model: str
+    nodes: int
+    cases: int
+    jobs: int
+    mean_error: float
+    p90_error: float
+    worst_error: float
+    contended_error: float
+    bias: float
+    rank: float
+    source: str
+    most_nodes: int | None = None
+    most_ranks: int | None = None
+    mix: str = ANY
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """
+    What a comparison must have in common with a result to say something about it.
+
+    Parameters
+    ----------
+    model, fairness : str
+        As in an experiment.
+    machine : str
+        As `netsim.topology.structure.kind.machine_kind` names it.
+    routings : tuple of str
+        As `routing_kind` names them; jobs that own links may be routed otherwise than others.
+    ranks_per_node : tuple of int
+        The numbers that occur.
+    buffer_bytes : float
+        Buffer of a port; 0 where the fabric states none.
+    mix : str, optional
+        How most of its jobs talk, as in a comparison.
+    nodes : int, optional
+        Nodes of the machine; 0 in results that do not say.
+    hot_spot : str, optional
+        Receiver that many senders saturate, as `netsim.fluid.hotspots.hot_spot` names it.
+    """
+
+    model: str
+    fairness: str
+    machine: str
+    routings: tuple[str, ...]
+    ranks_per_node: tuple[int, ...]
+    buffer_bytes: float
+    mix: str = ANY
+    nodes: int = 0
+    hot_spot: str = ""
+
+    @classmethod
+    def from_dict(cls, known: Mapping[str, Any]) -> "Setting":
+        """
+        Take a setting back from JSON.
+
+        `known`: as from `to_dict`.
+        """
+        return cls(
+            model=known["model"],
+            fairness=known["fairness"],
+            machine=known["machine"],
+            routings=tuple(known["routings"]),
+            ranks_per_node=tuple(known["ranks_per_node"]),
+            buffer_bytes=known["buffer_bytes"],
+            mix=known.get("mix", ANY),  # older results do not say
+            nodes=known.get("nodes", 0),
+            hot_spot=known.get("hot_spot", ""),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields for JSON."""
+        return {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(self).items()}
+
+
+def routing_kind(routing: Routing, *, owned: bool = False) -> str:
+    """
+    Return what a routing is called where its errors are looked up.
+
+    Result: its key in `ROUTINGS`; ``wraparound`` and ``d-mod-k`` for the two halves of ``jigsaw``.
+    """
+    if isinstance(routing, Rerouted):
+        return f"{routing_kind(routing.inner, owned=owned)} round failures"
+    if isinstance(routing, Wraparound):
+        return OWNED if owned else "d-mod-k"
+    if isinstance(routing, Spreading):
+        return routing.rule
+    return _ROUTINGS.get(type(routing), "a routing of its own")
+
+
+def setting_of(
+    topology: Topology,
+    routing: Routing | None,
+    *,
+    model: str,
+    fairness: str,
+    owned: Iterable[bool] = (),
+    ranks_per_node: Iterable[int] = (),
+    options: Mapping[str, Any] | None = None,
+    mix: str = ANY,
+    hot_spot: str = "",
+) -> Setting:
+    """
+    Return what a result is computed with.
+
+    `routing`: finds the way of each flow; None: no network is simulated. `owned`: for jobs that
+    communicate: whether they own links; default: none of them does. `options`: those of the model,
+    of which `packets` has the table `[switch]` and its stepping. `mix`: how most jobs talk.
+    `hot_spot`: as in a setting.
+    """
+    buffer_bytes, told = topology.buffer_bytes, options or {}
+    if model == "packets":
+        found = switch_of(topology, told.get("switch"))
+        buffer_bytes = found.buffer_bytes
+        fairness = fairness if found == SWITCHES["codes"] else "of other switches"
+        fairness += ", without barriers" if told.get("stepping") == "rank" else ""
+    elif topology.packet_bytes not in (0.0, PACKET_BYTES):
+        fairness += f", packets of {topology.packet_bytes:,.0f} bytes"
+    ways = (
+        set()
+        if routing is None
+        else {routing_kind(routing, owned=o) for o in set(owned) or {False}}
+    )
+    return Setting(
+        model=model,
+        fairness=fairness,
+        machine=machine_kind(topology),
+        routings=tuple(sorted(ways)),
+        ranks_per_node=tuple(sorted(set(ranks_per_node) or {1})),
+        buffer_bytes=buffer_bytes,
+        mix=mix,
+        nodes=topology.n_nodes,
+        hot_spot=hot_spot,
+    )
+
+
+@cache
+def comparisons(model: str | None = None) -> tuple[Comparison, ...]:
+    """Return the comparisons with packets that were made, all or those of a model."""
+    return tuple(Comparison(**row) for row in _rows() if model in (None, row["model"]))
+
+
+@cache
+def _rows() -> list[dict[str, Any]]:
+    """Return the table of comparisons."""
+    text = Path(__file__).with_name(TABLE).read_text(encoding="utf-8")
+    rows: list[dict[str, Any]] = json.loads(text)
+    return rows
+
+
+def compared(setting: Setting) -> tuple[Comparison, ...]:
+    """
+    Return the comparisons that are nearest to a result.
+
+    Result: of its model, on its kind of machine if there are any, then with its routing, its
+    fairness, its buffers and its ranks a node; of jobs that talk as its own do if there were
+    `FEWEST_JOBS`, else of all jobs. Empty where the model was never compared.
+    """
+    rows = comparisons(setting.model) if setting.machine else ()
+    nearer: tuple[Callable[[Comparison], bool], ...] = (
+        lambda row: row.machine == setting.machine.partition(",")[0],
+        lambda row: any(one.partition(" round ")[0] == row.routing for one in setting.routings),
+        lambda row: row.fairness == setting.fairness,
+        lambda row: row.buffer_bytes == setting.buffer_bytes,
+        lambda row: row.mix == setting.mix != ANY and row.jobs >= FEWEST_JOBS,
+        lambda row: row.mix == ANY,
+        lambda row: row.most_ranks is None and row.ranks_per_node in setting.ranks_per_node,
+    )
+    for near in nearer:
+        rows = tuple(row for row in rows if near(row)) or rows
+    return rows
+
+
+def outside(setting: Setting, rows: Sequence[Comparison]) -> tuple[str, ...]:
+    """Return in what a result lies outside of comparisons, with what these had in brackets."""
+    found = []
+    for own, compared_with in (
+        ((setting.machine,), {row.machine for row in rows}),
+        (setting.routings, {row.routing for row in rows}),
+        ((setting.fairness,), {row.fairness for row in rows}),
+    ):
+        if absent := [one for one in own if one not in compared_with]:
+            known = (
+                f" ({' or '.join(sorted(compared_with))})" if len(compared_with) <= _SOME else ""
+            )
+            found.append(" and ".join(absent) + known)
+    low, high = min(row.nodes for row in rows), max(row.most_nodes or row.nodes for row in rows)
+    if setting.nodes and not low <= setting.nodes <= high:
+        found.append(f"{setting.nodes:,} nodes ({_span((low, high))})")
+    few = min(row.ranks_per_node for row in rows)
+    many = max(row.most_ranks or row.ranks_per_node for row in rows)
+    if beyond := [ranks for ranks in setting.ranks_per_node if not few <= ranks <= many]:
+        found.append(f"{' and '.join(map(str, beyond))} ranks a node ({_span((few, many))})")
+    buffers = {row.buffer_bytes for row in rows}
+    if setting.buffer_bytes not in buffers:
+        sizes = " or ".join(f"{one:,.0f}" for one in sorted(buffers))
+        found.append(f"buffers of {setting.buffer_bytes:,.0f} bytes ({sizes})")
+    told_apart = any(row.mix != ANY for row in comparisons(setting.model))
+    if told_apart and setting.mix != ANY == rows[0].mix:
+        found.append(f"pattern: {setting.mix} (fewer than {FEWEST_JOBS} jobs)")
+    return tuple(found)
+
+
+def known_accuracy(setting: Setting) -> dict[str, Any]:
+    """Return what is known of the error of a result, for JSON."""
+    rows = compared(setting)
+    return setting.to_dict() | {
+        "compared_with_packets": [asdict(row) for row in rows],
+        "outside": list(outside(setting, rows)) if rows else [],
+        "accuracy": accuracy_line(setting),
+    }
+
+
+def accuracy_line(setting: Setting) -> str:
+    """
+    Say how far off a result may be: mean error and bias of the nearest comparison with packets.
+
+    Result: a sentence that also says in what the result lies outside of what was compared.
+
+    Examples
+    --------
+    >>> mesh = Setting("hop-cost", "per-sender", "mesh", ("dimension-order",), (1,), 0.0)
+    >>> accuracy_line(mesh)
+    'How true: not known; model hop-cost was never compared with packet simulation.'
+    """
+    if setting.model in _NOTHING_TO_COMPARE:
+        return _NOTHING_TO_COMPARE[setting.model]
+    judge = "another packet simulation" if setting.model == "packets" else "packet simulation"
+    rows = compared(setting)
+    if not setting.machine:
+        return "How true: not known; the result does not say what its network was."
+    if not rows:
+        return f"How true: not known; model {setting.model} was never compared with {judge}."
+    jobs = sum(row.jobs for row in rows)
+    error = sum(row.jobs * row.mean_error for row in rows) / jobs
+    bias = sum(row.jobs * row.bias for row in rows) / jobs
+    machines, routings = ({getattr(row, key) for row in rows} for key in ("machine", "routing"))
+    where = ", ".join(
+        " or ".join(sorted(names)) if len(names) <= _SOME else f"{len(names)} {what}"
+        for names, what in ((machines, "kinds of fabric"), (routings, "routings"))
+    )
+    line = (
+        f"How true: mean error {100 * error:.1f} %, bias {bias:.2f} against {judge} "
+        f"({jobs:,} jobs, {where})"
+    )
+    beyond = outside(setting, rows)
+    if beyond:
+        line += f"; outside what was compared: {', '.join(beyond)}"
+    if setting.hot_spot and setting.model == "fluid":
+        line += f"; {setting.hot_spot} saturate its link: ask `packets`"
+    return f"{line}."
+
+
+def _span(ends: tuple[int, int]) -> str:
+    """Write least and greatest."""
+    low, high = ends
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"

@@ -1,0 +1,183 @@
+"""Routes: which directed links each flow crosses, in compressed rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fabricsim.checking import wrong
+from netsim.common.arrays import Bools, Floats, Ints, numbers_below
+
+
+def demand_routes(routes: object, error: type[ValueError]) -> None:
+    """
+    Refuse what are no routes, or routes over links that do not exist.
+
+    `error`: raised for anything but `Routes` that fit together.
+
+    Kernels index by it without looking.
+    """
+    if not isinstance(routes, Routes):
+        raise wrong("routes", "Routes", routes, error)
+    numbers_below("links of routes", routes.links, routes.n_links, error)
+    indptr, end = routes.indptr, routes.links.size
+    ascends = indptr.size and indptr[0] == 0 and indptr[-1] == end
+    if not ascends or (indptr[1:] < indptr[:-1]).any():
+        raise error(f"indptr of routes: expected to ascend from 0 to {end}.")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ways:
+    """
+    Links between routers over which packets of flows are spread, for each pair of routers.
+
+    Parameters
+    ----------
+    indptr : (2 P + 1,) int array
+        The minimal ways of pair p cross ``links[indptr[2 p]:indptr[2 p + 1]]``, and then come the
+        links of its detours, if there are any.
+    links : (n,) int array
+        Directed links.
+    share : (n,) float array
+        Part of the packets on these ways that each link carries.
+    pair : (F,) int array
+        Pair of each flow.
+    """
+
+    indptr: Ints
+    links: Ints
+    share: Floats
+    pair: Ints
+
+    @property
+    def has_detour(self) -> Bools:
+        """Whether packets of each flow may go round, (F,)."""
+        return np.diff(self.indptr)[2 * self.pair + 1] > 0
+
+    def slowest(self, byte_s: Floats) -> Floats:
+        """
+        Return the longest time that any link of the minimal ways takes for its share of a byte.
+
+        `byte_s` (E,): seconds that each directed link takes for a byte. Result (F,): 0 where
+        a flow crosses no link between routers.
+        """
+        longest = np.zeros(self.indptr.size - 1)
+        kept = np.diff(self.indptr) > 0
+        if kept.any():
+            taken = self.share * byte_s[self.links]
+            longest[kept] = np.maximum.reduceat(taken, self.indptr[:-1][kept])
+        found: Floats = longest[2 * self.pair]
+        return found
+
+    def longer_by(self, weight: Floats) -> Floats:
+        """
+        Return by how much detours are longer than minimal ways, in the mean over the packets.
+
+        `weight` (E,): length of each directed link. Result (F,): 0 where no packet may go round.
+        """
+        until = np.concatenate([[0.0], np.cumsum(self.share * weight[self.links])])
+        length = np.diff(until[self.indptr])
+        longer: Floats = length[2 * self.pair + 1] - length[2 * self.pair]
+        return np.where(self.has_detour, longer, 0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Routes:
+    """
+    Directed links crossed by each flow, in CSR form.
+
+    Parameters
+    ----------
+    indptr : (F + 1,) int array
+        Flow f crosses ``links[indptr[f]:indptr[f + 1]]``.
+    links : (nnz,) int array
+        Directed links 0..n_links-1, in the order of travel.
+    n_links : int
+        Directed links of the fabric.
+    rule : str
+        How packets are spread where these are no paths but pools of links, one link of each
+        standing for all (`netsim.topology.spread`); empty for paths.
+    ways : Ways, optional
+        Where packets are spread and there are no such pools: over which links. The path of a flow
+        then is one of its ways.
+    """
+
+    indptr: Ints
+    links: Ints
+    n_links: int
+    rule: str = ""
+    ways: Ways | None = None
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<Routes: {self.n_flows} flows over {self.n_links} links>"
+
+    @property
+    def n_flows(self) -> int:
+        """Number of flows."""
+        return self.indptr.size - 1
+
+    @property
+    def hops(self) -> Ints:
+        """Links crossed by each flow, (F,); 0 for a flow inside a node."""
+        return self.indptr[1:] - self.indptr[:-1]
+
+    def of_flow(self, flow: int) -> Ints:
+        """
+        Return the links that one flow crosses, in order.
+
+        Parameters
+        ----------
+        flow : int
+            Number of the flow.
+
+        Returns
+        -------
+        (hops,) int array
+            Directed links.
+        """
+        return self.links[self.indptr[flow] : self.indptr[flow + 1]]
+
+    @classmethod
+    def from_lists(cls, lists: Sequence[Sequence[int]], n_links: int) -> "Routes":
+        """
+        Build routes from one list of links per flow.
+
+        Parameters
+        ----------
+        lists : sequence of sequences of int
+            Links of each flow in the order of travel.
+        n_links : int
+            Directed links of the fabric.
+
+        Returns
+        -------
+        Routes
+            The same routes in compressed rows.
+        """
+        indptr = np.zeros(len(lists) + 1, dtype=np.int64)
+        np.cumsum([len(row) for row in lists], out=indptr[1:])
+        flat = [link for row in lists for link in row]
+        return cls(indptr, np.array(flat, dtype=np.int64), n_links)
+
+    @classmethod
+    def from_padded(cls, table: Ints, n_links: int) -> "Routes":
+        """
+        Build routes from a rectangular table padded with -1.
+
+        Parameters
+        ----------
+        table : (F, width) int array
+            Links of each flow in the order of travel; -1 where a flow crosses fewer.
+        n_links : int
+            Directed links of the fabric.
+
+        Returns
+        -------
+        Routes
+            The same routes in compressed rows.
+        """
+        used = table >= 0
+        indptr = np.zeros(table.shape[0] + 1, dtype=np.int64)
+        np.cumsum(used.sum(axis=1), out=indptr[1:])
+        return cls(indptr, table[used], n_links)
