@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from coupling.calibration.calibrate import calibrate
 from coupling.calibration.runs import calibrate_runs
 from coupling.errors import SnapshotError
-from coupling.inputs.experiment import Experiment, demand_experiment
+from coupling.inputs.experiment import Experiment, require_experiment
 from coupling.inputs.experiment_fields import is_frame
 from coupling.inputs.fabric_argument import described, is_fabric_file
 from coupling.inputs.files import read_json
@@ -529,7 +529,7 @@ def _experiment(
         return Experiment.read(experiment, changes)
     if isinstance(experiment, Mapping):
         experiment = Experiment.from_tables(experiment, "experiment", Path(), "experiment")
-    demand_experiment(experiment)
+    require_experiment(experiment)
     return experiment.replace(*changes) if changes else experiment
 
 

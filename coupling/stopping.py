@@ -28,7 +28,7 @@ def stop(signum: int, _frame: FrameType | None) -> None:
     _Shield.signum = signum
 
 
-def demand_told(progress: object) -> None:
+def require_callable(progress: object) -> None:
     """Refuse what progress cannot be told to, before anything is computed."""
     if progress is not None and not callable(progress):
         from fabricsim.checking import wrong  # noqa: PLC0415 (loads numpy; --help is instant)

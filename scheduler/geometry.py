@@ -8,8 +8,8 @@ import numpy as np
 from fabricsim.checking import shortened
 from netsim.common.arrays import Ints
 from netsim.topology.base import Topology
-from netsim.topology.demand import demand_topology
 from netsim.topology.fattree import FatTree
+from netsim.topology.limits import require_topology
 from netsim.topology.structure.hierarchy import Hierarchy, hierarchy_of
 from scheduler.errors import AllocationError
 
@@ -70,7 +70,7 @@ class Geometry:
         AllocationError
             If it is no topology.
         """
-        demand_topology(fabric, AllocationError)
+        require_topology(fabric, AllocationError)
         if isinstance(fabric, FatTree):
             return cls(fabric, fabric.nodes_per_leaf, fabric.leaves_per_pod, fabric.n_pods)
         hierarchy = hierarchy_of(fabric)

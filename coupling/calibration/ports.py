@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from coupling.errors import SnapshotError
-from coupling.inputs.fabric import demand_same, read_wiring
+from coupling.inputs.fabric import read_wiring, require_same
 from fabricsim.checking.inputs import read_text
 from netsim.common.arrays import Floats, Ints
 from netsim.common.errors import NetsimError
@@ -143,7 +143,7 @@ class _Ends:
         origin = topology.origin
         if origin is not None and origin.form == _FORM:
             wiring, _ = read_wiring(Path(origin.source), like=topology)
-            demand_same(wiring, topology, origin.source)
+            require_same(wiring, topology, origin.source)
             self._wired(wiring)
 
     def _wired(self, wiring: Wiring) -> None:

@@ -434,7 +434,7 @@ def _made_again(values: Mapping[str, Any]) -> Experiment:
     return Experiment(**values)
 
 
-def demand_experiment(experiment: object) -> None:
+def require_experiment(experiment: object) -> None:
     """Refuse what is no experiment, such as its tables."""
     if not isinstance(experiment, Experiment):
         raise wrong("experiment", "an Experiment", experiment, ExperimentError)

@@ -213,7 +213,7 @@ def _wholes(fields: Mapping[str, Any], source: str) -> dict[str, Any]:
     """Check the tables that are one field each."""
     given = {key: fields[key] for key in _WHOLE if _stated(key, fields)}
     top = Table(given, source)
-    top.demand("topology", "workload")
+    top.require("topology", "workload")
     topology, workload = top.raw("topology"), top.raw("workload")
     if not isinstance(topology, (str, Mapping, Topology)):
         raise top.error("topology", "a table [topology] or the name of a machine")

@@ -112,7 +112,7 @@ def read_wiring(
     return wiring, "" if isinstance(wiring.topology, FatTree) else remark
 
 
-def demand_same(wiring: Wiring, topology: Topology, source: str) -> None:
+def require_same(wiring: Wiring, topology: Topology, source: str) -> None:
     """Demand that a wired fabric is the topology of a snapshot, link by link."""
     own = wiring.topology
     same = own.n_nodes == topology.n_nodes and own.n_switches == topology.n_switches

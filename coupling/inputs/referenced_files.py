@@ -42,7 +42,7 @@ def hashes(value: Any, folder: Path) -> dict[str, str]:  # noqa: ANN401 (a TOML 
     return found
 
 
-def demand_one_stdin(named: Mapping[str, object]) -> None:
+def require_one_stdin(named: Mapping[str, object]) -> None:
     """
     Refuse two inputs that are both standard input, which can be read once.
 

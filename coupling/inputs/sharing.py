@@ -31,7 +31,7 @@ class Holder:
     shared: bool
 
 
-def demand_own_nodes(
+def require_own_nodes(
     jobs: Sequence[Holder], candidates: Sequence[Holder], topology: Topology
 ) -> None:
     """Refuse a node that two jobs hold, or would hold."""

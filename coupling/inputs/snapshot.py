@@ -14,7 +14,7 @@ from coupling.gc_tuning import few_collections
 from coupling.inputs.fabric import routing_of, topology_of
 from coupling.inputs.files import node_list, read_json
 from coupling.inputs.messages import job_flows
-from coupling.inputs.sharing import Holder, demand_own_nodes
+from coupling.inputs.sharing import Holder, require_own_nodes
 from coupling.inputs.table import Table, plain
 from fabricsim.checking import path_of, shortened, wrong
 from fabricsim.checking.errors import public
@@ -157,7 +157,7 @@ class Snapshot:
             Holder(f"{self.source}: candidates[{i}]", own.job, own.partition.nodes, shared[own.job])
             for i, own in enumerate(self.candidates)
         ]
-        demand_own_nodes(jobs, candidates, self.topology)
+        require_own_nodes(jobs, candidates, self.topology)
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -389,7 +389,7 @@ def _seconds(table: Table, key: str) -> float:
     return seconds
 
 
-def demand_snapshot(snapshot: Snapshot | Mapping[str, Any]) -> Snapshot:
+def require_snapshot(snapshot: Snapshot | Mapping[str, Any]) -> Snapshot:
     """Return a snapshot, made where its fields came."""
     if isinstance(snapshot, Snapshot):
         return snapshot

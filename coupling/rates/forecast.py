@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from coupling.rates.base import RunInput
 from coupling.rates.simulated import shaped
-from netsim.common.time_budget import LONGEST_S, demand_a_day, spoken
+from netsim.common.time_budget import LONGEST_S, require_within_a_day, spoken
 from netsim.routing.wraparound import Wraparound
 from scheduler.allocators.base import Allocator
 from scheduler.cluster import Cluster
@@ -45,9 +45,9 @@ class Forecast:
         return f"{self.starts:.1e} starts of {what}, up to {spoken(self.cpu_s)} of CPU time"
 
 
-def demand_affordable(forecast: Forecast) -> None:
+def require_affordable(forecast: Forecast) -> None:
     """Refuse a run that would take more than a day."""
-    demand_a_day(
+    require_within_a_day(
         f"the flow-level simulation would need {forecast}",
         forecast.cpu_s,
         "ask for fewer iterations (options.iterations), a part of the log or another model",

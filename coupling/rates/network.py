@@ -12,7 +12,7 @@ from netsim.flows.partition import Partition
 from netsim.fluid.hotspots import hot_spot
 from netsim.routing.base import Routing
 from netsim.topology.base import Topology
-from netsim.topology.demand import demand_topology
+from netsim.topology.limits import require_topology
 from scheduler.job import Job
 from scheduler.mix import kind_of_pattern, weight_of
 from scheduler.rates import JobRate, JobRates
@@ -81,7 +81,7 @@ class NetworkRateModel:
         *,
         of_alone: bool = False,
     ) -> None:
-        demand_topology(topology, CouplingError)
+        require_topology(topology, CouplingError)
         if not callable(getattr(routing, "routes", None)):
             raise wrong("routing", "a Routing (see make_routing)", routing, CouplingError)
         if model is not None and not callable(getattr(model, "solve", None)):

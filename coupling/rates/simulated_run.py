@@ -5,7 +5,7 @@ from typing import Any
 
 from coupling.errors import ExperimentError
 from coupling.rates.base import RunInput, SimulationRates
-from coupling.rates.forecast import announce, demand_affordable, forecast_of
+from coupling.rates.forecast import announce, forecast_of, require_affordable
 from coupling.rates.rate_models import NetworkRates
 from coupling.rates.simulated import SimulatedRateModel
 from fabricsim.checking import build, whole
@@ -42,14 +42,14 @@ class FlowLevelRates(NetworkRates):
         network = self._network()
         return SimulationRates(network, network=network)
 
-    def demand_affordable(self, allocator: Allocator) -> None:
+    def require_affordable(self, allocator: Allocator) -> None:
         """
         Refuse a run that would take more than a day, and announce one that takes long.
 
         `allocator`: one of its own, which is asked for places.
         """
         forecast = forecast_of(self._scene, allocator, self._iterations)
-        demand_affordable(forecast)
+        require_affordable(forecast)
         announce(forecast)
 
     def _network(self) -> SimulatedRateModel:

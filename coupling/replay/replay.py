@@ -21,7 +21,7 @@ from coupling.runs.engine import Progress, run_parts, with_reference_runtimes
 from coupling.runs.result_directory import holds_results
 from coupling.runs.setup import check_parts
 from coupling.site.site import NO_PROFILE
-from coupling.stopping import demand_told, shielded
+from coupling.stopping import require_callable, shielded
 from fabricsim.checking import flag, path_of, whole, wrong
 from fabricsim.checking.errors import public
 from netsim.common.errors import NetsimError
@@ -108,7 +108,7 @@ def replay(
     FabricsimError
         If a file or option is wrong; nothing has been written then.
     """
-    demand_told(progress)
+    require_callable(progress)
     whole("seeds", seeds, 1, MOST_SEEDS, error=SnapshotError)
     whole("seed", seed, 0, error=SnapshotError)
     flag("resume", resume, error=SnapshotError)
@@ -122,7 +122,7 @@ def replay(
         assumed = (*assumed, NO_PROFILE)
     tables = _tables(log, spec, (unknown, timezone), profile, seed)
     for change in changes:
-        _demand_setting(change, "--set")
+        _require_setting(change, "--set")
         set_field(tables, change)
     work = _Work(begin, place, progress, resume=resume)
     base = work.experiment(tables)
@@ -284,7 +284,7 @@ def _communication(profile: object) -> dict[str, Any]:
     raise wrong("profile", "a file or its tables", profile, SnapshotError)
 
 
-def _demand_setting(change: str, option: str) -> None:
+def _require_setting(change: str, option: str) -> None:
     """Refuse what is no setting of scheduler or network: others would make it another record."""
     key = change.partition("=")[0].strip()
     if not key.startswith(_MAY_CHANGE) and key != "workload.estimates":
@@ -314,7 +314,7 @@ def _otherwise(work: _Work, freed: Experiment, then: Sequence[str], fabric: Topo
     tables = freed.tables()
     tables["run"].pop("seeds", None)
     for change in then:
-        _demand_setting(change, "--then")
+        _require_setting(change, "--then")
         set_field(tables, change)
     named = {change.partition("=")[0].strip() for change in then}
     if "scheduler.allocator" in named and not any(

@@ -28,7 +28,7 @@ from coupling.results.notes import accuracy_lines
 from coupling.results.result import Result
 from fabricsim.checking import choice, path_of
 from fabricsim.checking.errors import public
-from fabricsim.checking.outputs import demand_apart
+from fabricsim.checking.outputs import require_apart
 from netsim.common.atomic_write import replace_file
 from netsim.topology.base import Topology
 
@@ -96,7 +96,7 @@ def write_report(
         workers=workers,
     )
     try:
-        demand_apart(path, *manifest.get("inputs_sha256", {}))
+        require_apart(path, *manifest.get("inputs_sha256", {}))
         replace_file(path, text)
     except OSError as error:
         raise ResultError(f"{path}: cannot be written: {error.strerror}.") from error

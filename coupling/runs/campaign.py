@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from coupling.errors import ResultError
-from coupling.inputs.experiment import Experiment, demand_experiment
+from coupling.inputs.experiment import Experiment, require_experiment
 from coupling.results.manifest import NOT_AGAIN
 from coupling.results.result import Result
 from coupling.runs.assembly import RunParts, assemble
@@ -22,8 +22,8 @@ from coupling.runs.engine import Progress, run_parts, with_reference_runtimes
 from coupling.runs.given_objects import ObjectRecord, records_of, with_records
 from coupling.runs.result_directory import ResultDirectory
 from coupling.runs.setup import check_parts
-from coupling.runs.workers import Kept, demand_sendable, run_in_workers
-from coupling.stopping import demand_told, shielded
+from coupling.runs.workers import Kept, require_sendable, run_in_workers
+from coupling.stopping import require_callable, shielded
 from fabricsim.checking import choice, flag, path_of, shortened, whole
 from fabricsim.checking.errors import public
 from netsim.common.atomic_write import temporary_name
@@ -127,14 +127,14 @@ def run_campaign(
     A run is written into a hidden directory, its hashes into the manifest, and the directory
     is renamed then: what is there is finished and known, whenever the process is killed.
     """
-    demand_experiment(experiment)
+    require_experiment(experiment)
     folder = path_of("out", out, error=ResultError)
     whole("workers", workers, 1, error=ResultError)
     flag("resume", resume, error=ResultError)
     flag("csv", csv, error=ResultError)
-    demand_told(progress)
+    require_callable(progress)
     if workers > 1:
-        demand_sendable(experiment)
+        require_sendable(experiment)
     parts = assemble(experiment)
     for variant in experiment.variants():
         check_parts(variant, parts)

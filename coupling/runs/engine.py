@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from coupling.gc_tuning import few_collections
-from coupling.inputs.experiment import Experiment, demand_experiment
+from coupling.inputs.experiment import Experiment, require_experiment
 from coupling.rates.base import SimulationRates
 from coupling.rates.hop_ledger import HopLedger
 from coupling.rates.ledgers import BlameLedger, LinkLedger, NetworkLedger
@@ -33,7 +33,7 @@ from coupling.results.summary import summarize, times_of_queue
 from coupling.results.waiting import waiting_by_reason
 from coupling.runs.assembly import RunParts, assemble
 from coupling.runs.setup import Setup, baseline_slowdowns, check_parts
-from coupling.stopping import demand_told
+from coupling.stopping import require_callable
 from netsim.registries.accuracy import setting_of
 from netsim.topology.base import Topology
 from netsim.topology.spread import evened
@@ -73,8 +73,8 @@ def run(experiment: Experiment, progress: Progress | None = None) -> Result:
     ExperimentError, SchedulerError, NetsimError, PatternError
         If a name, value or file is wrong; nothing has been run then.
     """
-    demand_experiment(experiment)
-    demand_told(progress)
+    require_experiment(experiment)
+    require_callable(progress)
     parts = assemble(experiment)
     check_parts(experiment, parts)
     return run_parts(experiment, with_reference_runtimes(experiment, parts, progress), progress)

@@ -15,7 +15,7 @@ from coupling.runs.assembly import RunParts
 from netsim.registries.contention_models import refuse_renamed
 from netsim.registries.routings import usual_routing
 from netsim.routing.base import Routing
-from netsim.routing.spread import as_routed, demand_paths
+from netsim.routing.spread import as_routed, require_paths
 from scheduler.allocators import make_allocator
 from scheduler.allocators.base import Allocator
 from scheduler.cluster import Cluster
@@ -60,7 +60,7 @@ class Setup:
         with placed(f"{experiment.source}: [network]"):
             refuse_renamed(experiment.model, "model", ExperimentError)
             if experiment.model == "flow-level":
-                demand_paths(scene.topology, "model 'flow-level' needs", ExperimentError)
+                require_paths(scene.topology, "model 'flow-level' needs", ExperimentError)
             return cls(experiment, parts, rate_model(experiment.model)(scene))
 
     def policy(self, free_from_s: float | None = None) -> QueuePolicy:
@@ -94,7 +94,7 @@ def check_parts(experiment: Experiment, parts: RunParts) -> None:
     setup = Setup.of(experiment, parts)
     if isinstance(setup.rates, FlowLevelRates):
         with placed(f"{experiment.source}: [network]"):
-            setup.rates.demand_affordable(setup.allocator())
+            setup.rates.require_affordable(setup.allocator())
     if experiment.links_timeline and not setup.rates.emergent:
         raise ExperimentError(
             f"{experiment.source}: [run] links_timeline: expected a model that simulates a "

@@ -125,7 +125,7 @@ def line_up(stored: Sequence[Stored], baseline: str | None = None) -> Lineup:
     if len(set(folders)) < len(folders):
         twice = next(path for path in folders if folders.count(path) > 1)
         raise ResultError(f"{twice}: given twice.")
-    _demand_one_machine(stored)
+    _require_one_machine(stored)
     results: list[Result] = []
     settings: dict[str, dict[str, str]] = {}
     original: list[Result] = []
@@ -144,7 +144,7 @@ def line_up(stored: Sequence[Stored], baseline: str | None = None) -> Lineup:
     return Lineup(tuple(results), chosen if same else "", _differences(settings), same)
 
 
-def _demand_one_machine(stored: Sequence[Stored]) -> None:
+def _require_one_machine(stored: Sequence[Stored]) -> None:
     """Refuse machines of different size."""
     first = stored[0]
     for other in stored[1:]:

@@ -42,7 +42,7 @@ Kept = tuple[str, dict[str, str]]
 Keep = Callable[[Experiment, Result], Kept]
 
 
-def demand_sendable(experiment: Experiment) -> None:
+def require_sendable(experiment: Experiment) -> None:
     """Refuse an experiment that other processes cannot be given."""
     _pickled(experiment)
     made = type(experiment.topology)

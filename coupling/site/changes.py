@@ -187,7 +187,7 @@ def _moved(scene: SiteState, moves: Sequence[str]) -> tuple[tuple[SiteJob, ...],
             raise SnapshotError(f"--move: expected JOB=NODES with a job ({some}), got {text!r}.")
         jobs[name] = _elsewhere(jobs[name], hosts, scene.topology)
         moved.add(jobs[name].number)
-    _demand_free(scene, list(jobs.values()), moved)
+    _require_free(scene, list(jobs.values()), moved)
     return tuple(jobs.values()), frozenset(moved)
 
 
@@ -209,7 +209,7 @@ def _elsewhere(job: SiteJob, hosts: str, topology: Topology) -> SiteJob:
     return replace(job, nodes=nodes, partition=Partition(nodes[slots], None))
 
 
-def _demand_free(scene: SiteState, jobs: Sequence[SiteJob], moved: set[int]) -> None:
+def _require_free(scene: SiteState, jobs: Sequence[SiteJob], moved: set[int]) -> None:
     """Refuse a job on nodes that another holds."""
     holder = {node: job for job in jobs if job.number not in moved for node in job.nodes.tolist()}
     for job in jobs:

@@ -7,7 +7,7 @@ from typing import Any
 
 from coupling.errors import CouplingError, SnapshotError
 from coupling.gc_tuning import few_collections
-from coupling.inputs.snapshot import Candidate, JobId, PlacedJob, Snapshot, demand_snapshot
+from coupling.inputs.snapshot import Candidate, JobId, PlacedJob, Snapshot, require_snapshot
 from coupling.site.attribution import Shares, lost_time_shares
 from coupling.site.loads import LinkLoad, within_links
 from coupling.site.packet_queues import LinkQueue, queues_of
@@ -225,7 +225,7 @@ def estimate(snapshot: Snapshot | Mapping[str, Any], *, blame: bool = True) -> E
     [2.0, 2.0]
     """
     with few_collections():
-        snapshot = demand_snapshot(snapshot)
+        snapshot = require_snapshot(snapshot)
         flag("blame", blame, error=SnapshotError)
         return _Estimator(snapshot).estimate(blame=blame)
 

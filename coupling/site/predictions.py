@@ -19,7 +19,7 @@ from netsim.fluid.hotspots import hot_spot
 from netsim.packetsim.running import LinkUse
 from netsim.registries.accuracy import Setting, setting_of
 from netsim.registries.contention_models import make_contention_model
-from netsim.routing.spread import demand_paths
+from netsim.routing.spread import require_paths
 from netsim.topology.base import Topology
 from scheduler.mix import kind_of, mix_of, weight_of
 from scheduler.traffic import PlacedTraffic
@@ -67,7 +67,7 @@ def predictor(snapshot: Snapshot) -> Predict:
     """
     if snapshot.model == "flow-level":
         try:
-            demand_paths(snapshot.topology, "model 'flow-level' needs", SnapshotError)
+            require_paths(snapshot.topology, "model 'flow-level' needs", SnapshotError)
         except SnapshotError as error:
             raise SnapshotError(f"{snapshot.source}: {error}") from None
         if snapshot.model_options:

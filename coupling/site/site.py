@@ -9,7 +9,7 @@ from coupling.errors import SnapshotError
 from coupling.inputs.fabric import topology_of
 from coupling.inputs.fabric_argument import described, left_open, with_names
 from coupling.inputs.places import MOST_RANKS, JobPlacement, JobPlacements, place
-from coupling.inputs.referenced_files import demand_one_stdin
+from coupling.inputs.referenced_files import require_one_stdin
 from coupling.inputs.snapshot import Snapshot
 from coupling.inputs.table import Table
 from coupling.results.formatting import counted
@@ -146,7 +146,7 @@ def refuse_two_stdins(site: Mapping[str, Any]) -> None:
 
     `site`: keywords of `read_site` and of commands beside them.
     """
-    demand_one_stdin({f"--{name.replace('_', '-')}": value for name, value in site.items()})
+    require_one_stdin({f"--{name.replace('_', '-')}": value for name, value in site.items()})
 
 
 def site_of_snapshot(snapshot: Snapshot) -> Site:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from coupling.errors import SnapshotError
-from coupling.inputs.snapshot import JobId, PlacedJob, Snapshot, demand_snapshot
+from coupling.inputs.snapshot import JobId, PlacedJob, Snapshot, require_snapshot
 from coupling.site.permutations import Pairs, flows_by_job, read_permutation
 from coupling.site.reach import reached_links
 from fabricsim.checking import flag, whole
@@ -264,7 +264,7 @@ def verify(
     A job is isolated where none of the links that could carry traffic between any two of its
     nodes, and none that it owns, is such a link of another job.
     """
-    snapshot = demand_snapshot(snapshot)
+    snapshot = require_snapshot(snapshot)
     whole("random", random, 0, _MOST_RANDOM, error=SnapshotError)
     flag("exhaustive", exhaustive, error=SnapshotError)
     flag("any_routing", any_routing, error=SnapshotError)

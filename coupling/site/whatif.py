@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from coupling.errors import SnapshotError
-from coupling.inputs.snapshot import Snapshot, demand_snapshot, read_snapshot
+from coupling.inputs.snapshot import Snapshot, read_snapshot, require_snapshot
 from coupling.site.changes import ChangedState, Changes, changed
 from coupling.site.comparison import (
     CUT_OFF,
@@ -93,7 +93,7 @@ def whatif(
         raise SnapshotError(f"whatif: expected no {', '.join(site)} beside a snapshot.")
     if isinstance(snapshot, (str, Path)):
         snapshot = read_snapshot(snapshot)
-    return whatif_of(site_of_snapshot(demand_snapshot(snapshot)), changes, seed)
+    return whatif_of(site_of_snapshot(require_snapshot(snapshot)), changes, seed)
 
 
 def _texts(values: str | Sequence[str]) -> tuple[str, ...]:

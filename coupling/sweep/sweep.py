@@ -9,7 +9,7 @@ import pandas as pd
 
 from coupling.errors import ExperimentError, ResultError
 from coupling.runs.directory_lock import LOCK, claimed
-from coupling.stopping import demand_told
+from coupling.stopping import require_callable
 from coupling.sweep.cost import missing, warm
 from coupling.sweep.executors import compute_here, compute_in_processes, compute_on_dask
 from coupling.sweep.plan import Plan, make_plan
@@ -191,7 +191,7 @@ def run_sweep(
     whole("workers", workers, 1, error=ResultError)
     if dask is not None and workers > 1:
         raise ExperimentError("workers: expected 1 with dask, whose scheduler has its own.")
-    demand_told(progress)
+    require_callable(progress)
     check_folder(folder)
     plan = make_plan(spec, None if progress is None else _told(progress, "checked"))
     with claimed(folder):

@@ -203,7 +203,7 @@ def read_text(path: Path | str, kind: type[ValueError]) -> str:
 def decoded(source: Input, kind: type[ValueError]) -> str:
     """Return the text of an input."""
     data = source.data
-    demand_text(data, source.name, 1, kind)
+    require_text(data, source.name, 1, kind)
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
@@ -212,7 +212,7 @@ def decoded(source: Input, kind: type[ValueError]) -> str:
         raise kind(f"{source.name}:{line}: expected text in UTF-8.") from None
 
 
-def demand_text(data: bytes, name: str, line: int, kind: type[ValueError]) -> None:
+def require_text(data: bytes, name: str, line: int, kind: type[ValueError]) -> None:
     """Refuse bytes that are in no text, and the mark that UTF-16 begins with."""
     if line == 1 and data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise kind(f"{name}:1: expected text in UTF-8, got UTF-16.")

@@ -65,13 +65,13 @@ def declare_output(path: Path | str) -> None:
 
     Files that are read later are checked against it then.
     """
-    demand_free(path)
+    require_free(path)
     call, file = _CALL.get(), _file(path)
     if call is not None and file is not None:
         call.outputs.add(file)
 
 
-def demand_free(path: Path | str) -> None:
+def require_free(path: Path | str) -> None:
     """Refuse to overwrite what this call has read, or a file of a stored result."""
     file = _file(path)
     if file is None:
@@ -83,7 +83,7 @@ def demand_free(path: Path | str) -> None:
         raise _refusal(path, _STORED)
 
 
-def demand_apart(path: Path | str, *sources: Path | str) -> None:
+def require_apart(path: Path | str, *sources: Path | str) -> None:
     """Refuse to overwrite a file that what is written was read from, in this call or before."""
     file = _file(path)
     if file is not None and file in map(_file, sources):

@@ -165,7 +165,7 @@ def build(
             names = sorted([*known, *others])
             hint = f"choose from {', '.join(names)}" if names else "it has none"
             raise error(f"{place}: unknown option {brief(key)}{meant(key, names)}; {hint}.")
-    demand_options(
+    require_options(
         place, [k for k, own in known.items() if own.default is own.empty], options, error
     )
     types = {key: known[key].annotation for key in options}
@@ -187,7 +187,7 @@ def build(
     return made
 
 
-def demand_options(
+def require_options(
     place: str, needed: Sequence[str], given: Collection[str], error: type[ValueError]
 ) -> None:
     """

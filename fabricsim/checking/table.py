@@ -45,7 +45,7 @@ class Table:
         self._known.add(key)
         return key in self._values
 
-    def demand(self, *keys: str) -> None:
+    def require(self, *keys: str) -> None:
         """
         Refuse a table that lacks fields, and name all of these.
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from io import FileIO
 from pathlib import Path
 
-from fabricsim.checking.outputs import demand_free
+from fabricsim.checking.outputs import require_free
 
 _LEFTOVER = re.compile(r"\..+\.[0-9a-f]{8}\.partial")
 _ACCESS_LIST = "system.posix_acl_access"
@@ -33,7 +33,7 @@ def replace_file(path: Path | str, data: str | bytes, *, own: bool = False) -> N
     data = data.encode("utf-8") if isinstance(data, str) else data
     target = Path(os.path.realpath(path))
     if not own:
-        demand_free(path)
+        require_free(path)
     old = target.stat() if target.exists() else None
     if old is not None and not (stat.S_ISREG(old.st_mode) and old.st_nlink == 1):
         _write_in_place(Path(path), data)

@@ -5,7 +5,7 @@ from netsim.common.errors import ContentionError
 LONGEST_S = 86400.0
 
 
-def demand_a_day(forecast: str, cpu_s: float, advice: str) -> None:
+def require_within_a_day(forecast: str, cpu_s: float, advice: str) -> None:
     """Refuse what would take more than a day of CPU time, with its forecast and what takes less."""
     if cpu_s > LONGEST_S:
         raise ContentionError(f"{forecast}; at most a day is allowed: {advice}.")

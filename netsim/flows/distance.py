@@ -7,8 +7,8 @@ import numpy as np
 from netsim.common.arrays import Floats, Ints, numbers_below, numbers_from
 from netsim.common.errors import NetsimError, TopologyError
 from netsim.topology.base import Topology
-from netsim.topology.demand import demand_topology
 from netsim.topology.fattree import FatTree
+from netsim.topology.limits import require_topology
 
 
 def average_pairwise_hops(topology: Topology, nodes: Ints) -> float:
@@ -48,7 +48,7 @@ def average_pairwise_hops(topology: Topology, nodes: Ints) -> float:
     >>> round(average_pairwise_hops(tree, np.array([0, 1, 15])), 3)
     2.667
     """
-    demand_topology(topology, TopologyError)
+    require_topology(topology, TopologyError)
     nodes = numbers_below("nodes", nodes, topology.n_nodes, TopologyError)
     return float(average_pairwise_hops_each(topology, [nodes])[0])
 
@@ -93,7 +93,7 @@ def hop_bytes(topology: Topology, src: Ints, dst: Ints, nbytes: Floats) -> float
     NetsimError
         If the arrays do not fit together or the fabric, or a flow has no path.
     """
-    demand_topology(topology, NetsimError)
+    require_topology(topology, NetsimError)
     src = numbers_below("src", src, topology.n_nodes, NetsimError)
     dst = numbers_below("dst", dst, topology.n_nodes, NetsimError)
     nbytes = numbers_from("nbytes", nbytes, 0.0, NetsimError)

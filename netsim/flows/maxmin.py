@@ -6,7 +6,7 @@ from fabricsim.checking import unknown
 from netsim.common.arrays import Bools, Floats, Ints, numbers_below, numbers_from
 from netsim.common.errors import NetsimError
 from netsim.common.jit import load_kernels
-from netsim.topology.routes import Routes, demand_routes
+from netsim.topology.routes import Routes, require_routes
 
 FAIRNESS = ("per-sender", "per-flow")
 
@@ -60,7 +60,7 @@ def max_min_rates(
     >>> max_min_rates(routes, np.array([10.0, 4.0]))
     array([6., 4.])
     """
-    demand_routes(routes, NetsimError)
+    require_routes(routes, NetsimError)
     capacity = numbers_from("capacity", capacity, 0.0, NetsimError)
     if channel is not None:
         channel = numbers_below("channel", channel, max(1, routes.n_links), NetsimError)

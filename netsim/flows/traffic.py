@@ -15,7 +15,7 @@ from netsim.flows.maxmin import is_per_sender
 from netsim.flows.tables import Hops
 from netsim.topology.base import Topology
 from netsim.topology.rails import n_senders, node_bundles
-from netsim.topology.routes import Routes, demand_routes
+from netsim.topology.routes import Routes, require_routes
 
 _T = TypeVar("_T", bound=np.generic)
 _KERNELS = "netsim.flows.traffic_kernels"
@@ -145,7 +145,7 @@ def _spread_hops(
 def check_traffic(traffic: Traffic, topology: Topology) -> None:
     """Refuse traffic that does not fit together or the fabric."""
     n_flows, routes = traffic.step.size, traffic.routes
-    demand_routes(routes, ContentionError)
+    require_routes(routes, ContentionError)
     sizes = (traffic.sender.size, traffic.nbytes.size, traffic.latency_s.size, routes.n_flows)
     if sizes != (n_flows,) * len(sizes):
         raise ContentionError(
@@ -156,7 +156,7 @@ def check_traffic(traffic: Traffic, topology: Topology) -> None:
         raise ContentionError(
             f"routes must be on a fabric of {topology.n_links} links, got one of {routes.n_links}."
         )
-    demand_rule(routes, topology)
+    require_rule(routes, topology)
     number("compute_s", traffic.compute_s, 0.0, error=ContentionError)
     if traffic.n_nodes is not None:
         whole("n_nodes", traffic.n_nodes, 0, error=ContentionError)
@@ -178,7 +178,7 @@ def check_traffic(traffic: Traffic, topology: Topology) -> None:
         raise ContentionError(f"senders must be {what} 0..{most}, got {low}..{high}.")
 
 
-def demand_rule(routes: Routes, topology: Topology) -> None:
+def require_rule(routes: Routes, topology: Topology) -> None:
     """Refuse routes over pools of links where the fabric has none, and paths where it has pools."""
     rule = "" if topology.spread is None else topology.spread.rule
     if routes.rule != rule:

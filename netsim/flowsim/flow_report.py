@@ -15,9 +15,9 @@ from netsim.flows.partition import Partition
 from netsim.flowsim.cosimulation import CoSimulation, Links
 from netsim.routing.base import Routing
 from netsim.routing.ends import flow_ends
-from netsim.routing.spread import as_routed, demand_paths
+from netsim.routing.spread import as_routed, require_paths
 from netsim.topology.base import Topology
-from netsim.topology.demand import demand_topology
+from netsim.topology.limits import require_topology
 from netsim.topology.rails import senders
 from netsim.topology.routes import Routes
 
@@ -105,7 +105,7 @@ def report_flows(
         If the arrays differ in length or name nodes that do not exist, or a flow has no
         bytes.
     """
-    demand_topology(topology, NetsimError)
+    require_topology(topology, NetsimError)
     src, dst = flow_ends(src, dst, topology)
     nbytes = numbers_from("nbytes", nbytes, 0.0, NetsimError)
     if nbytes.size != src.size:
@@ -113,7 +113,7 @@ def report_flows(
             f"nbytes: expected one number for each of {src.size} flows, got {nbytes.size}."
         )
     topology = as_routed(topology, routing)
-    demand_paths(topology, "rates of flows need", NetsimError)
+    require_paths(topology, "rates of flows need", NetsimError)
     kept = {} if rail is None else {"rail": rail}
     routes = routing.routes(src, dst, partition, **kept)
     rates, finish_s = finish_times(

@@ -83,7 +83,7 @@ def checked_base(dump: LftDump, wiring: Wiring, name: str) -> LftDump:
                 )
     whole = LftDump(ports, {guid: {} for guid in ports})
     tables = tables_of(whole, wiring)
-    _demand_entries(tables, wiring, name)
+    _require_entries(tables, wiring, name)
     fault = walk_fault(tables, wiring)
     if fault:
         raise RoutingError(f"{name}: not whole: {fault}")
@@ -159,7 +159,7 @@ def _add_others(ports: dict[int, dict[int, int]], wiring: Wiring) -> None:
         ports[devices[i].guid][other.lid] = own
 
 
-def _demand_entries(tables: LFT, wiring: Wiring, name: str) -> None:
+def _require_entries(tables: LFT, wiring: Wiring, name: str) -> None:
     """Demand an entry at every switch for every node that a path up and then down leads to."""
     tree = wiring.topology
     if not isinstance(tree, FatTree):

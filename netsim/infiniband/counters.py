@@ -227,7 +227,7 @@ def _from_rows(lines: Iterable[tuple[int, str]], name: str) -> list[Reading]:
             raise NetsimError(f"{place}: expected CSV: {error}.") from None
         if not header:
             header = [_plain(value) for value in values]
-            _demand_header(header, name)
+            _require_header(header, name)
         elif len(values) != len(header):
             raise NetsimError(f"{place}: expected {len(header)} values, got {len(values)}.")
         else:
@@ -245,7 +245,7 @@ def _widened(counts: Mapping[str, Count], wide: set[str]) -> dict[str, Count]:
     }
 
 
-def _demand_header(header: list[str], name: str) -> None:
+def _require_header(header: list[str], name: str) -> None:
     """Demand columns that name a port."""
     named = "link" in header or (
         {"nodeguid", "portguid", "lid"} & set(header) and _PORT & set(header)

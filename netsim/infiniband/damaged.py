@@ -210,7 +210,7 @@ class _Tree:
         device = self._placed(tree)
         port = self._linked(tree)
         if self._like is None:
-            self._demand_enough(tree, device, port)
+            self._require_enough(tree, device, port)
         gone = np.flatnonzero(device[: tree.n_nodes + tree.n_leaves] < 0).tolist()
         tree = depopulate(tree, [tree.vertex_name(v) for v in gone])
         try:
@@ -268,7 +268,7 @@ class _Tree:
                 raise irregular(f"port {own} of {names}, unlike the ports of its siblings")
             yield q, own, self._fabric.cables[i, own][1]
 
-    def _demand_enough(self, tree: FatTree, device: Ints, port: Ints) -> None:
+    def _require_enough(self, tree: FatTree, device: Ints, port: Ints) -> None:
         """Refuse a tree of which more is missing than one would lose: it was another shape."""
         leaf_there = device[tree.n_nodes : tree.n_nodes + tree.n_leaves] >= 0
         wanted = there = 0

@@ -60,7 +60,7 @@ class LFT:
                 if hop == 0
                 else self.out[at[moving] - topology.n_nodes, dst[moving]].astype(np.int64)
             )
-            self._demand_entries(link, at[moving], dst[moving])
+            self._require_entries(link, at[moving], dst[moving])
             column = np.full(src.size, -1, dtype=np.int64)
             column[moving] = link
             columns.append(column)
@@ -85,7 +85,7 @@ class LFT:
         count = np.bincount(self.topology.link_tail[leaving], minlength=nodes)
         return np.where(count > 1, -2, first)
 
-    def _demand_entries(self, link: Ints, at: Ints, dst: Ints) -> None:
+    def _require_entries(self, link: Ints, at: Ints, dst: Ints) -> None:
         """Raise for the first flow that cannot go on."""
         if np.all(link >= 0):
             return

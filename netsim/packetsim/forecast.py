@@ -10,7 +10,7 @@ import numpy as np
 
 from netsim.common.arrays import Floats
 from netsim.common.errors import ContentionError
-from netsim.common.time_budget import demand_a_day, spoken
+from netsim.common.time_budget import require_within_a_day, spoken
 from netsim.flows.contention import Traffic
 from netsim.packetsim.columns import ENTRY, FLOW, PACKET
 from netsim.packetsim.world import packets_of
@@ -51,9 +51,9 @@ class Forecast:
         )
 
 
-def demand_affordable(forecast: Forecast) -> None:
+def require_affordable(forecast: Forecast) -> None:
     """Refuse a simulation that would take more than a day, or more memory than there is."""
-    demand_a_day(
+    require_within_a_day(
         f"the packet simulation would move {forecast}",
         forecast.cpu_s,
         "ask for fewer iterations, larger packets, fewer jobs or another model",

@@ -18,9 +18,9 @@ from netsim.flowsim.snapshot import SLOWEST_DOES, JobTimes
 from netsim.packetsim.simulation import (
     STEPPINGS,
     PacketTimes,
-    demand_packet_fabric,
     groups_that_meet,
     reachable_links,
+    require_packet_fabric,
     simulate_packets,
 )
 from netsim.topology.base import Topology
@@ -88,7 +88,7 @@ class PacketModel:
                 "decides who gets what."
             )
         found = switch_of(topology, switch)
-        demand_packet_fabric(topology)
+        require_packet_fabric(topology)
         whole("dropped", dropped, 0, _MOST_ITERATIONS - 1, error=ContentionError)
         return cls(
             topology,

@@ -11,17 +11,17 @@ from netsim.common.errors import ContentionError
 from netsim.common.rng import uniforms
 from netsim.flows.contention import Traffic
 from netsim.flows.isolation import shared_links, used_links
-from netsim.flows.traffic import demand_rule
+from netsim.flows.traffic import require_rule
 from netsim.flowsim.cosimulation import outside_nodes
 from netsim.flowsim.snapshot import SLOWEST_DOES, JobTimes, check_names
 from netsim.packetsim.channels import virtual_channels
 from netsim.packetsim.columns import World
 from netsim.packetsim.forecast import (
     Forecast,
-    demand_affordable,
     fluid_iteration_s,
     forecast_of,
     free_memory_bytes,
+    require_affordable,
 )
 from netsim.packetsim.progress import Progress
 from netsim.packetsim.ranks import by_rank
@@ -91,7 +91,7 @@ def simulate_packets(
     nobody; their interference is exactly 1.
     """
     switch = switch_of(topology, switch)
-    demand_packet_fabric(topology)
+    require_packet_fabric(topology)
     choice("stepping", stepping, STEPPINGS, error=ContentionError)
     if slowest_does <= dropped:
         raise ContentionError(
@@ -99,7 +99,7 @@ def simulate_packets(
         )
     check_names(traffic, start_s, iterations)
     for part in traffic.values():
-        demand_rule(part.routes, topology)
+        require_rule(part.routes, topology)
     own = {job: outside_nodes(traffic[job]) for job in sorted(traffic)}
     times = {job: _silent(part, job, start_s, iterations) for job, part in own.items()}
     talking = [job for job, part in own.items() if part.step.size]
@@ -118,7 +118,7 @@ def simulate_packets(
     return PacketTimes({job: times[job] for job in traffic}, run.ledger.use(), run.ledger.hops)
 
 
-def demand_packet_fabric(topology: Topology) -> None:
+def require_packet_fabric(topology: Topology) -> None:
     """Refuse a fabric on which packets cannot be simulated."""
     if topology.half_duplex:
         raise ContentionError(
@@ -220,7 +220,7 @@ class _Run:
                 f"{_MOST_SECONDS:g} s are counted in ns: ask for fewer iterations, or for starts "
                 "nearer to each other."
             )
-        demand_affordable(forecast)
+        require_affordable(forecast)
         self._hops = {names[0]: one.hops for names, one in zip(groups, forecasts, strict=True)}
         self._progress = Progress(forecast, self._hops)
 
@@ -262,7 +262,7 @@ class _Run:
             }
         seconds = np.array([alone[name] for name in names])
         forecast = self._forecast(names, seconds, asked)
-        demand_affordable(forecast)
+        require_affordable(forecast)
         self._progress.begin(names[0], forecast.hops - begun, 0.0)
         world, rows = self._world(names)
         _give_work(

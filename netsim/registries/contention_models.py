@@ -8,9 +8,9 @@ from fabricsim.checking.registry import Registry
 from netsim.common.errors import ContentionError
 from netsim.flows.contention import ContentionModel
 from netsim.flows.maxmin import is_per_sender
-from netsim.routing.spread import demand_paths
+from netsim.routing.spread import require_paths
 from netsim.topology.base import Topology
-from netsim.topology.demand import demand_topology
+from netsim.topology.limits import require_topology
 
 CONTENTION_MODELS: Registry[Callable[..., ContentionModel]] = Registry(
     {
@@ -78,10 +78,10 @@ def make_contention_model(
     NetsimError
         If the fairness is unknown.
     """
-    demand_topology(topology, ContentionError)
+    require_topology(topology, ContentionError)
     refuse_renamed(name, "contention model", ContentionError)
     if name == "flow-level":
-        demand_paths(topology, f"model {name!r} needs", ContentionError)
+        require_paths(topology, f"model {name!r} needs", ContentionError)
     is_per_sender(fairness)
     return build(
         "contention model",

@@ -16,9 +16,9 @@ from netsim.routing.shortest import Rerouted, Shortest
 from netsim.routing.spread import SPREADING, Spreading
 from netsim.routing.wraparound import Wraparound
 from netsim.topology.base import Topology
-from netsim.topology.demand import demand_topology
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.fattree import FatTree
+from netsim.topology.limits import require_topology
 from netsim.topology.torus import Torus
 
 _USUAL = ((FatTree, "d-mod-k"), (Torus, "dimension-order"), (Dragonfly, "minimal"))
@@ -58,7 +58,7 @@ def make_routing(spec: Mapping[str, Any] | str, topology: Topology, seed: int = 
     >>> routing.routes(np.array([0]), np.array([18])).hops
     array([4])
     """
-    demand_topology(topology, RoutingError)
+    require_topology(topology, RoutingError)
     if not isinstance(spec, (str, Mapping)):
         raise RoutingError(f"routing: expected a name or a table, got {brief(spec)}.")
     table = {"name": spec} if isinstance(spec, str) else spec

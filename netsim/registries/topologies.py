@@ -12,7 +12,7 @@ from netsim.topology.building import FabricTooLargeError
 from netsim.topology.dragonfly import build_dragonfly
 from netsim.topology.fattree import FatTree, build_fat_tree, fat_tree_of_radix
 from netsim.topology.gateways import VARIANTS
-from netsim.topology.limits import demand_sane
+from netsim.topology.limits import require_sane
 from netsim.topology.machines import MACHINES
 from netsim.topology.outage import exclude, fail
 from netsim.topology.partial import depopulate
@@ -87,7 +87,7 @@ def make_topology(spec: Mapping[str, Any] | str) -> Topology:
     for name in ("excluded", "failed_switches"):
         fields.look_up(name, topology.names.vertices)
     fields.look_up("failed_links", topology.names.links)
-    return demand_sane(fail(exclude(topology, excluded), cables, switches))
+    return require_sane(fail(exclude(topology, excluded), cables, switches))
 
 
 def _resolved(spec: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -179,7 +179,7 @@ def _torus(fields: Fields, common: Common) -> Topology:
 
 def _dragonfly(fields: Fields, common: Common) -> Topology:
     """Read a dragonfly."""
-    fields.demand("groups", "routers")
+    fields.require("groups", "routers")
     many = isinstance(fields.raw("routers"), (list, tuple))
     return build_dragonfly(
         fields.integer("groups", least=1),

@@ -86,7 +86,7 @@ class Spreading:
         port = node_ports(tree, dst)[0] if rail is None else rail
         table = _pool_table(tree, src, dst, port, self._pools.of)
         if _damaged(tree):
-            self._demand_paths(src, dst, table)
+            self._require_paths(src, dst, table)
         found = Routes.from_padded(table, tree.n_links)
         return Routes(found.indptr, found.links, found.n_links, self.rule)
 
@@ -114,7 +114,7 @@ class Spreading:
         """Kind of each vertex, and which kinds have a switch above in common."""
         return meetings(self.topology)
 
-    def _demand_paths(self, src: Ints, dst: Ints, table: Ints) -> None:
+    def _require_paths(self, src: Ints, dst: Ints, table: Ints) -> None:
         """Refuse flows whose ends no path in service joins."""
         kind, meet = self._reach
         topology = self.topology
@@ -170,7 +170,7 @@ def single_paths(routing: Routing, what: str, error: type[ValueError]) -> None:
         )
 
 
-def demand_paths(topology: Topology, what: str, error: type[ValueError]) -> None:
+def require_paths(topology: Topology, what: str, error: type[ValueError]) -> None:
     """
     Refuse a fabric on which the packets of a flow are spread over links that are no pools.
 

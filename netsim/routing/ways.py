@@ -82,10 +82,10 @@ class RouterGraph:
                 f"spread over more than {_MOST:,} links, of which a list is kept: place smaller "
                 "jobs, or take a routing that fixes paths."
             )
-        self._demand(src, dst, (indptr[2 * pair + 1] == indptr[2 * pair]) & (here != there))
+        self._require(src, dst, (indptr[2 * pair + 1] == indptr[2 * pair]) & (here != there))
         return Ways(indptr, links, share, pair)
 
-    def _demand(self, src: Ints, dst: Ints, lost: Ints) -> None:
+    def _require(self, src: Ints, dst: Ints, lost: Ints) -> None:
         """Refuse flows without a way, or over a node link that is out of service."""
         works = links_in_service(self.fabric)
         lost = (lost | ~works[src] | ~works[self.fabric.n_nodes + dst]) & (src != dst)

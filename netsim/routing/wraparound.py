@@ -112,7 +112,7 @@ def _table(job: TreePartition, src: Ints, dst: Ints) -> Ints:
     s_pod, d_pod = job.pod_of_leaf[s], job.pod_of_leaf[d]
     key = job.slot[to_node[crossing]]
     port = _pick(candidates, key)
-    _demand(port >= 0, tree, src[crossing], dst[crossing])
+    _require(port >= 0, tree, src[crossing], dst[crossing])
     down = _pick_down(job.leaf_down, d, key, port, p[1])
     table[crossing, 1] = tree.up_base[1] + job.leaves[s] * tree.ports[1] + port
     table[crossing, -2] = tree.down_base[1] + job.leaves[d] * tree.ports[1] + down
@@ -123,7 +123,7 @@ def _table(job: TreePartition, src: Ints, dst: Ints) -> Ints:
         candidates = l2_candidates(job, s, d)
         key = l2_key(job)[to_node[flows]]
         port = _pick(candidates, key)
-        _demand(port >= 0, tree, src[flows], dst[flows])
+        _require(port >= 0, tree, src[flows], dst[flows])
         down = _pick_down(job.l2_down.reshape(-1, tree.ports[2]), d, key, port, p[2])
         switch = (job.pods[:, None] * w[1] + np.arange(w[1])).ravel()
         table[flows, 2] = tree.up_base[2] + switch[s] * tree.ports[2] + port
@@ -210,7 +210,7 @@ def _pick(candidates: Bools, key: Ints) -> Ints:
     return np.where(count > 0, place, -1)
 
 
-def _demand(found: Bools, tree: FatTree, src: Ints, dst: Ints) -> None:
+def _require(found: Bools, tree: FatTree, src: Ints, dst: Ints) -> None:
     """Refuse a flow for which there is no way."""
     if not found.all():
         flow = int(np.argmin(found))

@@ -1,5 +1,6 @@
 """Capacities, latencies and buffers with which times still make sense, at every door alike."""
 
+from fabricsim.checking import wrong
 from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology
 
@@ -8,14 +9,14 @@ _QUANTITIES = "latency_base_s", "latency_per_link_s", "buffer_bytes", "packet_by
 _LEAST_RATE, _MOST_RATE, _MOST_LATENCY_S = 1.0, 1e18, 1e3
 
 
-def demand_sane(topology: Topology) -> Topology:
+def require_sane(topology: Topology) -> Topology:
     """Return a fabric whose quantities are in range; refuse what is beyond any machine."""
     slowest = float(topology.capacity.min(initial=_MOST_RATE))
     fastest = float(topology.capacity.max(initial=_LEAST_RATE))
     if not _LEAST_RATE <= slowest <= fastest <= _MOST_RATE:
-        wrong = slowest if slowest < _LEAST_RATE else fastest
+        beyond = slowest if slowest < _LEAST_RATE else fastest
         range_ = f"{_LEAST_RATE:g} to {_MOST_RATE:g} bytes/s"
-        raise TopologyError(f"bandwidth: expected links of {range_}, got {wrong:g}.")
+        raise TopologyError(f"bandwidth: expected links of {range_}, got {beyond:g}.")
     for name in _QUANTITIES:
         value = getattr(topology, name)
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -37,3 +38,17 @@ def demand_sane(topology: Topology) -> Topology:
         expected = f"room for a packet of {topology.packet_bytes:.12g} bytes, or 0"
         raise TopologyError(f"buffer: expected {expected}, got {topology.buffer_bytes:.12g}.")
     return topology
+
+
+def require_topology(topology: object, error: type[ValueError]) -> None:
+    """
+    Refuse what is no fabric, such as its name, or has quantities that make no sense.
+
+    `error`: raised for anything but such a `Topology`.
+    """
+    if not isinstance(topology, Topology):
+        raise wrong("topology", "a Topology (see make_topology)", topology, error)
+    try:
+        require_sane(topology)
+    except TopologyError as wrong_quantity:
+        raise error(f"topology: {wrong_quantity}") from None

@@ -9,7 +9,7 @@ from fabricsim.checking import wrong
 from netsim.common.arrays import Bools, Floats, Ints, numbers_below
 
 
-def demand_routes(routes: object, error: type[ValueError]) -> None:
+def require_routes(routes: object, error: type[ValueError]) -> None:
     """
     Refuse what are no routes, or routes over links that do not exist.
 

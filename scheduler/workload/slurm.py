@@ -132,7 +132,7 @@ def sacct_entries(
         lines = lines if header == named else chain([first], lines)
         header = named
     else:
-        _demand_header(header, source, first[0], placed=placed)
+        _require_header(header, source, first[0], placed=placed)
     columns = _find_columns(header, source, ("start", "hosts") if placed else ())
     entries: list[Entry] = []
     zoned: dict[bool, str] = {}
@@ -148,7 +148,7 @@ def sacct_entries(
     return entries
 
 
-def _demand_header(header: Sequence[str], source: Source, number: int, *, placed: bool) -> None:
+def _require_header(header: Sequence[str], source: Source, number: int, *, placed: bool) -> None:
     """Refuse a first line that names no column that sacct has."""
     known = {name for names in COLUMNS.values() for name in names}
     if known.isdisjoint(header):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from fabricsim.checking.inputs import Input as Source
-from fabricsim.checking.inputs import demand_text, read_input
+from fabricsim.checking.inputs import read_input, require_text
 from scheduler.errors import WorkloadError
 
 __all__ = ["MOST_ENTRIES", "Source", "bounded", "read_source"]
@@ -44,7 +44,7 @@ def read_source(path: str | Path, *, binary: bool = False) -> Source:
         raise WorkloadError(f"{source.name}: expected some content, got an empty file.")
     if binary:
         return source
-    demand_text(source.data, source.name, 1, WorkloadError)
+    require_text(source.data, source.name, 1, WorkloadError)
     return Source(source.name, source.data.removeprefix(codecs.BOM_UTF8), source.sha256)
 
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabricsim.checking import path_of, whole
-from fabricsim.checking.inputs import Pieces, demand_text, opened
-from fabricsim.checking.outputs import demand_apart
+from fabricsim.checking.inputs import Pieces, opened, require_text
+from fabricsim.checking.outputs import require_apart
 from netsim.common.arrays import Floats, Ints
 from netsim.common.atomic_write import replace_file
 from scheduler.errors import WorkloadError
@@ -155,7 +155,7 @@ def write_swf(
         data = gzip.compress(data, mtime=0)
     try:
         if isinstance(jobs, Workload):
-            demand_apart(path, jobs.source)
+            require_apart(path, jobs.source)
         replace_file(path, data)
     except OSError as error:
         raise WorkloadError(f"{path}: cannot be written: {error.strerror}.") from error
@@ -220,7 +220,7 @@ def _lines(log: Pieces) -> Iterator[list[bytes]]:
     """Yield the lines of a log, some at a time."""
     rest, number = b"", 1
     while piece := log.read():
-        demand_text(piece, log.name, number, WorkloadError)
+        require_text(piece, log.name, number, WorkloadError)
         if number == 1 and not rest:
             piece = piece.removeprefix(codecs.BOM_UTF8)
         *lines, rest = (rest + piece).split(b"\n")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fabricsim.checking.outputs import demand_apart
+from fabricsim.checking.outputs import require_apart
 from fabricsim.checking.sheets import sheet
 from netsim.common.atomic_write import replace_file
 from scheduler.errors import WorkloadError
@@ -35,7 +35,7 @@ def write_trace(workload: Workload, path: Path) -> list[str]:
     if end is None:
         raise WorkloadError(f"{path}: expected a name that ends in {', '.join(WRITERS)}.")
     try:
-        demand_apart(path, workload.source)
+        require_apart(path, workload.source)
         WRITERS[end](workload, path)
     except OSError as error:
         raise WorkloadError(f"{path}: cannot be written: {error.strerror}.") from error

@@ -34,9 +34,9 @@ def prepared(*, pictures: bool = False) -> Iterator[tuple[tuple[Seed, ...], Path
     with TemporaryDirectory(prefix="fabricsim-fuzz-") as name:
         folder = Path(name)
         makers = [Seed("make a result", argv, {}, {}) for argv in write_experiments(folder)]
-        _demand([_whole(seed) for seed in makers], folder)
+        _require([_whole(seed) for seed in makers], folder)
         seeds = all_seeds(folder)
-        _demand([_whole(seed) for seed in seeds if pictures or not seed.pictures], folder)
+        _require([_whole(seed) for seed in seeds if pictures or not seed.pictures], folder)
         yield seeds, folder
 
 
@@ -45,7 +45,7 @@ def _whole(seed: Seed) -> Case:
     return Case(-1, seed, seed.argv, seed.files, ())
 
 
-def _demand(cases: list[Case], folder: Path) -> None:
+def _require(cases: list[Case], folder: Path) -> None:
     """Run undamaged cases, which must succeed."""
     broken = []
     for whole in cases:

@@ -46,7 +46,7 @@ def judge(case: Case, found: Outcome, plain: Outcome | None = None) -> str:
         return _refusal(case, found) or python_faults(case, found)
     return (
         _status(case, found)
-        or _demands(case, found, plain)
+        or _requirements(case, found, plain)
         or _answer(case, found)
         or python_faults(case, found)
     )
@@ -61,7 +61,7 @@ def _status(case: Case, found: Outcome) -> str:
     return ""
 
 
-def _demands(case: Case, found: Outcome, plain: Outcome | None) -> str:
+def _requirements(case: Case, found: Outcome, plain: Outcome | None) -> str:
     """Check what the damage itself asks for."""
     if changed(case) and found.status == GOOD:
         return f"accepted: {case.seed.name}: a changed file of a result"

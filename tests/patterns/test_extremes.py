@@ -51,7 +51,7 @@ def outcome(spec):
             return [], str(error)
 
 
-def demand_sense(spec, field):
+def require_sense(spec, field):
     """Demand finite bytes between ranks, or one line about the field."""
     steps, words = outcome(spec)
     if words:
@@ -68,8 +68,8 @@ def demand_sense(spec, field):
 def test_an_extreme_option_is_right_or_refused(name, field, matrix):
     spec = matrix(1) if name == "matrix" else {"name": name, **FURTHER.get(name, {})}
     for value in (*NUMBERS, *TEXTS):
-        demand_sense(spec | {field: value}, field)
-        demand_sense(spec | {field: [value, 1]}, field)
+        require_sense(spec | {field: value}, field)
+        require_sense(spec | {field: [value, 1]}, field)
 
 
 @pytest.mark.parametrize("entry", ["1e308", "1e-320", "5e-324", "1e300", "nan", "inf", "-1"])

@@ -8,9 +8,9 @@ import numpy as np
 
 from coupling.cli.do.estimate import print_json
 from coupling.errors import SnapshotError
-from coupling.inputs.fabric import demand_same, read_wiring, topology_of
+from coupling.inputs.fabric import read_wiring, require_same, topology_of
 from coupling.inputs.files import read_json, write_whole
-from coupling.inputs.referenced_files import demand_one_stdin
+from coupling.inputs.referenced_files import require_one_stdin
 from coupling.inputs.snapshot import Snapshot, snapshot_from
 from coupling.inputs.table import Table
 from coupling.report.columns import text_lines, text_of
@@ -50,7 +50,8 @@ def run_export(
     file,no_fallback -U FILE``; ``-`` is standard output. `base`: dump of the tables in force, which
     all other traffic keeps; None: D-mod-k, or what OpenSM's ftree fills where parts are missing.
     """
-    demand_one_stdin({"SNAPSHOT": path, "--fabric": fabric, "--base": base, "--name-map": name_map})
+    named = {"SNAPSHOT": path, "--fabric": fabric, "--base": base, "--name-map": name_map}
+    require_one_stdin(named)
     wiring, irregularity, snapshot = _snapshot_on(path, fabric, name_map)
     dump = None if base is None else read_lft_dump(read_text(base, SnapshotError), str(base))
     start = tables_in_force(wiring, dump, str(base or fabric))
@@ -60,19 +61,19 @@ def run_export(
         tree = wiring.topology
         if not isinstance(tree, FatTree):
             raise SnapshotError(f"{fabric}: owned links need a fat-tree; {irregularity}")
-        _demand(path, partition_faults(snapshot, tree, allow_unknown=allow_unknown))
+        _require(path, partition_faults(snapshot, tree, allow_unknown=allow_unknown))
         routing = Wraparound.on(tree)
         try:
             tables = start.kept_to([(routing, job.partition) for job in owners])
         except NetsimError as error:
             raise SnapshotError(f"{path}: {error}") from None
-        _demand(path, traffic_faults(snapshot, tables.after))
+        _require(path, traffic_faults(snapshot, tables.after))
     text = tables.text()
     write_whole(out, text)
     _tell(snapshot, tables, text, out, as_json=as_json)
 
 
-def _demand(path: Path, faults: list[str]) -> None:
+def _require(path: Path, faults: list[str]) -> None:
     """Refuse a snapshot of which anything is wrong."""
     if faults:
         more = f"; and {len(faults) - _TOLD} more" if len(faults) > _TOLD else ""
@@ -118,7 +119,7 @@ def run_load(path: Path, fabric: Path, name_map: Path | None = None, *, as_json:
     `path`: dump of OpenSM or of `dump_fts`; ``-`` is standard input. `fabric`: output of
     `ibnetdiscover` on the fabric.
     """
-    demand_one_stdin({"DUMP": path, "--fabric": fabric, "--name-map": name_map})
+    require_one_stdin({"DUMP": path, "--fabric": fabric, "--name-map": name_map})
     wiring, irregularity = read_wiring(fabric, name_map)
     dump = read_lft_dump(read_text(path, SnapshotError), str(path))
     try:
@@ -155,7 +156,8 @@ def run_check(
     `base`: dump of the tables that are loaded. Result: whether no two jobs share a link, each stays
     on the links that it owns, and no packets can stop each other for good.
     """
-    demand_one_stdin({"SNAPSHOT": path, "--fabric": fabric, "--base": base, "--name-map": name_map})
+    named = {"SNAPSHOT": path, "--fabric": fabric, "--base": base, "--name-map": name_map}
+    require_one_stdin(named)
     wiring, irregularity, snapshot = _snapshot_on(path, fabric, name_map)
     dump = read_lft_dump(read_text(base, SnapshotError), str(base))
     try:
@@ -199,7 +201,7 @@ def _snapshot_on(path: Path, fabric: Path, name_map: Path | None) -> tuple[Wirin
         own = topology_of(Table(document, f"{path}:", SnapshotError), folder)
     wiring, irregularity = read_wiring(fabric, name_map, own)
     if own is not None:
-        demand_same(wiring, own, str(fabric))
+        require_same(wiring, own, str(fabric))
         wiring = replace(wiring, topology=with_names_of(wiring.topology, own))
     given = document.get("routing")
     name = given.get("name") if isinstance(given, dict) else given

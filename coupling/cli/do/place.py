@@ -9,7 +9,7 @@ from typing import Any
 
 from coupling.cli.do.estimate import print_json
 from coupling.errors import SnapshotError
-from coupling.inputs.fabric import demand_same, read_wiring
+from coupling.inputs.fabric import read_wiring, require_same
 from coupling.inputs.fabric_argument import described
 from coupling.inputs.files import write_table, write_whole
 from coupling.inputs.snapshot import snapshot_from
@@ -97,7 +97,7 @@ def _loaded(here: Site, site: dict[str, Any], base: Path) -> tuple[Site, Export]
     own = scene.topology
     path, names = _wiring_file(str(site["topology"]), site["name_map"])
     wiring, _ = read_wiring(path, names, own)
-    demand_same(wiring, own, str(path))
+    require_same(wiring, own, str(path))
     try:
         dump = read_lft_dump(read_text(base, SnapshotError), str(base))
         tables = tables_in_force(wiring, dump, str(base))

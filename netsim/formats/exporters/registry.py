@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fabricsim.checking import unknown
-from fabricsim.checking.outputs import demand_apart
+from fabricsim.checking.outputs import require_apart
 from fabricsim.checking.registry import Registry
 from netsim.common.atomic_write import replace_file
 from netsim.common.errors import TopologyError
@@ -45,7 +45,7 @@ def convert(
     origin = topology.origin
     try:
         if origin is not None:
-            demand_apart(path, origin.source, *origin.included)
+            require_apart(path, origin.source, *origin.included)
         replace_file(path, text)
     except OSError as error:
         raise TopologyError(f"{path}: cannot be written: {error.strerror}.") from None

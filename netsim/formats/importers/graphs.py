@@ -16,7 +16,7 @@ from netsim.formats.importers.edges import (
 )
 from netsim.formats.importers.sketch import Settings
 from netsim.topology.base import Topology
-from netsim.topology.limits import demand_sane
+from netsim.topology.limits import require_sane
 from netsim.topology.quantities import cable_rates
 
 _RATES = ("bandwidth", "bandwidth_bytes_per_s", "capacity")
@@ -71,7 +71,7 @@ def from_networkx(
     rates = None if bandwidth is None else cable_rates(bandwidth)
     one = rates[0] if rates is not None and len(rates) == 1 else rates
     settings = Settings(one, half_duplex, latency_base_s, latency_per_link_s)
-    return demand_sane(graph_topology(graph, name, "networkx", settings))
+    return require_sane(graph_topology(graph, name, "networkx", settings))
 
 
 def is_graph(value: object) -> bool:

@@ -43,11 +43,11 @@ def embed(graph: Topology) -> tuple[Recognition, int]:
     upper = []
     if max(pod.values()):
         upper = [cable for cable in cables if level[cable[1]] > _L2]
-        _demand_three_levels(graph, level, upper)
+        _require_three_levels(graph, level, upper)
     seats = _Seats.of(graph, leaf, lower, upper, pod)
     vertex, link = seats.filled(graph, lower, upper)
     found = Recognition(dressed(graph, seats.tree, vertex, link), vertex, link)
-    _demand_ways(graph, found)
+    _require_ways(graph, found)
     inner = np.minimum(graph.link_tail, graph.link_head) >= graph.n_nodes
     n_cables = int(np.count_nonzero(links_in_service(graph) & inner)) // 2
     return found, n_cables - len(lower) - len(upper)
@@ -189,7 +189,7 @@ def _parts(graph: Topology, cables: list[Cable]) -> dict[int, int]:
     return {at: number.setdefault(int(part[at]), len(number)) for at in members}
 
 
-def _demand_three_levels(graph: Topology, level: Ints, upper: list[Cable]) -> None:
+def _require_three_levels(graph: Topology, level: Ints, upper: list[Cable]) -> None:
     """Refuse switches above those above the L2 switches."""
     high = [cable[1] for cable in upper if level[cable[1]] > _SPINE]
     if high:
@@ -227,7 +227,7 @@ def _widest(cables: list[Cable]) -> int:
     return max(Counter((low, high) for low, high, _ in cables).values(), default=1)
 
 
-def _demand_ways(graph: Topology, found: Recognition) -> None:
+def _require_ways(graph: Topology, found: Recognition) -> None:
     """Refuse a tree in which nodes are cut off that the graph joins."""
     before, after = unreachable(graph), unreachable(found.tree)
     if after.nodes.size > before.nodes.size or after.n_pairs > before.n_pairs:

@@ -9,8 +9,8 @@ from netsim.common.arrays import Bools, Ints
 from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology
 from netsim.topology.changes import LeafTapers, leaf_tapers
-from netsim.topology.demand import demand_topology
 from netsim.topology.levels import links_in_service, vertex_levels
+from netsim.topology.limits import require_topology
 from netsim.topology.reach import Unreachable, unreachable
 from netsim.topology.structure.irregular import bundles, irregularities
 from netsim.topology.switches import assumptions_of
@@ -193,7 +193,7 @@ def inspect_topology(topology: Topology, assumed: tuple[str, ...] = ()) -> Topol
     >>> [(level.switches, level.taper) for level in report.levels]
     [(72, 1.0), (72, 1.0), (36, None)]
     """
-    demand_topology(topology, TopologyError)
+    require_topology(topology, TopologyError)
     level = vertex_levels(topology)
     return TopologyReport(
         topology,

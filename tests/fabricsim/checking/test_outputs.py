@@ -13,7 +13,7 @@ from coupling.inputs.experiment import Experiment
 from coupling.report.report import write_report
 from coupling.runs.campaign import run_campaign
 from fabricsim.checking.inputs import read_text
-from fabricsim.checking.outputs import declare_output, demand_free, one_call
+from fabricsim.checking.outputs import declare_output, one_call, require_free
 from netsim.common.errors import TopologyError
 from netsim.formats.exporters.registry import convert
 from netsim.formats.importers.registry import read_topology
@@ -48,7 +48,7 @@ def test_a_file_that_was_read_is_no_output_under_any_name(tmp_path, monkeypatch,
     with one_call():
         read_text("log.txt", ValueError)
         with pytest.raises(OSError, match="one that is read") as told:
-            demand_free(name)
+            require_free(name)
     assert told.value.filename == name
 
 
@@ -68,12 +68,12 @@ def test_other_files_and_other_calls_are_free(tmp_path):
 
     with one_call():
         read_text(path, ValueError)
-        demand_free(tmp_path / "new.txt")
-        demand_free(os.devnull)
+        require_free(tmp_path / "new.txt")
+        require_free(os.devnull)
     with one_call():
-        demand_free(path)
+        require_free(path)
     read_text(path, ValueError)
-    demand_free(path)
+    require_free(path)
 
 
 def test_a_file_that_no_result_lists_may_be_replaced(tmp_path):
@@ -85,15 +85,15 @@ def test_a_file_that_no_result_lists_may_be_replaced(tmp_path):
 
     (tmp_path / "manifest.json").write_text(json.dumps(manifest))
     for name in ("random/other.html", "report.html", "new.html"):
-        demand_free(tmp_path / name)
+        require_free(tmp_path / name)
     for name in ("random/jobs.parquet", "manifest.json"):
         with pytest.raises(OSError, match="one of a stored result"):
-            demand_free(tmp_path / name)
+            require_free(tmp_path / name)
 
     for foreign in ('{"files": {"random/jobs.parquet": "0"}}', "[]", "no JSON", "[" * 100_000):
         (tmp_path / "manifest.json").write_text(foreign)
         for name in ("random/jobs.parquet", "manifest.json"):
-            demand_free(tmp_path / name)
+            require_free(tmp_path / name)
 
 
 def test_files_of_a_sweep_are_kept_and_its_pages_are_not(tmp_path):
@@ -112,9 +112,9 @@ def test_files_of_a_sweep_are_kept_and_its_pages_are_not(tmp_path):
 
     for name in kept:
         with pytest.raises(OSError, match="one of a stored result"):
-            demand_free(tmp_path / name)
+            require_free(tmp_path / name)
     for name in free:
-        demand_free(tmp_path / name)
+        require_free(tmp_path / name)
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "jobs.parquet"])

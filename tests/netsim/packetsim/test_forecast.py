@@ -8,7 +8,7 @@ import pytest
 
 from netsim.common.errors import ContentionError
 from netsim.flows.contention import Traffic
-from netsim.packetsim.forecast import Forecast, demand_affordable, free_memory_bytes
+from netsim.packetsim.forecast import Forecast, free_memory_bytes, require_affordable
 from netsim.packetsim.simulation import simulate_packets
 from netsim.registries.routings import make_routing
 from netsim.registries.topologies import make_topology
@@ -91,12 +91,12 @@ def test_tables_of_ways_that_do_not_fit_are_refused_before_they_are_made(monkeyp
 
 def test_more_than_a_day_or_than_the_memory_at_hand_is_refused_with_the_forecast():
     with pytest.raises(ContentionError, match=r"4.0e\+11 packets over links, about 28 hours"):
-        demand_affordable(Forecast(4e11, 1e6))
+        require_affordable(Forecast(4e11, 1e6))
     with pytest.raises(
         ContentionError, match=r"1,000,000,000,000 MB, of which [0-9,]+ MB are free"
     ):
-        demand_affordable(Forecast(4e6, 1e18))
-    demand_affordable(Forecast(3e11, 1e6))
+        require_affordable(Forecast(4e6, 1e18))
+    require_affordable(Forecast(3e11, 1e6))
 
 
 def test_the_memory_at_hand_is_that_of_this_machine():
