@@ -11,7 +11,7 @@ from damage import SHAPES, damaged_tree, damages, roots_of, tree_of
 from netsim.infiniband.discover import read_ibnetdiscover, write_ibnetdiscover
 from netsim.infiniband.dump import read_lft_dump
 from netsim.infiniband.order import read_ca_order
-from netsim.infiniband.wiring import wire_fat_tree
+from netsim.infiniband.tree_wiring import wire_fat_tree
 
 PROGRAMS = ("opensm", "ibsim", "ibnetdiscover", "ibtracert")
 PLACES = os.environ["PATH"] + ":/usr/sbin:/sbin"

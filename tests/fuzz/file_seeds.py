@@ -9,7 +9,8 @@ import pandas as pd
 
 from netsim.infiniband.discover import read_ibnetdiscover, write_ibnetdiscover
 from netsim.infiniband.export import export
-from netsim.infiniband.wiring import tree_fabric, wire_fat_tree
+from netsim.infiniband.tree_wiring import wire_fat_tree
+from netsim.infiniband.wiring import tree_fabric
 from netsim.topology.fattree import build_fat_tree
 
 DATA = Path(__file__).parents[1] / "data"

@@ -20,9 +20,9 @@ from coupling.site.table_isolation import check_jobs_apart
 from coupling.terminal_text import remark
 from fabricsim.checking.inputs import read_text
 from netsim.common.errors import NetsimError
-from netsim.infiniband.damaged import missing_parts
 from netsim.infiniband.dump import LftDump, read_lft_dump, tables_of
 from netsim.infiniband.export import Export, tables_in_force
+from netsim.infiniband.tree_wiring import missing_parts
 from netsim.infiniband.wiring import Wiring
 from netsim.routing.spread import SPREADING
 from netsim.routing.wraparound import Wraparound

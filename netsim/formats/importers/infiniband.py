@@ -10,9 +10,9 @@ import numpy as np
 from netsim.common.arrays import Ints
 from netsim.common.errors import TopologyError
 from netsim.formats.importers.sketch import Settings, complete_labels, fit_capacities, fit_labels
-from netsim.infiniband.damaged import missing_parts, wire_damaged_tree
 from netsim.infiniband.discover import Device, IbFabric, read_ibnetdiscover
-from netsim.infiniband.wiring import Wiring, wire_fat_tree, wire_graph
+from netsim.infiniband.tree_wiring import missing_parts, wire_damaged_tree, wire_fat_tree
+from netsim.infiniband.wiring import Wiring, wire_graph
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from netsim.topology.names import guid_name

@@ -18,13 +18,17 @@ from damage import (
 from netsim.common.errors import TopologyError
 from netsim.formats.importers.infiniband import read_wiring
 from netsim.infiniband.base import base_dump
-from netsim.infiniband.damaged import missing_parts, wire_damaged_tree
 from netsim.infiniband.discover import read_ibnetdiscover, write_ibnetdiscover
 from netsim.infiniband.dump import tables_of
 from netsim.infiniband.ftree import ftree_tables
-from netsim.infiniband.ranks import device_levels
+from netsim.infiniband.tree_wiring import (
+    device_levels,
+    missing_parts,
+    wire_damaged_tree,
+    wire_fat_tree,
+)
 from netsim.infiniband.walk import up_down_reach, walk_fault
-from netsim.infiniband.wiring import tree_fabric, wire_fat_tree
+from netsim.infiniband.wiring import tree_fabric
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 

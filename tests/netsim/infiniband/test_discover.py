@@ -11,7 +11,8 @@ from opensm_reference import FABRICS, described, text
 from netsim.common.errors import TopologyError
 from netsim.infiniband.discover import read_ibnetdiscover, write_ibnetdiscover
 from netsim.infiniband.order import read_ca_order
-from netsim.infiniband.wiring import tree_fabric, wire_fat_tree, wire_graph
+from netsim.infiniband.tree_wiring import wire_fat_tree
+from netsim.infiniband.wiring import tree_fabric, wire_graph
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 from netsim.topology.partial import depopulate
 

@@ -1,7 +1,7 @@
-"""A PGFT in which cables, switches or the nodes of leaves are missing, recognised all the same."""
+"""PGFTs in InfiniBand fabrics: whole ones, and ones with cables, switches or nodes missing."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count
 from math import prod
@@ -11,14 +11,31 @@ import numpy as np
 from netsim.common.arrays import Ints
 from netsim.common.errors import RoutingError, TopologyError
 from netsim.common.units import Quantity
-from netsim.infiniband.discover import IbFabric
+from netsim.infiniband.discover import IbFabric, Port
 from netsim.infiniband.ftree import ftree_tables
-from netsim.infiniband.ranks import connected, device_levels
+from netsim.infiniband.order import given_order, opensm_order
 from netsim.infiniband.wiring import Wiring, device_name, irregular
 from netsim.topology.fattree import FatTree, build_fat_tree
 from netsim.topology.partial import depopulate
 
 _LEAST_PRESENT = 0.75  # of the cables between switches; with fewer, another shape may fit better
+
+
+def wire_fat_tree(
+    fabric: IbFabric, bandwidth: Quantity = "1 B/s", ca_order: Sequence[int] | None = None
+) -> Wiring:
+    """
+    Recognise a whole PGFT with its ports in OpenSM's order.
+
+    `ca_order`: LIDs of the channel adapters as OpenSM numbered them (`netsim.infiniband.order`);
+    without it, they are numbered by the rule that OpenSM follows. Result: the tree; holes are
+    missing nodes and leaves (`netsim.topology.partial`).
+
+    Down-ports first and up-ports after them, in port order; up-port q of an element leads to
+    parent ``q mod w`` on cable ``q div w``.
+    """
+    tree = _Tree(fabric, device_levels(fabric), by_port=True, whole=True)
+    return tree.whole_wiring(bandwidth, ca_order)
 
 
 def wire_damaged_tree(
@@ -56,9 +73,11 @@ class _Tree:
         level: Sequence[int],
         *,
         by_port: bool,
+        whole: bool = False,
         like: FatTree | None = None,
     ) -> None:
         self._fabric, self._level, self._by_port, self._like = fabric, level, by_port, like
+        self._whole = whole
         self._top = max(level)
         if like is not None and self._top != like.levels:
             raise irregular(f"it has {self._top} levels of switches, {like.name} has {like.levels}")
@@ -78,11 +97,35 @@ class _Tree:
             (self._up if level[j] > level[i] else self._down)[i].append((port, j))
             self._near[i].add(j)
         self._m, self._w, self._p = [0] * self._top, [1] * self._top, [1] * self._top
-        self._ports_up: list[list[int]] = [[] for _ in range(self._top)]  # of a level, ascending
+        self._uplink: dict[Port, int] = {}  # place of a port among the up-ports of its switch
         self._high = [-1] * len(level)  # number of the subtree, of all of its level
         self._low = [-1] * len(level)  # number of the class
+        if whole:
+            self._demand_whole()
         self._number_subtrees()
         self._number_classes()
+
+    def _demand_whole(self) -> None:
+        """Refuse leaves without nodes, nodes of several cables, and elements of unequal uplinks."""
+        for step in range(self._top):
+            shapes: dict[tuple[int, int], int] = {}
+            for i in self._of_level[step]:
+                parents = [parent for _, parent in self._up[i]]
+                w, name = len(set(parents)), device_name(self._fabric, i)
+                if step == 0 and len(parents) > 1:
+                    raise irregular(f"{name} has {len(parents)} cables, expected 1")
+                if not w or len(parents) % w or parents != parents[:w] * (len(parents) // w):
+                    raise irregular(f"{name} has unequal bundles of cables to its parents")
+                shapes.setdefault((w, len(parents) // w), i)
+            if len(shapes) > 1:
+                (a, first), (b, second) = list(shapes.items())[:2]
+                raise irregular(
+                    f"{device_name(self._fabric, first)} has {a[0]} parents with {a[1]} cables "
+                    f"each, {device_name(self._fabric, second)} has {b[0]} with {b[1]}"
+                )
+        for leaf in self._of_level[1]:
+            if not self._down[leaf]:
+                raise irregular(f"{device_name(self._fabric, leaf)} has no nodes")
 
     def _number_subtrees(self) -> None:
         """Give every subtree a number, from the top down, by the ports that lead to it."""
@@ -151,7 +194,8 @@ class _Tree:
         for i in [*self._of_level[0], *self._of_level[1]]:
             self._low[i] = 0
         for step in range(1, self._top):
-            self._w[step], self._p[step], self._ports_up[step] = self._uplinks(step)
+            self._w[step], self._p[step], ports = self._uplinks(step)
+            self._place_uplinks(step, ports)
             part = self._parts(range(step + 1, self._top + 1))
             digit = self._class_by_port(step, part) if self._by_port else self._colours(step, part)
             self._w[step] = max(self._w[step], *(x + 1 for x in digit.values()))
@@ -176,16 +220,23 @@ class _Tree:
             raise irregular(f"switches of level {step} go up by other ports than {ports}")
         return like.parents[step], like.parallel[step], ports
 
-    def _class_by_port(self, step: int, part: dict[int, int]) -> dict[int, int]:
-        """Return the digit of every part of the levels above, as most ports have it."""
-        ports, w = self._ports_up[step], self._w[step]
-        if len(ports) != w * self._p[step]:
+    def _place_uplinks(self, step: int, ports: list[int]) -> None:
+        """Give each up-port of a level its place, among its switch's own or among the level's."""
+        if not self._by_port:
+            return
+        if not self._whole and len(ports) != self._w[step] * self._p[step]:
             raise irregular(f"switches of level {step} have their uplinks at different ports")
         place = {port: q for q, port in enumerate(ports)}
+        for i in self._of_level[step]:
+            for q, (port, _) in enumerate(self._up[i]):
+                self._uplink[i, port] = q if self._whole else place[port]
+
+    def _class_by_port(self, step: int, part: dict[int, int]) -> dict[int, int]:
+        """Return the digit of every part of the levels above, as most ports have it."""
         votes: dict[int, Counter[int]] = {}
         for i in self._of_level[step]:
             for port, j in self._up[i]:
-                votes.setdefault(part[j], Counter())[place[port] % w] += 1
+                votes.setdefault(part[j], Counter())[self._uplink[i, port] % self._w[step]] += 1
         return {sub: own.most_common(1)[0][0] for sub, own in votes.items()}
 
     def _colours(self, step: int, part: dict[int, int]) -> dict[int, int]:
@@ -202,6 +253,21 @@ class _Tree:
             )
             taken |= {(*place, digit[sub]) for place in where[sub]}
         return digit
+
+    def whole_wiring(self, bandwidth: Quantity, ca_order: Sequence[int] | None) -> Wiring:
+        """Return a tree that lacks nodes and leaves at most."""
+        tree = build_fat_tree(self._m, self._w, self._p, bandwidth)
+        device = self._placed(tree)
+        port = self._linked(tree)
+        missing = [tree.vertex_name(int(v)) for v in np.flatnonzero(device < 0)]
+        tree = depopulate(tree, missing)
+        if ca_order is None:
+            order = opensm_order(self._fabric, tree, device)
+        else:
+            order = given_order(self._fabric, tree, device, ca_order)
+        if tree.order is not None or np.any(order != np.arange(tree.n_nodes)):
+            tree = replace(tree, order=order)
+        return Wiring(tree, self._fabric, device, port)
 
     def wiring(self, bandwidth: Quantity) -> Wiring:
         """Return the tree, with all that is missing taken out."""
@@ -260,7 +326,7 @@ class _Tree:
             digit, low = divmod(self._low[j], size)
             q = digit + w * cables[j]
             if self._by_port and step:
-                q = self._ports_up[step].index(own)
+                q = self._uplink[i, own]
             cables[j] += 1
             straight = low == self._low[i] and self._high[j] == self._high[i] // self._m[step]
             if not straight or q % w != digit:
@@ -305,3 +371,89 @@ def missing_parts(wiring: Wiring) -> list[str]:
         ("leaves without nodes", [name(int(v)) for v in empty]),
     )
     return [f"{len(names)} {what} ({names[0]} first)" for what, names in found if names]
+
+
+def device_levels(fabric: IbFabric) -> list[int]:
+    """
+    Return the level of every device.
+
+    Result: 0 for channel adapters with a cable, 1 for leaves, ... up to the roots; -1 for what has
+    no cable, or no way to a node.
+
+    Switches are ranked in waves, from those with nodes upwards. A switch that comes next is
+    either a parent of those it is joined to, or, having no nodes itself, a child of them: a
+    child's parents lie in one subtree, or in different ones of the classes that the switches
+    above hold together; a parent's children lie in different subtrees and one class.
+    """
+    near: list[set[int]] = [set() for _ in fabric.devices]
+    for (i, _), (j, _) in fabric.cables.items():
+        near[i].add(j)
+    nodes = [i for i, device in enumerate(fabric.devices) if not device.is_switch and near[i]]
+    level = [-1] * len(near)
+    for i in nodes:
+        level[i] = 0
+    wave = {j for i in nodes for j in near[i] if fabric.devices[j].is_switch}
+    if not wave:
+        raise TopologyError("the fabric is no PGFT: no switch has nodes.")
+    for i in wave:
+        level[i] = 1
+    while True:
+        wave = {j for i in wave for j in near[i] if level[j] < 0}
+        if not wave:
+            break
+        parts = _Parts(near, level)
+        found = {i: _level(parts, near, level, i) for i in wave}
+        for i, own in found.items():
+            level[i] = own
+    return level
+
+
+class _Parts:
+    """Connected parts of the switches that are ranked so far, up to or from each level."""
+
+    def __init__(self, near: list[set[int]], level: list[int]) -> None:
+        self._near, self._level = near, level
+        self._found: dict[tuple[int, bool], dict[int, int]] = {}
+
+    def of(self, switch: int, *, up: bool) -> int:
+        """Return the part of a switch among those of its level and the levels above or below."""
+        own = self._level[switch]
+        if (own, up) not in self._found:
+            top = max(self._level)
+            inside = range(own, top + 1) if up else range(1, own + 1)
+            members = [i for i, x in enumerate(self._level) if x in inside]
+            self._found[own, up] = connected(self._near, members)
+        return self._found[own, up][switch]
+
+
+def _level(parts: _Parts, near: list[set[int]], level: list[int], switch: int) -> int:
+    """Return the level of a switch that is joined to ranked ones."""
+    own = max(level[i] for i in near[switch])
+    peers = [i for i in near[switch] if level[i] == own]
+    if own == 1:  # leaves with nodes: their level is certain
+        return own + 1
+    if len(peers) == 1:  # a child where children have one parent; else a parent of one child
+        children = [i for i in near[peers[0]] if level[i] == own - 1]
+        alone = any(sum(level[j] == own for j in near[i]) == 1 for i in children)
+        return own - 1 if alone else own + 1
+    if len({parts.of(i, up=False) for i in peers}) == 1:
+        return own - 1
+    joined_above = own < max(level) and len({parts.of(i, up=True) for i in peers}) > 1
+    return own - 1 if joined_above else own + 1
+
+
+def connected(near: list[set[int]], members: Iterable[int]) -> dict[int, int]:
+    """Part devices into connected groups."""
+    group: dict[int, int] = {}
+    inside = set(members)
+    for start in sorted(inside):
+        if start in group:
+            continue
+        group[start] = start
+        stack = [start]
+        while stack:
+            for j in near[stack.pop()]:
+                if j in inside and j not in group:
+                    group[j] = start
+                    stack.append(j)
+    return group
