@@ -22,6 +22,16 @@ def links_in_service(topology: Topology) -> Bools:
     return there
 
 
+def connected_parts(size: int, tail: Ints, head: Ints) -> Ints:
+    """Return the connected part, 0, 1, ..., of each of `size` vertices that links (n,) join."""
+    from scipy.sparse import csr_array  # noqa: PLC0415 (slow to import, and rarely needed)
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
+
+    graph = csr_array((np.ones(tail.size), (tail, head)), shape=(size, size))
+    part: Ints = connected_components(graph, directed=False)[1]
+    return part
+
+
 def vertex_levels(topology: Topology) -> Ints:
     """
     Return for every vertex the links to the nearest node.

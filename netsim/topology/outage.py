@@ -7,7 +7,7 @@ import numpy as np
 
 from netsim.common.arrays import Bools, Ints
 from netsim.topology.base import Topology
-from netsim.topology.levels import links_in_service
+from netsim.topology.levels import connected_parts, links_in_service
 from netsim.topology.reach import unreachable
 
 
@@ -65,15 +65,10 @@ def _cut_off(before: Topology, after: Topology) -> Ints:
 
 def _touched(before: Topology, after: Topology) -> Ints:
     """Return the usable nodes of the connected parts of a fabric in which a link failed."""
-    from scipy.sparse import csr_array  # noqa: PLC0415 (slow to import, and rarely needed)
-    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
-
     worked = links_in_service(before)
     failed = worked & ~links_in_service(after)
     size = before.n_nodes + before.n_switches
-    ends = (before.link_tail[worked], before.link_head[worked])
-    graph = csr_array((np.ones(ends[0].size), ends), shape=(size, size))
-    _, part = connected_components(graph, directed=False)
+    part = connected_parts(size, before.link_tail[worked], before.link_head[worked])
     usable = after.usable_nodes
     found: Ints = usable[np.isin(part[usable], part[before.link_tail[failed]])]
     return found

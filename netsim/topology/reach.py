@@ -8,7 +8,7 @@ import numpy as np
 from netsim.common.arrays import Bools, Ints
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
-from netsim.topology.levels import links_in_service
+from netsim.topology.levels import connected_parts, links_in_service
 
 _BLOCK = 4_000_000  # pairs of groups that are looked at together
 
@@ -159,16 +159,12 @@ def _of_tree(topology: FatTree, live: Bools) -> _Kinds:
 
 def _of_graph(topology: Topology, live: Bools) -> _Kinds:
     """Sort the switches of a fabric by the connected part in which they are."""
-    from scipy.sparse import csr_array  # noqa: PLC0415 (slow to import, and rarely needed)
-    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
-
     n_nodes, n_switches = topology.n_nodes, topology.n_switches
     between = live & (topology.link_tail >= n_nodes) & (topology.link_head >= n_nodes)
     ends = (topology.link_tail[between] - n_nodes, topology.link_head[between] - n_nodes)
-    links = csr_array((np.ones(ends[0].size), ends), shape=(n_switches, n_switches))
-    parts, part = connected_components(links, directed=False)
+    part = connected_parts(n_switches, *ends)
     of = np.concatenate([np.full(n_nodes, -1), part])
-    return _Kinds(of, list(np.arange(parts)[:, None]))
+    return _Kinds(of, list(np.arange(part.max(initial=-1) + 1)[:, None]))
 
 
 def _sets(owner: Ints, entry: Ints) -> tuple[Ints, Ints, list[Ints]]:

@@ -9,7 +9,7 @@ from netsim.common.arrays import Ints
 from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree, build_fat_tree
-from netsim.topology.levels import links_in_service
+from netsim.topology.levels import connected_parts, links_in_service
 from netsim.topology.reach import unreachable
 from netsim.topology.structure.recognise import Recognition, dressed
 
@@ -177,13 +177,8 @@ def _cables(graph: Topology, leaves: Ints) -> tuple[Ints, list[Cable]]:
 
 def _parts(graph: Topology, cables: list[Cable]) -> dict[int, int]:
     """Return the part of every switch that cables join, by the first switch of each part."""
-    from scipy.sparse import csr_array  # noqa: PLC0415 (slow, rarely needed)
-    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
-
-    size = graph.n_nodes + graph.n_switches
     low, high, _ = np.array(cables, dtype=np.int64).reshape(-1, 3).T
-    joined = csr_array((np.ones(low.size), (low, high)), shape=(size, size))
-    _, part = connected_components(joined, directed=False)
+    part = connected_parts(graph.n_nodes + graph.n_switches, low, high)
     number: dict[int, int] = {}
     members = np.unique(np.concatenate([low, high])).tolist()
     return {at: number.setdefault(int(part[at]), len(number)) for at in members}

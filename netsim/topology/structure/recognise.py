@@ -9,7 +9,7 @@ from netsim.common.arrays import Bools, Ints
 from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree, build_fat_tree
-from netsim.topology.levels import links_in_service, vertex_levels
+from netsim.topology.levels import connected_parts, links_in_service, vertex_levels
 from netsim.topology.partial import depopulate
 
 _MIN_LEVELS, _MAX_LEVELS = 2, 4
@@ -136,18 +136,13 @@ def _bundle(
 
 def _subtrees(graph: Topology, shape: _Shape) -> tuple[list[int], Ints]:
     """Return m, and for every vertex the number of its subtree among those of its level."""
-    from scipy.sparse import csr_array  # noqa: PLC0415 (slow to import, and rarely needed)
-    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
-
     size, top = shape.level.size, len(shape.w)
     below = np.maximum(shape.level[graph.link_tail], shape.level[graph.link_head])
     below = np.where(links_in_service(graph), below, top + 1)
     part = np.zeros((top + 1, size), dtype=np.int64)  # subtree of each vertex at each level
     for step in range(top + 1):
         inside = below <= step
-        ends = (graph.link_tail[inside], graph.link_head[inside])
-        links = csr_array((np.ones(ends[0].size), ends), shape=(size, size))
-        part[step] = connected_components(links, directed=False)[1]
+        part[step] = connected_parts(size, graph.link_tail[inside], graph.link_head[inside])
     if np.unique(part[top]).size > 1:
         other = int(np.argmax(part[top] != part[top][0]))
         names = f"{graph.vertex_name(0)} and {graph.vertex_name(other)}"
