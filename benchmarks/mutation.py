@@ -67,16 +67,14 @@ PARTS = {
     "EASY": Part(
         (
             "scheduler/queues/easy.py",
-            "scheduler/queues/guards.py",
             "scheduler/queues/reservation.py",
         ),
         ("tests/scheduler/queues/test_easy.py", "tests/scheduler/queues/test_switches.py"),
     ),
     "Jigsaw": Part(
         (
-            "scheduler/allocators/isolating/jigsaw.py",
-            "scheduler/allocators/isolating/tree_search.py",
-            "scheduler/allocators/isolating/podview.py",
+            "scheduler/allocators/jigsaw.py",
+            "scheduler/allocators/pods.py",
         ),
         (
             "tests/papers/test_smith21_allocation.py",

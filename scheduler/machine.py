@@ -4,6 +4,7 @@ from bisect import bisect_left, insort
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
+from typing import ClassVar, Protocol
 
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import Allocator, fits_by_count
@@ -268,3 +269,39 @@ class Machine:
         leaving.sort()
         self.changed_until_s = max(self.changed_until_s, later_s)
         self.disturbances += len(moved)
+
+
+class QueuePolicy(Protocol):
+    """
+    Keeps the waiting jobs and chooses which start.
+
+    Attributes
+    ----------
+    name : str
+        Key in the registry.
+    """
+
+    name: ClassVar[str]
+
+    def submit(self, job: Job) -> None:
+        """
+        Take a job into the queue.
+
+        Parameters
+        ----------
+        job : Job
+            Submitted now.
+        """
+
+    def select(self, machine: Machine) -> None:
+        """
+        Start, through ``machine.start``, every job that may start now.
+
+        Parameters
+        ----------
+        machine : Machine
+            The machine after all ends and submissions of this instant.
+        """
+
+    def __len__(self) -> int:
+        """Return the number of waiting jobs."""

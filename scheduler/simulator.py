@@ -13,15 +13,13 @@ import simpy
 from fabricsim.checking import flag
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import Allocator
-from scheduler.cluster import Cluster
+from scheduler.cluster import Cluster, Tally
 from scheduler.errors import PolicyError, SchedulerError
 from scheduler.job import Job, check_jobs
-from scheduler.machine import Machine
+from scheduler.machine import Machine, QueuePolicy
 from scheduler.observer import Observer, Observers
-from scheduler.queues.base import QueuePolicy
 from scheduler.rates import JobClock, JobRates, RateModel, UncoupledRateModel
 from scheduler.reasons import WaitReasons
-from scheduler.tally import Tally
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,8 +16,7 @@ from patterns.pairs import Ring
 from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster
 from scheduler.job import Communication, Job
-from scheduler.machine import Machine
-from scheduler.queues.base import QueuePolicy
+from scheduler.machine import Machine, QueuePolicy
 from scheduler.simulator import JobRecord, simulate
 
 MACHINES: Mapping[str, Topology] = {

@@ -14,8 +14,8 @@ from patterns.base import Pattern
 from patterns.errors import PatternError
 from patterns.options import LEAST_BYTES, MOST_BYTES
 from patterns.registry import make_pattern
-from scheduler.pattern_tables import located
 from scheduler.traffic import RankFlows, rank_flows
+from scheduler.workload.profile import located
 
 _MESSAGE = 3  # source, destination, bytes
 

@@ -12,8 +12,7 @@ from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology
 from scheduler.errors import WorkloadError
 from scheduler.job import Job
-from scheduler.workload.entries import Entry, n_hosts
-from scheduler.workload.hostlist import expand_hostlist
+from scheduler.workload.entries import Entry, expand_hostlist, n_hosts
 
 _DIGITS = 10
 MOST_RANKS = 2_048

@@ -31,8 +31,14 @@ from scheduler.workload.entries import (
 )
 from scheduler.workload.filters import Filters
 from scheduler.workload.json_lists import job_tables
-from scheduler.workload.sacct_json import is_sacct_json
-from scheduler.workload.slurm import instant, is_skipped, is_twice, sacct_entries, tells_zone
+from scheduler.workload.slurm import (
+    instant,
+    is_sacct_json,
+    is_skipped,
+    is_twice,
+    sacct_entries,
+    tells_zone,
+)
 from scheduler.workload.source import Source, read_source
 from scheduler.workload.squeue import squeue_entries
 from scheduler.workload.states import UNFINISHED

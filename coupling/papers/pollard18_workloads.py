@@ -17,7 +17,7 @@ from patterns.base import Pattern
 from patterns.registry import make_pattern
 from scheduler.allocation import Allocation
 from scheduler.allocators import make_allocator
-from scheduler.allocators.choices import require_tree
+from scheduler.allocators.base import require_tree
 from scheduler.cluster import Cluster
 from scheduler.job import Job
 from scheduler.traffic import TrafficOf, rank_flows

@@ -17,7 +17,7 @@ from netsim.registries.routings import make_routing
 from netsim.topology.torus import Torus, build_torus
 from patterns import make_pattern
 from patterns.base import Pattern
-from scheduler.allocators.torus.shapes import (
+from scheduler.allocators.torus import (
     Box,
     FreeBoxes,
     boxes,

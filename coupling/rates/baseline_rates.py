@@ -15,11 +15,9 @@ from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from scheduler.allocation import Allocation
 from scheduler.allocators import make_allocator
-from scheduler.allocators.base import Allocator
-from scheduler.allocators.choices import check_choice
-from scheduler.allocators.isolating.lc import LeastConstrainedShared
-from scheduler.allocators.leaves.adaptive import HOP_BYTES, HOPS
-from scheduler.allocators.leaves.leafwise import placement_cost
+from scheduler.allocators.base import Allocator, check_choice
+from scheduler.allocators.lc import LeastConstrainedShared
+from scheduler.allocators.leaves import HOP_BYTES, HOPS, placement_cost
 from scheduler.cluster import Cluster
 from scheduler.job import Job
 from scheduler.rates import FULL_RATE, JobRate

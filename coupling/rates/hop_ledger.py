@@ -13,7 +13,7 @@ from netsim.baselines.hop_cost import (
 from netsim.common.arrays import Ints
 from netsim.topology.fattree import FatTree
 from scheduler.allocation import Allocation
-from scheduler.allocators.leaves.leafwise import switch_levels
+from scheduler.allocators.leaves import switch_levels
 from scheduler.cluster import Cluster
 from scheduler.observer import Observer
 from scheduler.rates import JobRate

@@ -19,8 +19,8 @@ from netsim.routing.spread import as_routed, require_paths
 from scheduler.allocators import make_allocator
 from scheduler.allocators.base import Allocator
 from scheduler.cluster import Cluster
+from scheduler.machine import QueuePolicy
 from scheduler.queues import POLICIES, make_policy
-from scheduler.queues.base import QueuePolicy
 from scheduler.queues.pinned import Pinned
 
 

@@ -10,21 +10,23 @@ from scheduler.allocators.base import Allocator
 from scheduler.errors import AllocationError
 
 if TYPE_CHECKING:
+    from scheduler.allocators.baselines import Contiguous, FirstFree, Scattered
     from scheduler.allocators.chooser import NodeChooser
-    from scheduler.allocators.isolating.jigsaw import Jigsaw
-    from scheduler.allocators.isolating.laas import Laas
-    from scheduler.allocators.isolating.lc import LeastConstrained, LeastConstrainedShared
-    from scheduler.allocators.isolating.ta import TopologyAware
-    from scheduler.allocators.leaves.adaptive import Adaptive
-    from scheduler.allocators.leaves.balanced import Balanced
-    from scheduler.allocators.leaves.emergent import EmergentAdaptive
-    from scheduler.allocators.leaves.greedy import Greedy
-    from scheduler.allocators.leaves.slurm import SlurmBestFit
-    from scheduler.allocators.linear import Contiguous, FirstFree
-    from scheduler.allocators.lists.closest import ClosestFit, ClosestFitMind
-    from scheduler.allocators.lists.ordered import Fifo, FifoFit, FirstFit, LargestFit, VaryingFit
-    from scheduler.allocators.scattered import Scattered
-    from scheduler.allocators.torus.chunk import CompactContiguous, NonContiguous, TorusChunk
+    from scheduler.allocators.emergent import EmergentAdaptive
+    from scheduler.allocators.jigsaw import Jigsaw, Laas
+    from scheduler.allocators.lc import LeastConstrained, LeastConstrainedShared
+    from scheduler.allocators.leaves import Adaptive, Balanced, Greedy, SlurmBestFit
+    from scheduler.allocators.lists import (
+        ClosestFit,
+        ClosestFitMind,
+        Fifo,
+        FifoFit,
+        FirstFit,
+        LargestFit,
+        VaryingFit,
+    )
+    from scheduler.allocators.ta import TopologyAware
+    from scheduler.allocators.torus import CompactContiguous, NonContiguous, TorusChunk
 
 __all__ = [
     "ALIASES",

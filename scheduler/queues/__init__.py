@@ -1,21 +1,20 @@
 """Queue policies: which waiting jobs start now."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from fabricsim.checking import brief, build
 from fabricsim.checking.onuse import on_use
 from fabricsim.checking.registry import Registry
 from scheduler.errors import PolicyError
-from scheduler.queues.base import QueuePolicy
-from scheduler.queues.limited import Limited
+from scheduler.job import Job
+from scheduler.machine import Machine, QueuePolicy
 from scheduler.switches import SwitchLimit
 
 if TYPE_CHECKING:
     from scheduler.queues.conservative import Conservative
     from scheduler.queues.dejavu import Cautious, Reckless
-    from scheduler.queues.easy import Easy
-    from scheduler.queues.fcfs import Fcfs
+    from scheduler.queues.easy import Easy, Fcfs
     from scheduler.queues.priority import Priority, Sjf
 
 __all__ = [
@@ -45,6 +44,42 @@ POLICIES: Registry[Callable[..., QueuePolicy]] = Registry(
         "sjf": "scheduler.queues:Sjf",
     }
 )
+
+
+class Limited:
+    """
+    A queue policy whose jobs want few leaf switches for a while.
+
+    Parameters
+    ----------
+    policy : QueuePolicy
+        Chooses which jobs start.
+    limit : SwitchLimit
+        Refuses placements.
+    """
+
+    name: ClassVar[str] = "limited"
+
+    def __init__(self, policy: QueuePolicy, limit: SwitchLimit) -> None:
+        self._policy = policy
+        self._limit = limit
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<{type(self).__name__}: {len(self)} waiting>"
+
+    def __len__(self) -> int:
+        """Return the number of waiting jobs."""
+        return len(self._policy)
+
+    def submit(self, job: Job) -> None:
+        """Take a job into the queue."""
+        self._policy.submit(job)
+
+    def select(self, machine: Machine) -> None:
+        """Start every job that may start now."""
+        machine.limit = self._limit
+        self._policy.select(machine)
 
 
 def make_policy(name: str, options: Mapping[str, Any]) -> QueuePolicy:

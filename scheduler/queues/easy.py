@@ -1,20 +1,372 @@
-"""EASY backfilling with a lookahead window; the head's reservation asks the allocator itself."""
+"""FCFS and EASY backfilling; the reservation of the head asks the allocator itself."""
 
-from functools import lru_cache
+from collections.abc import Callable
+from functools import cached_property, lru_cache
 from math import inf
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from fabricsim.checking import choice, whole
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import exhaustive
+from scheduler.cluster import Cluster
 from scheduler.errors import PolicyError
 from scheduler.job import Job
 from scheduler.machine import Machine
-from scheduler.queues.attempts import Attempts
-from scheduler.queues.guards import FIXED, RULES, Guard, NodesAreCounted
-from scheduler.queues.reservation import Reservation, enough_nodes_s, reserve
+from scheduler.queues.reservation import Place, Reservation, enough_nodes_s, expected_free, reserve
 from scheduler.queues.waiting import Line, WaitingLine
-from scheduler.reasons import RESERVATION, STRICTER, SWITCHES, WINDOW, Verdict, WaitReasons
+from scheduler.reasons import ORDER, RESERVATION, STRICTER, SWITCHES, WINDOW, Verdict, WaitReasons
+
+
+class Fcfs:
+    """FCFS: only the head of the queue may start."""
+
+    name: ClassVar[str] = "fcfs"
+
+    def __init__(self) -> None:
+        self._line = WaitingLine(1)
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<{type(self).__name__}: {len(self)} waiting>"
+
+    def __len__(self) -> int:
+        """Return the number of waiting jobs."""
+        return len(self._line)
+
+    def submit(self, job: Job) -> None:
+        """Put a job at the end of the line."""
+        self._line.append(job)
+
+    def select(self, machine: Machine) -> None:
+        """Start jobs from the head on while they fit."""
+        while (head := self._line.head()) is not None:
+            placement = machine.try_to_place(head)
+            if placement is None:
+                if machine.wait_reasons is not None:
+                    machine.wait_reasons.report(head.id, Verdict(machine.why, head.id))
+                    machine.wait_reasons.rest = Verdict(ORDER, root=machine.why)
+                return
+            machine.start(placement)
+            self._line.remove(head)
+
+
+class Attempts:
+    """
+    Places jobs, and remembers what the allocator has refused in this pass.
+
+    Parameters
+    ----------
+    machine : Machine
+        Its free nodes only become fewer while this object is used. If its allocator is monotone
+        in size, the smallest refused size covers all larger ones.
+    """
+
+    __slots__ = ("_least", "_machine", "_monotone", "_sizes")
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._monotone = machine.allocator.monotone_in_size
+        sure = exhaustive(machine.allocator)
+        self._least = inf if sure is None else sure.most_nodes(machine.cluster) + 1
+        self._sizes: set[int] = set()
+
+    def useless(self, job: Job) -> bool:
+        """
+        Say whether trying a job is useless.
+
+        Result: True when its size, or for a monotone allocator a smaller one, was refused.
+        """
+        size = job.n_nodes
+        return size >= self._least or size in self._sizes
+
+    def place(self, job: Job) -> Allocation | None:
+        """
+        Ask the allocator for a placement now.
+
+        Result: None when it does not fit now, or only on more switches than it wants.
+        """
+        machine = self._machine
+        found = machine.try_to_place(job)
+        if found is None and (machine.limit is None or not machine.limit.wanted(job)[0]):
+            if self._monotone:
+                self._least = min(self._least, job.n_nodes)
+            else:
+                self._sizes.add(job.n_nodes)
+        return found
+
+
+class TooMuch:
+    """
+    Placements beside which a job finds no place, on a machine of which ever less is free.
+
+    Parameters
+    ----------
+    nested : bool
+        Whether they say the same of all that hold at least as much; else of the same nodes and
+        links, until something else is placed.
+    """
+
+    __slots__ = ("_nested", "_of", "_taken")
+
+    def __init__(self, *, nested: bool) -> None:
+        self._nested = nested
+        self._taken: set[object] = set()
+        self._of: dict[int, list[Allocation]] = {}  # by the first of their leaves
+
+    def cover(self, placement: Allocation) -> bool:
+        """Say whether a placement is one of them, or holds all that one of them does."""
+        if (placement.leaves, placement.l2s, placement.units) in self._taken:
+            return True
+        of = self._of
+        if not any(leaf in of for leaf, _, _ in placement.leaves):
+            return False
+        held = {leaf: (nodes, ports) for leaf, nodes, ports in placement.leaves}
+        l2s = dict(placement.l2s)
+        return any(_holds(held, l2s, known) for leaf in held for known in of.get(leaf, ()))
+
+    def add(self, placement: Allocation) -> None:
+        """Note that a job finds no place beside a placement that is not covered."""
+        self._taken.add((placement.leaves, placement.l2s, placement.units))
+        if self._nested:
+            self._of.setdefault(placement.leaves[0][0], []).append(placement)
+
+    def grown(self) -> None:
+        """Take note that something else has been placed."""
+        if not self._nested:
+            self._taken.clear()
+
+
+def _holds(held: dict[int, tuple[int, int]], l2s: dict[int, int], other: Allocation) -> bool:
+    """Say whether nodes and up-ports, by leaf and by L2 switch, are all that a placement holds."""
+    for leaf, nodes, ports in other.leaves:
+        mine, my_ports = held.get(leaf, (0, 0))
+        if nodes & ~mine or ports & ~my_ports:
+            return False
+    return not any(ports & ~l2s.get(switch, 0) for switch, ports in other.l2s)
+
+
+FIXED = "R3"
+
+
+class Guard(Protocol):
+    """
+    Watches over the head's reservation, as long as that stands.
+
+    Attributes
+    ----------
+    time_s : float
+        Jobs that end by then cannot delay the head.
+    spare : int
+        Nodes left for a long job beside the head, wherever they are: what the rule would say of an
+        allocator that takes any free nodes.
+    """
+
+    time_s: float
+
+    @property
+    def spare(self) -> int:
+        """Return how many nodes are left."""
+
+    def place(self, job: Job, attempts: Attempts) -> Allocation | None:
+        """
+        Place a job that will run past the reserved time.
+
+        Parameters
+        ----------
+        job : Job
+            A waiting job behind the head, of no more than the spare nodes.
+        attempts : Attempts
+            Places jobs on the machine as it is.
+
+        Returns
+        -------
+        Allocation or None
+            A placement that does not delay the head; None: it must wait.
+        """
+
+    def note(self, placement: Allocation, *, long: bool) -> None:
+        """
+        Take note of a job that was started.
+
+        Parameters
+        ----------
+        placement : Allocation
+            What it holds.
+        long : bool
+            Whether it will run past the reserved time.
+        """
+
+
+class HeadStillFits:
+    """
+    Rule R2: the head must still fit at its time beside the job where it would go now.
+
+    Parameters
+    ----------
+    head : Job
+        First in the queue.
+    machine : Machine
+        The machine now.
+    time_s : float
+        The reserved time of the head.
+    reserved : Place
+        Where it will go then; the machine of it becomes this guard's.
+    """
+
+    def __init__(self, head: Job, machine: Machine, time_s: float, reserved: Place) -> None:
+        self.time_s = time_s
+        self._head = head
+        self._machine = machine
+        self._shadow = reserved.cluster  # jobs that end by then change nothing in it
+        # an exhaustive allocator is asked less; a limit of switches may refuse what it finds
+        self._sure = exhaustive(machine.allocator) if machine.limit is None else None
+        self._too_much = TooMuch(nested=self._sure is not None)
+        self._witness: Allocation | None = None  # a place for the head beside all long jobs
+        self._refused: set[int] = set()  # sizes that leave it none, as long as nobody starts
+        self._refused_in: tuple[Attempts, int] | None = None
+
+    def place(self, job: Job, attempts: Attempts) -> Allocation | None:
+        """Place a job if the head fits beside it."""
+        if self._sure is not None and self._is_refused(job, attempts):
+            self._machine.why = STRICTER
+            return None
+        placement = attempts.place(job)
+        if placement is None:
+            return None
+        if not self._too_much.cover(placement):
+            if self._fits_beside(placement, self._shadow):
+                self._too_much.grown()
+                return placement
+            if self._machine.limit is None:  # else the head may lose its patience
+                self._too_much.add(placement)
+        self._refused.add(job.n_nodes)
+        self._machine.why = STRICTER
+        return None
+
+    def _is_refused(self, job: Job, attempts: Attempts) -> bool:
+        """Say whether a job of the same size, which would go to the same place, was refused."""
+        state = attempts, len(self._machine.started)
+        if self._refused_in != state:
+            self._refused_in = state
+            self._refused.clear()
+        return job.n_nodes in self._refused
+
+    def _fits_beside(self, placement: Allocation, shadow: Cluster) -> bool:
+        """Say whether the head fits beside a long job; if so that is placed in the shadow."""
+        if self._sure is not None and self._sure.no_room_beside(self._head, shadow, placement):
+            return False
+        before = shadow.stamp.copy()
+        shadow.place(placement)
+        if self._witness is not None and shadow.fits(self._witness):
+            return True
+        found = self._machine.expects(self._head, shadow, self.time_s)
+        if found is None:
+            shadow.release(placement.job.id)
+            shadow.stamp = before  # all is as it was
+            return False
+        self._witness = found if self._sure is not None else None
+        return True
+
+    @property
+    def spare(self) -> int:
+        """Nodes free at the reserved time, without the head's."""
+        return self._shadow.n_free - self._head.n_nodes
+
+    def note(self, placement: Allocation, *, long: bool) -> None:
+        """Do nothing: the shadow knows of long jobs already, and short ones are not in it."""
+
+
+class HeadIsFixed:
+    """
+    Rule R3: the head's nodes and links are fixed, the job may use anything else.
+
+    Parameters
+    ----------
+    head : Job
+        First in the queue.
+    machine : Machine
+        The machine now.
+    time_s : float
+        The reserved time of the head.
+    reserved : Place
+        Where it will go then.
+    """
+
+    def __init__(self, head: Job, machine: Machine, time_s: float, reserved: Place) -> None:
+        del head
+        self.time_s = time_s
+        self._machine = machine
+        self._fixed = machine.cluster.footprint(reserved.placement)
+        self._rest: Cluster | None = None  # the machine without what the head will get
+
+    def place(self, job: Job, attempts: Attempts) -> Allocation | None:
+        """Place a job beside what the head will get."""
+        del attempts
+        machine, rest = self._machine, self._left()
+        found = machine.expects(job, rest, machine.now_s)
+        if found is None:
+            machine.why = machine.why_not(job, rest)
+        return found
+
+    @property
+    def spare(self) -> int:
+        """Nodes that are free now and not the head's."""
+        return self._left().n_free
+
+    def _left(self) -> Cluster:
+        """Return the machine without what the head will get."""
+        if self._rest is None:
+            self._rest = self._machine.cluster.copy()
+            self._rest.block(self._fixed)
+        return self._rest
+
+    def note(self, placement: Allocation, *, long: bool) -> None:
+        """See the rest of the machine anew."""
+        del placement, long
+        self._rest = None
+
+
+class NodesAreCounted:
+    """
+    The textbook rule: long jobs may use as many nodes as the head leaves at its time.
+
+    Where the allocator refuses only for want of nodes this is rule R2 without asking it.
+
+    Parameters
+    ----------
+    head : Job
+        First in the queue.
+    machine : Machine
+        The machine now.
+    time_s : float
+        When enough nodes for the head are expected to be free.
+    """
+
+    def __init__(self, head: Job, machine: Machine, time_s: float) -> None:
+        self.time_s = time_s
+        self._head = head
+        self._machine = machine
+
+    def place(self, job: Job, attempts: Attempts) -> Allocation | None:
+        """Place a job."""
+        return attempts.place(job)
+
+    def note(self, placement: Allocation, *, long: bool) -> None:
+        """Count the spare nodes that a long job takes."""
+        if long:
+            self.spare -= placement.held
+
+    @cached_property
+    def spare(self) -> int:
+        """Nodes that the head leaves at its time; counted when the first long job asks."""
+        return expected_free(self._machine, self.time_s) - self._head.n_nodes
+
+
+RULES: dict[str, Callable[[Job, Machine, float, Place], Guard]] = {
+    "R2": HeadStillFits,
+    FIXED: HeadIsFixed,
+}
+
 
 NODE_COUNT = "node-count"
 _verdict = lru_cache(maxsize=1024)(Verdict)  # the same are given at instant after instant

@@ -11,8 +11,7 @@ from netsim.common.arrays import Ints
 from scheduler.allocation import Allocation
 from scheduler.geometry import Geometry
 from scheduler.job import Job
-from scheduler.machine import Machine
-from scheduler.queues.base import QueuePolicy
+from scheduler.machine import Machine, QueuePolicy
 from scheduler.reasons import RECORDED, Verdict
 
 

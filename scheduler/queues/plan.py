@@ -1,7 +1,8 @@
 """Plan: reservations of several waiting jobs, with places, made by the allocator itself."""
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from bisect import bisect_right, insort
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from math import inf, nextafter
 
 from scheduler.allocation import Allocation
@@ -12,9 +13,51 @@ from scheduler.job import Job
 from scheduler.machine import Machine
 from scheduler.queues.freenodes import Booking, FreeNodes
 from scheduler.queues.freesteps import KERNELS, FreeSteps
-from scheduler.queues.refusals import Refusals
 from scheduler.queues.reservation import expected_cluster, never_placed
 from scheduler.reasons import INSUFFICIENT_NODES, RESERVATION, WINDOW, Verdict, trace_roots
+
+
+class Refusals:
+    """
+    What was free when an allocator refused a waiting job, by job and time.
+
+    Whoever is refused by an allocator that is monotone in what is free is refused as well
+    where nothing else is free.
+    """
+
+    __slots__ = ("_free", "_times")
+
+    def __init__(self) -> None:
+        self._free: dict[int, dict[float, Footprint]] = {}  # by job id
+        self._times: dict[int, list[float]] = {}  # the same times, ascending
+
+    def cover(self, job_id: int, time_s: float, free: Footprint) -> bool:
+        """Say whether a job was refused at that time, or the last one before, with as much free."""
+        times = self._times.get(job_id)
+        if times is None:
+            return False
+        at = bisect_right(times, time_s)
+        known = self._free[job_id]
+        return any(free.is_within(known[before]) for before in reversed(times[max(0, at - 2) : at]))
+
+    def add(self, job_id: int, time_s: float, free: Footprint) -> None:
+        """Note that a job was refused."""
+        known = self._free.setdefault(job_id, {})
+        times = self._times.setdefault(job_id, [])
+        if time_s not in known:
+            insort(times, time_s)
+        known[time_s] = free
+
+    def keep(self, job_ids: Container[int], from_s: float) -> None:
+        """Forget all other jobs, and the times before the last one up to now."""
+        for job_id in [key for key in self._times if key not in job_ids]:
+            del self._times[job_id], self._free[job_id]
+        for job_id, times in self._times.items():
+            past = max(0, bisect_right(times, from_s) - 1)
+            for time_s in times[:past]:
+                del self._free[job_id][time_s]
+            del times[:past]
+
 
 Place = Callable[[Job, Cluster, float], Allocation | None]
 """Places a job in a state of the machine at a time; None when it does not fit."""

@@ -1,13 +1,144 @@
 """Queues in another order than that of submission, with EASY backfilling."""
 
+from bisect import insort
 from collections.abc import Callable
+from math import exp2
 from typing import ClassVar
 
 from fabricsim.checking import choice, number
 from scheduler.errors import PolicyError
+from scheduler.job import Job
+from scheduler.machine import Machine
 from scheduler.queues.easy import Easy, reach_of
-from scheduler.queues.sorted_line import FairShareLine, SortedLine
 from scheduler.queues.waiting import Line, WaitingLine
+
+Key = Callable[[Job, Machine], float]
+
+
+class SortedLine:
+    """
+    Waiting jobs by a key that does not change while they wait.
+
+    Parameters
+    ----------
+    reach : int
+        Jobs that `reachable` returns at most.
+    key : callable
+        Of job and machine; the smallest is first, equals in the order of submission.
+    """
+
+    __slots__ = ("_jobs", "_key", "_new", "_reach", "_serial")
+    stable: ClassVar[bool] = False
+
+    def __init__(self, reach: int, key: Key) -> None:
+        self._reach = reach
+        self._key = key
+        self._jobs: list[tuple[float, int, Job]] = []
+        self._new: list[Job] = []
+        self._serial = 0
+
+    def __len__(self) -> int:
+        """Return the number of waiting jobs."""
+        return len(self._jobs) + len(self._new)
+
+    def append(self, job: Job) -> None:
+        """Take a job."""
+        self._new.append(job)
+
+    def settle(self, machine: Machine) -> None:
+        """Sort the new jobs in."""
+        entries = []
+        for job in self._new:
+            self._serial += 1  # unique, so that jobs themselves are never compared
+            entries.append((self._key(job, machine), self._serial, job))
+        self._new.clear()
+        if len(entries) == 1:
+            insort(self._jobs, entries[0])
+        elif entries:
+            self._jobs += entries
+            self._jobs.sort()
+
+    def head(self) -> Job | None:
+        """Return the first job."""
+        return self._jobs[0][2] if self._jobs else None
+
+    def reachable(self) -> list[Job]:
+        """Return the first jobs of the line."""
+        return [job for _, _, job in self._jobs[: self._reach]]
+
+    def remove(self, job: Job) -> None:
+        """Take out a job that starts."""
+        for index, (_, _, waiting) in enumerate(self._jobs):
+            if waiting is job:
+                del self._jobs[index]
+                return
+
+
+class FairShareLine:
+    """
+    Waiting jobs of the users who have used least first.
+
+    A user's use is the node-seconds (nodes x expected run time) of his jobs at their start,
+    halved every half-life, as Slurm's ``PriorityDecayHalfLife`` does; his own jobs stay in the
+    order of submission, and users of equal use come in the order of their first job.
+
+    Parameters
+    ----------
+    reach : int
+        Jobs that `reachable` returns at most.
+    half_life_s : float
+        After which a use counts half.
+    """
+
+    __slots__ = ("_count", "_half_life_s", "_machine", "_reach", "_since_s", "_used", "_users")
+    stable: ClassVar[bool] = False
+
+    def __init__(self, reach: int, half_life_s: float) -> None:
+        self._reach = reach
+        self._half_life_s = half_life_s
+        self._users: dict[int, list[Job]] = {}
+        self._used: dict[int, float] = {}  # node-seconds, as they count at `_since_s`
+        self._since_s = 0.0
+        self._count = 0
+        self._machine: Machine | None = None
+
+    def __len__(self) -> int:
+        """Return the number of waiting jobs."""
+        return self._count
+
+    def append(self, job: Job) -> None:
+        """Take a job."""
+        self._users.setdefault(job.user, []).append(job)
+        self._used.setdefault(job.user, 0.0)
+        self._count += 1
+
+    def settle(self, machine: Machine) -> None:
+        """Let the use of the past fade."""
+        factor = exp2((self._since_s - machine.now_s) / self._half_life_s)
+        for user in self._used:
+            self._used[user] *= factor
+        self._since_s, self._machine = machine.now_s, machine
+
+    def head(self) -> Job | None:
+        """Return the first job."""
+        waiting = [user for user, jobs in self._users.items() if jobs]
+        return self._users[min(waiting, key=self._used.__getitem__)][0] if waiting else None
+
+    def reachable(self) -> list[Job]:
+        """Return the first jobs of the line."""
+        found: list[Job] = []
+        for user in sorted(self._users, key=self._used.__getitem__):
+            found += self._users[user][: self._reach - len(found)]
+        return found
+
+    def remove(self, job: Job) -> None:
+        """Take out a job that starts, and charge its user."""
+        jobs = self._users[job.user]
+        del jobs[next(index for index, waiting in enumerate(jobs) if waiting is job)]
+        self._count -= 1
+        if self._machine is not None:
+            self._used[job.user] += job.n_nodes * self._machine.estimate_s(job)
+
 
 DAY_S = 86400.0
 

@@ -6,8 +6,7 @@ from typing import Protocol
 from netsim.topology.fattree import FatTree
 from netsim.topology.torus import Torus
 from scheduler.allocation import Allocation
-from scheduler.allocators.torus.chunk import TorusChunk
-from scheduler.allocators.torus.shapes import chunk_boxes
+from scheduler.allocators.torus import TorusChunk, chunk_boxes
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError
 from scheduler.job import Job

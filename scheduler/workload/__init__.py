@@ -23,8 +23,8 @@ from fabricsim.checking.onuse import on_use
 if TYPE_CHECKING:
     from scheduler.workload.base import Workload, limit_nodes
     from scheduler.workload.communication import assign
+    from scheduler.workload.entries import expand_hostlist
     from scheduler.workload.filters import Filters, refine
-    from scheduler.workload.hostlist import expand_hostlist
     from scheduler.workload.profile import DEFAULT_PROFILE, Profile, profile_from, read_profile
     from scheduler.workload.registry import GENERATORS, READERS, make_workload
     from scheduler.workload.states import cancelled, running

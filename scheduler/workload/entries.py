@@ -7,7 +7,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from fabricsim.checking.values import MOST_WHOLE
+from netsim.common import hostlist
 from netsim.common.arrays import Ints
+from netsim.common.errors import TopologyError
 from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
 from scheduler.workload.filters import (
@@ -18,8 +20,38 @@ from scheduler.workload.filters import (
     Records,
     select,
 )
-from scheduler.workload.hostlist import expand_hostlist
 from scheduler.workload.source import Source
+
+
+def expand_hostlist(text: str) -> list[str]:
+    """
+    Return the names in a host list, as `netsim.common.hostlist.expand_hostlist` does.
+
+    Parameters
+    ----------
+    text : str
+        Names separated by commas; brackets hold numbers and ranges.
+
+    Returns
+    -------
+    list of str
+        Names in the order in which they are written, repeats kept.
+
+    Raises
+    ------
+    WorkloadError
+        If it is no host list, or too long.
+
+    Examples
+    --------
+    >>> expand_hostlist("n[08-10,3],login1")
+    ['n08', 'n09', 'n10', 'n3', 'login1']
+    """
+    try:
+        return hostlist.expand_hostlist(text)
+    except TopologyError as error:
+        raise WorkloadError(str(error)) from None
+
 
 _NOTHING = {"", "none", "null", "n/a", "nan", "na", "unknown", "-1"}
 BACKWARDS = "ends before it starts"

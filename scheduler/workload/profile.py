@@ -15,10 +15,34 @@ from patterns.errors import PatternError
 from patterns.options import LEAST_BYTES, MOST_BYTES
 from patterns.registry import PATTERNS, make_pattern
 from scheduler.errors import WorkloadError
-from scheduler.pattern_tables import located
 from scheduler.workload.distributions import Distribution, read_distribution
 from scheduler.workload.match import Match, read_match
 from scheduler.workload.source import read_source
+
+
+def located(spec: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """
+    Let matrix files start in a folder, in patterns at any depth.
+
+    `spec`: as for `patterns.make_pattern`. `folder`: where the relative paths of matrix files
+    start.
+
+    Examples
+    --------
+    >>> located({"name": "matrix", "file": "there.csv"}, Path("data"))["file"]
+    'data/there.csv'
+    """
+
+    def entry(key: str, value: object) -> object:
+        if isinstance(value, Mapping):
+            return located(value, folder)
+        if isinstance(value, list):
+            return [entry("", part) for part in value]
+        given = key == "file" and isinstance(value, str) and value
+        return str(folder / value) if given else value  # type: ignore[operator]
+
+    return {key: entry(key, value) for key, value in spec.items()}
+
 
 VERSION = 1
 USUAL_FRACTION = 0.3

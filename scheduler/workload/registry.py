@@ -10,12 +10,11 @@ from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
 from scheduler.workload.filters import Filters, Reader, refine
 from scheduler.workload.json_lists import read_batsim_json, read_flux_json
-from scheduler.workload.lublin import lublin
 from scheduler.workload.placement import read_placement_log
 from scheduler.workload.slurm import read_sacct
 from scheduler.workload.squeue import read_squeue_json
 from scheduler.workload.swf import read_swf
-from scheduler.workload.synthetic import hector_like, laas, synth
+from scheduler.workload.synthetic import hector_like, laas, lublin, synth
 from scheduler.workload.table import read_csv, read_parquet
 
 READERS: dict[str, Reader] = {

@@ -16,7 +16,7 @@ from coupling.checks.allocators import COUNTED, TALK, Churn, job_of
 from coupling.checks.fabrics import damaged_fabrics, whole_fabrics
 from scheduler.allocators import ALIASES, ALLOCATORS, make_allocator
 from scheduler.allocators.base import Allocator
-from scheduler.allocators.isolating.laas import Laas
+from scheduler.allocators.jigsaw import Laas
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError
 

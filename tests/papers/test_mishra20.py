@@ -15,7 +15,7 @@ from netsim.topology.fattree import build_fat_tree
 from patterns.algorithms import RecursiveDoubling, RecursiveHalvingVectorDoubling
 from scheduler.allocation import Allocation
 from scheduler.allocators import make_allocator
-from scheduler.allocators.leaves.leafwise import placement_cost
+from scheduler.allocators.leaves import placement_cost
 from scheduler.cluster import Cluster
 from scheduler.job import Communication, Job
 

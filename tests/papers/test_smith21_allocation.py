@@ -6,7 +6,7 @@ from isolation import Ends, broken_conditions
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 from scheduler.allocation import Allocation
 from scheduler.allocators import make_allocator
-from scheduler.allocators.isolating.lc import bandwidth_units
+from scheduler.allocators.lc import bandwidth_units
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError
 from scheduler.job import Job

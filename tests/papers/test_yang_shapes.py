@@ -7,7 +7,7 @@ from netsim.flows.partition import Partition
 from netsim.registries.routings import make_routing
 from netsim.topology.torus import build_torus
 from patterns import make_pattern
-from scheduler.allocators.torus.shapes import (
+from scheduler.allocators.torus import (
     FreeBoxes,
     boxes,
     chunk_boxes,

@@ -8,8 +8,7 @@ from scheduler.cluster import Cluster
 from scheduler.errors import PolicyError, SchedulerError
 from scheduler.job import Job
 from scheduler.observer import Observer
-from scheduler.queues.easy import Easy
-from scheduler.queues.fcfs import Fcfs
+from scheduler.queues.easy import Easy, Fcfs
 from scheduler.rates import JobRate, JobRates
 from scheduler.simulator import simulate
 

@@ -14,7 +14,7 @@ from coupling.inputs.plugins import PluginError, load_file
 from coupling.runs.rerun import rerun
 from coupling.runs.stored import Stored
 from scheduler.allocators import ALLOCATORS, Jigsaw
-from scheduler.queues.fcfs import Fcfs
+from scheduler.queues.easy import Fcfs
 
 CORNER = Path(__file__).parents[2] / "data" / "plugins" / "corner.py"
 SMALL = {"generator": "synth", "mean_nodes": 4, "n_jobs": 12}

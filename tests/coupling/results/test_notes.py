@@ -10,8 +10,8 @@ from coupling.results.notes import accuracy_lines, accuracy_of
 from coupling.results.result import Result
 from netsim.registries.accuracy import Setting
 from scheduler.allocation import Allocation
-from scheduler.allocators.isolating.jigsaw import Jigsaw
-from scheduler.allocators.linear import FirstFree
+from scheduler.allocators.baselines import FirstFree
+from scheduler.allocators.jigsaw import Jigsaw
 from scheduler.cluster import Cluster
 from scheduler.job import Job
 

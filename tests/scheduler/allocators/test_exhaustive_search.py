@@ -11,7 +11,7 @@ from netsim.topology.outage import fail
 from scheduler.allocation import Allocation
 from scheduler.allocators import make_allocator
 from scheduler.allocators.base import exhaustive
-from scheduler.allocators.isolating.jigsaw import Jigsaw
+from scheduler.allocators.jigsaw import Jigsaw
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError
 from scheduler.footprint import join_all

@@ -12,7 +12,7 @@ from netsim.topology.outage import exclude, fail
 from netsim.topology.structure.hierarchy import hierarchy_of
 from patterns.algorithms import RecursiveDoubling
 from scheduler.allocators import make_allocator
-from scheduler.allocators.leaves.leafwise import placement_cost
+from scheduler.allocators.leaves import placement_cost
 from scheduler.allocators.ordering import allocation_of
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError

@@ -17,8 +17,8 @@ from netsim.topology.torus import build_torus
 from patterns.algorithms import Binomial, RecursiveDoubling, RecursiveHalvingVectorDoubling
 from scheduler.allocation import Allocation
 from scheduler.allocators import make_allocator
-from scheduler.allocators.leaves.emergent import CANDIDATES
-from scheduler.allocators.leaves.leafwise import placement_cost
+from scheduler.allocators.emergent import CANDIDATES
+from scheduler.allocators.leaves import placement_cost
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError
 from scheduler.job import Communication, Job

@@ -16,7 +16,7 @@ from netsim.topology.outage import exclude
 from netsim.topology.torus import build_torus
 from scheduler.allocators import make_allocator
 from scheduler.allocators.ordering import allocation_of
-from scheduler.allocators.torus.shapes import boxes, compact_boxes, mean_hops
+from scheduler.allocators.torus import boxes, compact_boxes, mean_hops
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError
 from scheduler.job import Job

@@ -14,9 +14,7 @@ from scheduler.allocators import FirstFree, make_allocator
 from scheduler.cluster import Cluster
 from scheduler.job import Job
 from scheduler.queues import make_policy
-from scheduler.queues.easy import Easy
-from scheduler.queues.guards import HeadStillFits
-from scheduler.queues.refusals import TooMuch
+from scheduler.queues.easy import Easy, HeadStillFits, TooMuch
 from scheduler.reasons import NO_JOB, Verdict, WaitReasons
 from scheduler.simulator import simulate
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduler.errors import WorkloadError
-from scheduler.workload.hostlist import expand_hostlist
+from scheduler.workload.entries import expand_hostlist
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ import pytest
 from netsim.registries.topologies import make_topology
 from scheduler.errors import WorkloadError
 from scheduler.workload import GENERATORS
-from scheduler.workload.lublin import lublin
-from scheduler.workload.synthetic import HECTOR_NODES, hector_like, laas, synth
+from scheduler.workload.synthetic import HECTOR_NODES, hector_like, laas, lublin, synth
 from scheduler.workload.table import read_csv
 
 

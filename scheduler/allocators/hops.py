@@ -34,9 +34,7 @@ class GridHops:
 
         `nodes` (F,): the list. `size`: nodes of a window, 1..F.
         """
-        kernels = load_kernels(
-            "scheduler.allocators.lists.closest_kernels", "Closest Fit kernels", 2
-        )
+        kernels = load_kernels("scheduler.allocators.closest_kernels", "Closest Fit kernels", 2)
         return int(kernels.grid_window(nodes, self.place, self.ring, size))
 
 
@@ -62,9 +60,7 @@ class TableHops:
 
         `nodes` (F,): the list. `size`: nodes of a window, 1..F.
         """
-        kernels = load_kernels(
-            "scheduler.allocators.lists.closest_kernels", "Closest Fit kernels", 2
-        )
+        kernels = load_kernels("scheduler.allocators.closest_kernels", "Closest Fit kernels", 2)
         return int(kernels.table_window(nodes, self.group, self.hops, size))
 
 

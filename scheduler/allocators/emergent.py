@@ -14,14 +14,9 @@ from netsim.registries.routings import ROUTINGS, make_routing
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from scheduler.allocation import Allocation
-from scheduler.allocators.base import Allocator
-from scheduler.allocators.choices import check_choice
-from scheduler.allocators.leaves.adaptive import Adaptive
-from scheduler.allocators.leaves.balanced import Balanced
-from scheduler.allocators.leaves.greedy import Greedy
-from scheduler.allocators.leaves.lowest import require_switches
-from scheduler.allocators.leaves.slurm import SlurmBestFit
-from scheduler.allocators.linear import FirstFree
+from scheduler.allocators.base import Allocator, check_choice
+from scheduler.allocators.baselines import FirstFree
+from scheduler.allocators.leaves import Adaptive, Balanced, Greedy, SlurmBestFit, require_switches
 from scheduler.cluster import Cluster
 from scheduler.job import Communication, Job
 from scheduler.traffic import TrafficOf, rank_flows

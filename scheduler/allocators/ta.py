@@ -4,8 +4,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from scheduler.allocation import Allocation, lowest
-from scheduler.allocators.base import check_size, now_or_later
-from scheduler.allocators.choices import INDEX, check_choice, check_flag, require_tree
+from scheduler.allocators.base import (
+    INDEX,
+    check_choice,
+    check_flag,
+    check_size,
+    now_or_later,
+    require_tree,
+)
 from scheduler.cluster import Cluster
 from scheduler.job import Job
 

@@ -1,1 +1,0 @@
-"""Allocators whose jobs share no link: TA, LaaS, Jigsaw, LC and LC+S."""

@@ -1,1 +1,0 @@
-"""Allocators that look at the machine as one ordered list of nodes."""

@@ -1,1 +1,0 @@
-"""Allocators of boxes on a torus."""
