@@ -12,7 +12,7 @@ Names are loaded on first use, so that a command imports what it needs alone.
 * `QueuePolicy`, `Machine`, `POLICIES`, `make_policy` -- which waiting jobs start, on what they see
 * `RateModel`, `JobRate` -- how running jobs slow each other down, to be fulfilled by others
 * `simulate`, `Schedule`, `JobRecord` -- the event loop and what happened
-* `Observer` -- who watches a simulation
+* `Observer` -- callbacks of a simulation
 * `SchedulerError` and its kinds -- what goes wrong
 """
 

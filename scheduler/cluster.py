@@ -74,7 +74,7 @@ def without_room(taken: tuple[int, ...], units: int) -> int:
     """
     Return the up-ports of a switch that cannot take so many units more.
 
-    `units`: wanted on a port; `CAP` asks for ports that nobody uses.
+    `units`: wanted on a port; `CAP` asks for unused ports.
     """
     return taken[CAP - units]
 
@@ -333,7 +333,7 @@ class Cluster:
         for sharer in taken.sharers:
             self._share(sharer, fill_units)
         self.stamp = [object() for _ in range(self.n_pods)]
-        # A copy that reservations fill is not empty: whoever is refused in it may fit later.
+        # A copy that reservations fill is not empty: a job that is refused in it may fit later.
         self.running.setdefault(_RESERVED, Allocation(_WAITING, self.geometry, ()))
 
     def expected(self, free: Footprint, leaving: Collection[int]) -> "Cluster":

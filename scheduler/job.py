@@ -73,9 +73,9 @@ class Job:
         Further columns of the log, as it writes them.
     logged_start_s : float or None
         When it started by the log, in seconds after the first submission of a kept job whatever
-        `submit_s` was made of that; None where the log does not tell.
+        `submit_s` was made of that; None where the log lacks it.
     logged_hosts : str
-        Where it ran by the log: a host list; empty where the log does not tell.
+        Where it ran by the log: a host list; empty where the log lacks it.
     """
 
     id: int

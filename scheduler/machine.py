@@ -35,8 +35,8 @@ class Machine:
         The instant.
     expected_end_s : dict of int to float
         Expected end of every running job.
-    leaving : list of (float, int)
-        The same the other way round, ascending: expected ends, and who.
+    ends_ascending : list of (float, int)
+        Expected end and id of every running job, ascending.
     overdue : set of int
         Running jobs past their estimate.
     started : list of Allocation
@@ -45,18 +45,17 @@ class Machine:
         How often a job ended at another time than expected, was given a new expected end, or
         holds other nodes than before; a reservation made at another count is out of date.
     gained_until_s, changed_until_s : float
-        The latest time until which a job that ended early was expected to run, and the latest
-        expected end that was put off or has come sooner, before or after; whoever makes a
-        reservation resets both.
-    limit : SwitchLimit or None
+        Latest expected end affected since the reservation was made: of jobs that ended early, and
+        of all whose end moved. Reset by a new reservation.
+    switch_limit : SwitchLimit or None
         Refuses placements over too many leaf switches for a while.
     wake_s : float
-        The policy is asked again at this time even if nothing ends and nobody comes; forgotten
-        at every instant.
-    why : str
+        The policy is asked again at this time even if no job ends or is submitted;
+        forgotten at every instant.
+    last_refusal : str
         Why the last attempt to place a job failed: a key of `REASONS`.
     wait_reasons : WaitReasons or None
-        Where the policy says why jobs do not start now; None: nobody wants to know.
+        Where the policy reports why jobs do not start now; None where no observer asks.
     """
 
     cluster: Cluster
@@ -64,15 +63,15 @@ class Machine:
     estimate_s: Callable[[Job], float]
     now_s: float = 0.0
     expected_end_s: dict[int, float] = field(default_factory=dict)
-    leaving: list[tuple[float, int]] = field(default_factory=list)
+    ends_ascending: list[tuple[float, int]] = field(default_factory=list)
     overdue: set[int] = field(default_factory=set)
     started: list[Allocation] = field(default_factory=list)
     disturbances: int = 0
     gained_until_s: float = -inf
     changed_until_s: float = -inf
-    limit: SwitchLimit | None = None
+    switch_limit: SwitchLimit | None = None
     wake_s: float = inf
-    why: str = NODES
+    last_refusal: str = NODES
     wait_reasons: WaitReasons | None = None
 
     def __repr__(self) -> str:
@@ -83,7 +82,7 @@ class Machine:
     def fits_by_count(self) -> bool:
         """Whether a job finds a place exactly when enough nodes are free."""
         whole = not self.cluster.geometry.in_parts
-        return whole and self.limit is None and fits_by_count(self.allocator)
+        return whole and self.switch_limit is None and fits_by_count(self.allocator)
 
     def try_to_place(self, job: Job) -> Allocation | None:
         """
@@ -100,22 +99,22 @@ class Machine:
             None when it does not fit now.
         """
         if job.n_nodes > self.cluster.n_free:
-            self.why = NODES
+            self.last_refusal = NODES
             return None
-        found = self.ask(job, self.cluster)
-        limit = self.limit
+        found = self.allocate(job, self.cluster)
+        limit = self.switch_limit
         if found is None:
-            self.why = self.refusal
+            self.last_refusal = self.allocator_refusal
         if found is None or limit is None or limit.suits(found, self.cluster):
             return found
-        self.why = SWITCHES
+        self.last_refusal = SWITCHES
         limit.start_clock(job, self.now_s)
         if limit.patience_ends_s(job) <= self.now_s:
             return found
         self.wake(limit.patience_ends_s(job))
         return None
 
-    def ask(
+    def allocate(
         self, job: Job, cluster: Cluster, allocator: Allocator | None = None
     ) -> Allocation | None:
         """
@@ -139,11 +138,11 @@ class Machine:
         return (allocator or self.allocator).allocate(job, cluster)
 
     @property
-    def refusal(self) -> str:
+    def allocator_refusal(self) -> str:
         """Why the allocator refuses jobs for which there are nodes."""
         return ISOLATION if getattr(self.allocator, "isolating", False) else PLACEMENT
 
-    def why_not(self, job: Job, cluster: Cluster) -> str:
+    def refusal_in(self, job: Job, cluster: Cluster) -> str:
         """
         Say why a job that found no place in a state of the machine found none.
 
@@ -161,12 +160,12 @@ class Machine:
         """
         if job.n_nodes > cluster.n_free:
             return NODES
-        limit = self.limit
+        limit = self.switch_limit
         if limit is None or not limit.wanted(job)[0]:
-            return self.refusal
-        return self.refusal if self.allocator.allocate(job, cluster) is None else SWITCHES
+            return self.allocator_refusal
+        return self.allocator_refusal if self.allocator.allocate(job, cluster) is None else SWITCHES
 
-    def consider(self, job: Job) -> None:
+    def start_patience(self, job: Job) -> None:
         """
         Let a job's patience with a limit of switches run, and be woken when it ends.
 
@@ -177,13 +176,13 @@ class Machine:
         job : Job
             It waits.
         """
-        if self.limit is None:
+        if self.switch_limit is None:
             return
-        self.limit.start_clock(job, self.now_s)
-        if self.limit.patience_ends_s(job) > self.now_s:
-            self.wake(self.limit.patience_ends_s(job))
+        self.switch_limit.start_clock(job, self.now_s)
+        if self.switch_limit.patience_ends_s(job) > self.now_s:
+            self.wake(self.switch_limit.patience_ends_s(job))
 
-    def expects(
+    def place_at(
         self, job: Job, cluster: Cluster, time_s: float, allocator: Allocator | None = None
     ) -> Allocation | None:
         """
@@ -207,8 +206,8 @@ class Machine:
         """
         if job.n_nodes > cluster.n_free:
             return None
-        found = self.ask(job, cluster, allocator)
-        limit = self.limit
+        found = self.allocate(job, cluster, allocator)
+        limit = self.switch_limit
         if found is None or limit is None or limit.suits(found, cluster):
             return found
         return found if limit.patience_ends_s(job) <= time_s else None
@@ -236,7 +235,7 @@ class Machine:
         self.cluster.place(allocation)
         job = allocation.job
         self.expected_end_s[job.id] = end_s = self.now_s + self.estimate_s(job)
-        insort(self.leaving, (end_s, job.id))
+        insort(self.ends_ascending, (end_s, job.id))
         self.started.append(allocation)
         if self.wait_reasons is not None:
             self.wait_reasons.drop(job.id)
@@ -244,7 +243,7 @@ class Machine:
     def end(self, job_id: int) -> Allocation:
         """Take an ended job off the machine."""
         expected_s = self.expected_end_s.pop(job_id)
-        del self.leaving[bisect_left(self.leaving, (expected_s, job_id))]
+        del self.ends_ascending[bisect_left(self.ends_ascending, (expected_s, job_id))]
         self.overdue.discard(job_id)
         if expected_s != self.now_s:
             self.disturbances += 1
@@ -254,7 +253,7 @@ class Machine:
 
     def postpone_overdue(self) -> None:
         """Expect jobs past their estimate to end 60 s from now, at each event anew."""
-        leaving, overdue, now_s = self.leaving, self.overdue, self.now_s
+        leaving, overdue, now_s = self.ends_ascending, self.overdue, self.now_s
         for end_s, job_id in leaving:
             if end_s > now_s:
                 break

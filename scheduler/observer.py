@@ -1,4 +1,4 @@
-"""Observer: who watches a simulation, and changes nothing."""
+"""Observer: callbacks of a simulation, which change nothing."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -10,7 +10,7 @@ from scheduler.reasons import Verdict
 
 class Observer:
     """
-    Watches a simulation; derive from it and write the methods for what you want to hear of.
+    Callbacks of a simulation: derive from it and override those that you need.
 
     At each instant the calls come in the order in which they stand here.
     """
@@ -19,9 +19,9 @@ class Observer:
         """Return one line."""
         return f"<{type(self).__name__}>"
 
-    def submitted(self, jobs: Sequence[Job], now_s: float) -> None:
+    def on_submit(self, jobs: Sequence[Job], now_s: float) -> None:
         """
-        Hear who has joined the queue.
+        Receive the jobs that have joined the queue.
 
         Parameters
         ----------
@@ -31,9 +31,9 @@ class Observer:
             The instant, in seconds.
         """
 
-    def deciding(self, now_s: float) -> None:
+    def on_decide(self, now_s: float) -> None:
         """
-        Hear that the queue policy is about to be asked.
+        Take note that the queue policy is asked next.
 
         Parameters
         ----------
@@ -41,9 +41,9 @@ class Observer:
             The instant, in seconds.
         """
 
-    def decided(self, now_s: float) -> None:
+    def on_decided(self, now_s: float) -> None:
         """
-        Hear that the queue policy has started what it wanted to start.
+        Take note that the queue policy has started its jobs.
 
         Parameters
         ----------
@@ -51,9 +51,9 @@ class Observer:
             The instant, in seconds.
         """
 
-    def waiting(self, news: Mapping[int, Verdict | None], rest: Verdict, now_s: float) -> None:
+    def on_wait(self, news: Mapping[int, Verdict | None], rest: Verdict, now_s: float) -> None:
         """
-        Hear why jobs go on waiting.
+        Receive the reasons for which jobs go on waiting.
 
         Parameters
         ----------
@@ -70,7 +70,7 @@ class Observer:
         Policies find reasons only where an observer has this method.
         """
 
-    def changed(
+    def on_change(
         self,
         ended: Sequence[Allocation],
         started: Sequence[Allocation],
@@ -78,21 +78,21 @@ class Observer:
         now_s: float,
     ) -> None:
         """
-        Hear who left, who came, and whose rate is another from now on.
+        Receive the jobs that ended or started, and the rates that changed.
 
         Parameters
         ----------
         ended, started : sequence of Allocation
             Jobs that left and came at this instant, in order; not both are empty.
         job_rates : mapping of int to JobRate
-            What the rate model said: by job id, of those that started or have another rate.
+            By job id, of the jobs that started or have another rate.
         now_s : float
             The instant, in seconds.
         """
 
-    def passed(self, n_ended: int, now_s: float) -> None:
+    def on_instant(self, n_ended: int, now_s: float) -> None:
         """
-        Hear that an instant is over.
+        Take note that an instant is over.
 
         Parameters
         ----------
@@ -114,17 +114,17 @@ class Observers:
 
     Attributes
     ----------
-    submitted, deciding, decided, waiting, changed, passed : list of callable
+    on_submit, on_decide, on_decided, on_wait, on_change, on_instant : list of callable
         The methods of this name, of the observers that override it.
     """
 
     def __init__(self, observers: Sequence[Observer]) -> None:
-        self.submitted = _overridden(observers, "submitted")
-        self.deciding = _overridden(observers, "deciding")
-        self.decided = _overridden(observers, "decided")
-        self.waiting = _overridden(observers, "waiting")
-        self.changed = _overridden(observers, "changed")
-        self.passed = _overridden(observers, "passed")
+        self.on_submit = _overridden(observers, "on_submit")
+        self.on_decide = _overridden(observers, "on_decide")
+        self.on_decided = _overridden(observers, "on_decided")
+        self.on_wait = _overridden(observers, "on_wait")
+        self.on_change = _overridden(observers, "on_change")
+        self.on_instant = _overridden(observers, "on_instant")
 
 
 def _overridden(observers: Sequence[Observer], name: str) -> list[Callable[..., None]]:

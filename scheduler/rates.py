@@ -49,7 +49,7 @@ FULL_RATE = JobRate()
 
 class JobRates(Mapping[int, JobRate]):
     """
-    Paces of jobs in columns; a `JobRate` is made for those who ask for one job's.
+    Rates of jobs in columns; a `JobRate` is made when one job's is looked up.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Reasons: why a queue policy passes over a waiting job."""
+"""Reasons: why a waiting job does not start."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -14,7 +14,7 @@ SHAPE = "shape"
 ORDER = "order"
 WINDOW = "window"
 RECORDED = "recorded"
-UNTOLD = "untold"
+UNREPORTED = "unreported"
 STRICTER = "stricter"  # nodes would be left for a reservation, and yet its job would find no place
 REASONS = {
     NODES: "fewer nodes were free than it asks for",
@@ -23,10 +23,10 @@ REASONS = {
     SWITCHES: "places were free, but on more switches than it wants",
     RESERVATION: "it would have delayed a reservation",
     SHAPE: "it preferred to wait for a better shape",
-    ORDER: "nobody overtakes the head of the queue",
+    ORDER: "no job overtakes the head of the queue",
     WINDOW: "too far behind in the queue to be looked at",
     RECORDED: "it starts when the record says",
-    UNTOLD: "the queue policy does not tell",
+    UNREPORTED: "the queue policy reports no reason",
 }
 """Why a job waits, by name, in the order of reports."""
 
@@ -55,7 +55,7 @@ class Verdict(NamedTuple):
 
 
 INSUFFICIENT_NODES = Verdict(NODES)
-UNREPORTED = Verdict(UNTOLD)
+NOT_REPORTED = Verdict(UNREPORTED)
 
 
 class WaitReasons:
@@ -77,7 +77,7 @@ class WaitReasons:
     def __init__(self) -> None:
         self.verdicts: dict[int, Verdict] = {}
         self.news: dict[int, Verdict | None] = {}
-        self.rest = UNREPORTED
+        self.rest = NOT_REPORTED
 
     def report(self, job: int, verdict: Verdict) -> None:
         """Report why a job does not start now."""

@@ -166,7 +166,7 @@ def simulate(
     kill_at_limit : bool, default False
         End a job that reaches its requested time.
     ends_s : mapping of int to float, optional
-        By job id: when jobs end, whatever their rate, of which a record tells it.
+        By job id: when jobs end, whatever their rate, for jobs whose record has an end.
     observers : sequence of Observer, optional
         In the order in which they are called.
 
@@ -187,9 +187,9 @@ def simulate(
     Notes
     -----
     At each instant, in this order: jobs whose work is done end (by id), jobs are submitted
-    (in the order of `jobs`), the policy starts jobs, the rate model says whose rate changed.
-    Between instants the work left of a job shrinks at 1 / slowdown, or a `JobClock` tells when it
-    is done. One SimPy process
+    (in the order of `jobs`), the policy starts jobs, the rate model returns the rates that changed.
+    Between instants the remaining work of a job shrinks at 1 / slowdown, or a `JobClock` returns
+    when it is done. One SimPy process
     drives the clock; instants are compared as the exact floats computed here, since a
     clock that adds up delays would part events that belong together.
     """
@@ -204,7 +204,7 @@ def simulate(
         ends_s=ends_s or {},
         clock=rates if isinstance(rates, JobClock) else None,
     )
-    if run.observers.waiting:
+    if run.observers.on_wait:
         run.machine.wait_reasons = WaitReasons()
     environment = simpy.Environment()
     environment.process(run.drive(environment, jobs))
@@ -255,12 +255,12 @@ class _Simulation:
                 self.policy.submit(jobs[submitted])
                 submitted += 1
             if submitted > first:
-                for callback in self.observers.submitted:
+                for callback in self.observers.on_submit:
                     callback(jobs[first:submitted], now_s)
             started = self._start_jobs()
             self._set_rates(ended, started, now_s)
             self._note(now_s)
-            for callback in self.observers.passed:
+            for callback in self.observers.on_instant:
                 callback(len(self.records), now_s)
         if len(self.policy):
             raise PolicyError(f"{len(self.policy)} jobs wait on an empty machine, none is started.")
@@ -325,17 +325,17 @@ class _Simulation:
     def _start_jobs(self) -> list[Allocation]:
         """Let the policy start jobs."""
         now_s = self.machine.now_s
-        for callback in self.observers.deciding:
+        for callback in self.observers.on_decide:
             callback(now_s)
         machine = self.machine
         reasons = machine.wait_reasons
         if reasons is not None:
             reasons.begin()
         self.policy.select(machine)
-        for callback in self.observers.decided:
+        for callback in self.observers.on_decided:
             callback(now_s)
         if reasons is not None:
-            for callback in self.observers.waiting:
+            for callback in self.observers.on_wait:
                 callback(reasons.news, reasons.rest, now_s)
         started, machine.started = machine.started, []
         return started
@@ -348,7 +348,7 @@ class _Simulation:
             return
         job_rates = JobRates.of(self.rates.change(ended, started, now_s))
         self.machine.cluster.tally.rate_changes += len(job_rates)
-        for callback in self.observers.changed:
+        for callback in self.observers.on_change:
             callback(ended, started, job_rates, now_s)
         for allocation in started:
             job = allocation.job

@@ -19,7 +19,7 @@ from patterns.base import Pattern
 from scheduler.job import Communication
 
 CACHED_PATTERNS = 2048  # (pattern, ranks) pairs kept; only placements differ between like jobs
-_PAIR = 2  # fewer ranks have nobody to talk to
+_PAIR = 2  # fewer ranks send nothing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -244,6 +244,6 @@ class TrafficOf:
 
 
 def _computing(traffic: Traffic, compute_s: float) -> Traffic:
-    """Give traffic that nobody else has seen its compute time; a copy costs eight fields."""
+    """Set the compute time of traffic that is not shared yet; a copy costs eight fields."""
     object.__setattr__(traffic, "compute_s", compute_s)
     return traffic

@@ -40,7 +40,7 @@ from netsim.registries.contention_models import make_contention_model
 from netsim.registries.routings import make_routing
 from netsim.topology.spread import as_built
 from netsim.topology.structure.kind import machine_kind
-from scheduler.mix import kind_of_pattern
+from scheduler.traffic_classes import pattern_class
 
 COMMAND = "python -m benchmarks.contention.matrix"
 KEPT = Path(__file__).with_name("matrix.json")
@@ -291,7 +291,7 @@ class _Like:
     def __call__(self, job: Job) -> bool:
         """Tell whether a job is one of them."""
         ranks = self.least <= job.per_node <= (self.most or self.least)
-        return ranks and self.mix in (ANY, kind_of_pattern(job.pattern, job.nodes.size))
+        return ranks and self.mix in (ANY, pattern_class(job.pattern, job.nodes.size))
 
 
 _LIKE = (

@@ -107,6 +107,6 @@ def picture_of(cells: Cells, shades: JobColours, *, mean: bool) -> Points:
     return np.where(there, colour, np.uint32(0))
 
 
-def weight_of(shades: JobColours) -> Floats:
+def communicating_nodes(shades: JobColours) -> Floats:
     """Return the weight of each job, of which a cell's mean is taken."""
     return shades.place.astype(np.float64)

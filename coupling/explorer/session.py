@@ -13,7 +13,7 @@ from bokeh.palettes import Cividis256
 from coupling.explorer.address import Address, replaced
 from coupling.explorer.bars import Window
 from coupling.explorer.channel import Follower
-from coupling.explorer.colours import JobColours, picture_of, shades_of, weight_of
+from coupling.explorer.colours import JobColours, communicating_nodes, picture_of, shades_of
 from coupling.explorer.figures import (
     Axis,
     Figure,
@@ -214,7 +214,7 @@ class Session(Follower):
         columns = points_along(own.plot, "inner_width", 300, _WIDEST)
         rows = int(min(points_along(own.plot, "inner_height", 200, _TALLEST), high - low))
         shades = self._shades_of(run)
-        cells = run.bars.cells(window, rows, columns, weight_of(shades))
+        cells = run.bars.cells(window, rows, columns, communicating_nodes(shades))
         mean = self.address.by == "slowdown"
         image = picture_of(cells, shades, mean=mean)
         x, last = (float(self.axis.place(t)) for t in (window.begin_s, window.end_s))

@@ -65,7 +65,7 @@ class HopLedger(Observer):
             self._nodes = np.array([mask.bit_count() for mask in cluster.leaf_nodes])
             self._level_of = _levels_of(switch_levels(geometry), cluster.n_leaves)
 
-    def changed(
+    def on_change(
         self,
         ended: Sequence[Allocation],
         started: Sequence[Allocation],

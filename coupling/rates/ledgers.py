@@ -107,7 +107,7 @@ class NetworkLedger(Observer):
         self._sends: dict[int, PlacedTraffic] = {}
         self._scratch: Floats = np.zeros(network.topology.n_links)
 
-    def changed(
+    def on_change(
         self,
         ended: Sequence[Allocation],
         started: Sequence[Allocation],

@@ -75,7 +75,7 @@ class LinkTimeline(Observer):
         self._network = network
         self._senders: dict[int, _Sender] = {}
 
-    def changed(
+    def on_change(
         self,
         ended: Sequence[Allocation],
         started: Sequence[Allocation],

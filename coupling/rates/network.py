@@ -14,9 +14,9 @@ from netsim.routing.base import Routing
 from netsim.topology.base import Topology
 from netsim.topology.limits import require_topology
 from scheduler.job import Job
-from scheduler.mix import kind_of_pattern, weight_of
 from scheduler.rates import JobRate, JobRates
 from scheduler.traffic import PlacedTraffic, TrafficOf
+from scheduler.traffic_classes import communicating_nodes, pattern_class
 
 _THROUGH_ONE_SWITCH = 2  # links of such a way; they belong to its ends
 
@@ -175,8 +175,8 @@ class NetworkRateModel:
     def _note_talk(self, job: Job, placed: PlacedTraffic) -> None:
         """Remember how a job talks."""
         assert job.communication is not None  # noqa: S101 (it has traffic)
-        kind = kind_of_pattern(job.communication.pattern, job.n_nodes)
-        self.talked[kind] = self.talked.get(kind, 0.0) + job.runtime_s * weight_of(placed)
+        kind = pattern_class(job.communication.pattern, job.n_nodes)
+        self.talked[kind] = self.talked.get(kind, 0.0) + job.runtime_s * communicating_nodes(placed)
 
     def _leave(self, job: int) -> None:
         """Take a job off the network."""

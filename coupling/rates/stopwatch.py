@@ -31,12 +31,12 @@ class Stopwatch(Observer):
         passed_s = time.perf_counter() - wall_s
         return self._decided_s * (time.thread_time() - cpu_s) / passed_s if passed_s else 0.0
 
-    def deciding(self, now_s: float) -> None:
+    def on_decide(self, now_s: float) -> None:
         """Start the watch."""
         del now_s
         self._begin_s = time.perf_counter()
 
-    def decided(self, now_s: float) -> None:
+    def on_decided(self, now_s: float) -> None:
         """Stop the watch."""
         del now_s
         self._decided_s += time.perf_counter() - self._begin_s

@@ -7,7 +7,7 @@ from scheduler.allocation import Allocation
 from scheduler.job import Job
 from scheduler.observer import Observer
 from scheduler.rates import JobRate
-from scheduler.reasons import NO_JOB, REASONS, UNREPORTED, Verdict
+from scheduler.reasons import NO_JOB, NOT_REPORTED, REASONS, Verdict
 
 MOST_HOLDERS = 8  # kept of one job, those for whom it waited longest; others under NO_JOB
 _NUMBER = {reason: number for number, reason in enumerate(("", *REASONS))}
@@ -51,15 +51,15 @@ class WaitLedger(Observer):
         self.rows, self.spans = array("q"), array("d")
         self._queue: dict[int, _Waiting] = {}
         self._clocks: dict[Verdict, float] = {}
-        self._rest, self._since_s = UNREPORTED, 0.0
+        self._rest, self._since_s = NOT_REPORTED, 0.0
 
-    def submitted(self, jobs: Sequence[Job], now_s: float) -> None:
+    def on_submit(self, jobs: Sequence[Job], now_s: float) -> None:
         """Let jobs into the queue, among the rest."""
         self._run_clocks(now_s)
         for job in jobs:
             self._queue[job.id] = _Waiting(now_s, self._clocks)
 
-    def waiting(self, news: Mapping[int, Verdict | None], rest: Verdict, now_s: float) -> None:
+    def on_wait(self, news: Mapping[int, Verdict | None], rest: Verdict, now_s: float) -> None:
         """Take the verdicts from now on."""
         self._run_clocks(now_s)
         self._rest = rest
@@ -70,7 +70,7 @@ class WaitLedger(Observer):
             if verdict is None:
                 state.unlooked = dict(self._clocks)
 
-    def changed(
+    def on_change(
         self,
         ended: Sequence[Allocation],
         started: Sequence[Allocation],

@@ -41,10 +41,10 @@ from netsim.topology.switches import assumed_switch
 from scheduler.allocators.base import Allocator, Bounded
 from scheduler.cluster import Cluster
 from scheduler.job import Job
-from scheduler.mix import mix_of
 from scheduler.observer import Observer
 from scheduler.rates import UncoupledRateModel
 from scheduler.simulator import Schedule, simulate
+from scheduler.traffic_classes import dominant_class
 
 Progress = Callable[[str, int, int], None]
 """Called with what is running, jobs ended and jobs in all."""
@@ -200,7 +200,7 @@ class _Teller(Observer):
     def __init__(self, progress: Progress, what: str, total: int) -> None:
         self._progress, self._what, self._total = progress, what, total
 
-    def passed(self, n_ended: int, now_s: float) -> None:
+    def on_instant(self, n_ended: int, now_s: float) -> None:
         """Tell how many jobs have ended."""
         del now_s
         self._progress(self._what, n_ended, self._total)
@@ -327,7 +327,7 @@ def _remarks(
         fairness=setup.experiment.fairness,
         owned=() if network is None else network.owned,
         options=setup.experiment.model_options,
-        mix=mix_of(() if network is None else network.talked.items()),
+        mix=dominant_class(() if network is None else network.talked.items()),
         hot_spot="" if network is None else network.hot_spot,
     ).to_dict()
     return told

@@ -8,8 +8,8 @@ from coupling.site.state import DrawnTraffic, SiteJob, SiteState
 from netsim.common.errors import NetsimError, RoutingError
 from netsim.fluid.demand import DemandOf, JobDemand
 from patterns.errors import PatternError
-from scheduler.mix import kind_of, kind_of_pattern, mix_of
 from scheduler.traffic import PlacedTraffic, RankFlows, TrafficOf, computing_s, rank_flows
+from scheduler.traffic_classes import dominant_class, pattern_class, traffic_class
 
 _ROUNDING = 1e-12
 
@@ -145,7 +145,7 @@ class JobLoads:
 
 def mix_of_scene(scene: SiteState) -> str:
     """Return how most jobs talk in the draws, weighted by their nodes and communication."""
-    return mix_of(
+    return dominant_class(
         (_kind(sent, job), job.nodes.size * (1.0 if sent.fraction is None else sent.fraction))
         for draw in scene.draws
         for job in scene.jobs
@@ -156,8 +156,8 @@ def mix_of_scene(scene: SiteState) -> str:
 def _kind(sent: DrawnTraffic, job: SiteJob) -> str:
     """Return how a job talks in one draw."""
     if isinstance(sent.messages, RankFlows):
-        return kind_of(sent.messages)
-    return kind_of_pattern(sent.messages, job.partition.nodes.size)
+        return traffic_class(sent.messages)
+    return pattern_class(sent.messages, job.partition.nodes.size)
 
 
 def _flows(sent: DrawnTraffic, job: SiteJob) -> RankFlows:

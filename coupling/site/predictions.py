@@ -21,8 +21,8 @@ from netsim.registries.accuracy import Setting, setting_of
 from netsim.registries.contention_models import make_contention_model
 from netsim.routing.spread import require_paths
 from netsim.topology.base import Topology
-from scheduler.mix import kind_of, mix_of, weight_of
 from scheduler.traffic import PlacedTraffic
+from scheduler.traffic_classes import communicating_nodes, dominant_class, traffic_class
 
 _ROUNDING = 1e-9  # of the flow-level simulation over many iterations
 
@@ -90,7 +90,9 @@ def setting(snapshot: Snapshot, placed: Placed) -> Setting:
         owned=[job.partition.links is not None for job in snapshot.jobs],
         ranks_per_node=[int(number) for counts in per_node for number in distinct(counts)],
         options=options_of(snapshot),
-        mix=mix_of((kind_of(flows[job]), weight_of(own)) for job, own in placed.items()),
+        mix=dominant_class(
+            (traffic_class(flows[job]), communicating_nodes(own)) for job, own in placed.items()
+        ),
         hot_spot=hot_spot(snapshot.topology, (own.traffic for own in placed.values())),
     )
 

@@ -18,7 +18,7 @@ def parquet_table(
     """
     Decode a Parquet table if it is not too large.
 
-    What the file's metadata tell is looked at first. Texts are then read as numbers into the list
+    The file's metadata are checked first. Texts are then read as numbers into the list
     of different ones, from which their size follows before they are written out.
 
     `name`: messages begin with it. `most_rows`: of the table. `most_bytes`: of its decoded cells.

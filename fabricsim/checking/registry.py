@@ -15,7 +15,7 @@ _CHECKS: Mapping[object, Callable[..., object]] = {
     float: number,
     bool: flag,
 }
-"""How an option is checked whose parameter has a plain type; texts are choices, which tell more."""
+"""How an option of a plain type is checked; texts are choices, whose message lists more."""
 
 
 class Registry(UserDict[str, T]):
@@ -178,12 +178,12 @@ def build(
         _check_types(options, types, place, error)
         given = ", ".join(f"{key} = {brief(value)}" for key, value in options.items())
         raise error(f"{place} cannot be made with {given or 'no option'}: {fault}.") from fault
-    told = {
+    typed = {
         key: value
         for key, value in options.items()
         if not isinstance(getattr(made, key, None), Stated)  # read with its unit
     }
-    _check_types(told, types, place, error)
+    _check_types(typed, types, place, error)
     return made
 
 

@@ -290,7 +290,7 @@ class Table:
 
     def finish(self) -> None:
         """
-        Refuse fields that nobody has asked for.
+        Refuse fields that were not looked up.
 
         Raises
         ------

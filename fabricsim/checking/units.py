@@ -1,4 +1,4 @@
-"""Quantities with units: the grammar, and bare numbers that nobody can have meant."""
+"""Quantities with units: the grammar, and bare numbers beyond all sense."""
 
 import re
 from collections.abc import Callable, Iterable

@@ -221,7 +221,7 @@ def whole(
     int
         The number.
     """
-    # plain ones are told at once, those of an abstract class are not
+    # plain ones are found at once, those of an abstract class are not
     if type(value) is int or (isinstance(value, Integral) and not isinstance(value, bool)):
         found = int(value)
         if (least is None or least <= found) and (most is None or found <= most):

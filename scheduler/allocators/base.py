@@ -29,7 +29,7 @@ def require_tree(allocator: str, fabric: Topology) -> FatTree:
     Parameters
     ----------
     allocator : str
-        Who needs it, for the message.
+        Name of the allocator, for the message.
     fabric : Topology
         The machine.
 
@@ -89,7 +89,7 @@ class Allocator(Protocol):
     fits_by_count : bool
         It refuses a job only where fewer nodes are free than the job wants, and holds no more than
         it wants: nodes are counted then instead of asking, unless parts of the machine are not
-        joined. May be left out where it does not hold, and has to be said again by a class with an
+        joined. May be left out where it does not hold, and has to be repeated by a class with an
         `allocate` of its own.
     """
 
@@ -202,7 +202,7 @@ class Exhaustive(Allocator, Protocol):
 
 
 def fits_by_count(allocator: Allocator) -> bool:
-    """Return what an allocator says of itself; `allocate` overridden ends the word of a base."""
+    """Return an allocator's own claim; a class that overrides `allocate` does not inherit it."""
     return bool(_own(type(allocator), "fits_by_count"))
 
 
@@ -218,7 +218,7 @@ def _is_exhaustive(kind: type[Allocator]) -> bool:
 
 
 def _own(kind: type[Allocator], name: str) -> object:
-    """Return what the class says that has `allocate`, or one derived from it."""
+    """Return the claim of the class that defines `allocate`, or of one derived from it."""
     for base in kind.__mro__:
         if name in vars(base):
             return vars(base)[name]
@@ -242,7 +242,7 @@ def now_or_later(
     cluster: Cluster,
     why: Callable[[], str] | None = None,
 ) -> Allocation | None:
-    """Tell "not now" from "never", and what may be behind that."""
+    """Distinguish "not now" from "never", and add the likely cause."""
     if found is None and not cluster.running:
         raise AllocationError(
             f"job {job.id} of {job.n_nodes} nodes does not fit under allocator {allocator!r}, "

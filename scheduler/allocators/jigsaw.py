@@ -199,7 +199,7 @@ class WholeLeafSearch:
         for index in range(len(views) - count + 1):
             view = views[index]
             both = common & view.spines
-            # pods with the same ports left are alike, also as remainder tree: whoever can be
+            # pods with the same ports left are alike, also as remainder tree: a job that can be
             # a full tree has a whole leaf to spare for the remainder leaf
             if both in tried:
                 continue

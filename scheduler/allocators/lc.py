@@ -346,7 +346,7 @@ class LeastConstrainedShared:
 
     Notes
     -----
-    Smith21, sections 5.2.3 and 5.4.2: a bound rather than a scheduler, since nobody knows
+    Smith21, sections 5.2.3 and 5.4.2: a bound rather than a scheduler, since no scheduler knows
     what bandwidth a job needs. Jobs on a single leaf take no links.
 
     The links are book-keeping: they decide where a job may start. Its traffic goes the way of the

@@ -224,7 +224,7 @@ def placement_cost(
 
 def switch_levels(geometry: Geometry) -> Callable[[Ints, Ints], Ints]:
     """
-    Return what tells the level of the lowest switch above pairs of leaves of a tree.
+    Return the function for the level of the lowest switch above pairs of leaves of a tree.
 
     Result: takes two arrays of leaves; 1 where both are one leaf.
     """

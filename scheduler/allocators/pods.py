@@ -19,7 +19,7 @@ _FREE = itemgetter(0)
 
 def pack(masks: Sequence[int], width: int) -> int:
     """
-    Put masks side by side into one integer, so that one operation meets them all.
+    Put masks side by side into one integer, so that one operation applies to all.
 
     `masks`: each of `width` bits. `width`: bits of a field. Result: mask i is the field from bit
     ``i * width`` on.
@@ -425,7 +425,7 @@ class PodViews:
     fewest_first : bool
         Pods and leaves with the fewest free nodes first, else by number.
     units : int, default 0
-        Show the up-ports on which so many units are free; 0: those that nobody uses.
+        Show the up-ports on which so many units are free; 0: unused ones.
     indices : Indices or None
         Show these of a leaf's up-ports; None: all.
     """

@@ -78,7 +78,7 @@ class Limited:
 
     def select(self, machine: Machine) -> None:
         """Start every job that may start now."""
-        machine.limit = self._limit
+        machine.switch_limit = self._limit
         self._policy.select(machine)
 
 
@@ -97,7 +97,7 @@ def make_policy(name: str, options: Mapping[str, Any]) -> QueuePolicy:
     Returns
     -------
     QueuePolicy
-        A fresh one, nobody waiting.
+        A fresh one, its queue empty.
 
     Raises
     ------

@@ -7,14 +7,14 @@ from scheduler.allocation import Allocation
 from scheduler.job import Job
 from scheduler.machine import Machine
 from scheduler.queues.easy import reach_of
-from scheduler.queues.freenodes import Booking
+from scheduler.queues.free_nodes import Booking
 from scheduler.queues.plan import Plan, report_reasons
 from scheduler.queues.waiting import WaitingLine
 
 
 class Conservative:
     """
-    Conservative backfilling: nobody who overtakes delays anybody within reach.
+    Conservative backfilling: no job that overtakes delays a job within reach.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class Conservative:
     -----
     A. W. Mu'alem and D. G. Feitelson, IEEE TPDS 12(6), 2001, with the allocator in the place of
     node counts: a job coming within reach books the first time at which the allocator
-    finds a place for it that nobody running or booked holds until it is expected to end. When
+    finds a place for it that no running or booked job holds until it is expected to end. When
     a job ends early, each booking in the order of the line is moved forward if it can be
     with all others where they are (compression), so none ever moves back. When a job outlives
     its estimate, bookings that want what it still holds are made anew.

@@ -11,7 +11,7 @@ from scheduler.errors import PolicyError
 from scheduler.job import Job
 from scheduler.machine import Machine
 from scheduler.queues.easy import reach_of
-from scheduler.queues.freenodes import Booking
+from scheduler.queues.free_nodes import Booking
 from scheduler.queues.plan import Place, Plan, report_reasons
 from scheduler.queues.shapes import ANY, Shapes, shapes_of
 from scheduler.queues.waiting import WaitingLine
@@ -133,7 +133,7 @@ class Reckless:
         self._all_to_all = frozenset(all_to_all)
         self._shapes: Shapes | None = None
         self._running: dict[int, tuple[Job, str, float]] = {}  # with shape and start
-        self._stuck = False  # a job that finds no place has been met in this pass
+        self._stuck = False  # whether a job of this pass found no place
         self._verdicts: dict[int, Verdict] = {}  # of this pass
         self.record = Record()
 
@@ -170,7 +170,7 @@ class Reckless:
 
     def _consider(self, job: Job, machine: Machine, shapes: Shapes, plan: Plan) -> None:
         """Start a job, or let it wait, with or without a reservation."""
-        machine.consider(job)
+        machine.start_patience(job)
         possible = shapes.possible(job)
         ranked = sorted(possible, key=lambda shape: self.record.stretch(job, shape))
         until_s = machine.now_s + machine.estimate_s(job)
@@ -224,7 +224,7 @@ class Reckless:
 
 class Cautious(Reckless):
     """
-    Cautious (Yang, section VIII-B): whoever gets his preferred shape too late does not wait.
+    Cautious (Yang, section VIII-B): a job does not wait for its preferred shape too long.
 
     Parameters
     ----------

@@ -43,8 +43,8 @@ class Fcfs:
             placement = machine.try_to_place(head)
             if placement is None:
                 if machine.wait_reasons is not None:
-                    machine.wait_reasons.report(head.id, Verdict(machine.why, head.id))
-                    machine.wait_reasons.rest = Verdict(ORDER, root=machine.why)
+                    machine.wait_reasons.report(head.id, Verdict(machine.last_refusal, head.id))
+                    machine.wait_reasons.rest = Verdict(ORDER, root=machine.last_refusal)
                 return
             machine.start(placement)
             self._line.remove(head)
@@ -87,7 +87,9 @@ class Attempts:
         """
         machine = self._machine
         found = machine.try_to_place(job)
-        if found is None and (machine.limit is None or not machine.limit.wanted(job)[0]):
+        if found is None and (
+            machine.switch_limit is None or not machine.switch_limit.wanted(job)[0]
+        ):
             if self._monotone:
                 self._least = min(self._least, job.n_nodes)
             else:
@@ -95,14 +97,14 @@ class Attempts:
         return found
 
 
-class TooMuch:
+class ExcludingPlacements:
     """
     Placements beside which a job finds no place, on a machine of which ever less is free.
 
     Parameters
     ----------
     nested : bool
-        Whether they say the same of all that hold at least as much; else of the same nodes and
+        Whether it holds for all placements that take at least as much; else for the same nodes and
         links, until something else is placed.
     """
 
@@ -148,17 +150,17 @@ def _holds(held: dict[int, tuple[int, int]], l2s: dict[int, int], other: Allocat
 FIXED = "R3"
 
 
-class Guard(Protocol):
+class BackfillRule(Protocol):
     """
-    Watches over the head's reservation, as long as that stands.
+    What jobs must respect that would run past the head's reserved time, while that stands.
 
     Attributes
     ----------
     time_s : float
         Jobs that end by then cannot delay the head.
     spare : int
-        Nodes left for a long job beside the head, wherever they are: what the rule would say of an
-        allocator that takes any free nodes.
+        Nodes left for a long job beside the head, wherever they are: the limit of an allocator that
+        takes any free nodes.
     """
 
     time_s: float
@@ -210,7 +212,7 @@ class HeadStillFits:
     time_s : float
         The reserved time of the head.
     reserved : Place
-        Where it will go then; the machine of it becomes this guard's.
+        Where it will go then; its copy of the machine is used up.
     """
 
     def __init__(self, head: Job, machine: Machine, time_s: float, reserved: Place) -> None:
@@ -219,28 +221,28 @@ class HeadStillFits:
         self._machine = machine
         self._shadow = reserved.cluster  # jobs that end by then change nothing in it
         # an exhaustive allocator is asked less; a limit of switches may refuse what it finds
-        self._sure = exhaustive(machine.allocator) if machine.limit is None else None
-        self._too_much = TooMuch(nested=self._sure is not None)
+        self._sure = exhaustive(machine.allocator) if machine.switch_limit is None else None
+        self._excluding = ExcludingPlacements(nested=self._sure is not None)
         self._witness: Allocation | None = None  # a place for the head beside all long jobs
-        self._refused: set[int] = set()  # sizes that leave it none, as long as nobody starts
+        self._refused: set[int] = set()  # sizes that leave it none, until a job starts
         self._refused_in: tuple[Attempts, int] | None = None
 
     def place(self, job: Job, attempts: Attempts) -> Allocation | None:
         """Place a job if the head fits beside it."""
         if self._sure is not None and self._is_refused(job, attempts):
-            self._machine.why = STRICTER
+            self._machine.last_refusal = STRICTER
             return None
         placement = attempts.place(job)
         if placement is None:
             return None
-        if not self._too_much.cover(placement):
+        if not self._excluding.cover(placement):
             if self._fits_beside(placement, self._shadow):
-                self._too_much.grown()
+                self._excluding.grown()
                 return placement
-            if self._machine.limit is None:  # else the head may lose its patience
-                self._too_much.add(placement)
+            if self._machine.switch_limit is None:  # else the head may lose its patience
+                self._excluding.add(placement)
         self._refused.add(job.n_nodes)
-        self._machine.why = STRICTER
+        self._machine.last_refusal = STRICTER
         return None
 
     def _is_refused(self, job: Job, attempts: Attempts) -> bool:
@@ -259,7 +261,7 @@ class HeadStillFits:
         shadow.place(placement)
         if self._witness is not None and shadow.fits(self._witness):
             return True
-        found = self._machine.expects(self._head, shadow, self.time_s)
+        found = self._machine.place_at(self._head, shadow, self.time_s)
         if found is None:
             shadow.release(placement.job.id)
             shadow.stamp = before  # all is as it was
@@ -303,9 +305,9 @@ class HeadIsFixed:
         """Place a job beside what the head will get."""
         del attempts
         machine, rest = self._machine, self._left()
-        found = machine.expects(job, rest, machine.now_s)
+        found = machine.place_at(job, rest, machine.now_s)
         if found is None:
-            machine.why = machine.why_not(job, rest)
+            machine.last_refusal = machine.refusal_in(job, rest)
         return found
 
     @property
@@ -362,7 +364,7 @@ class NodesAreCounted:
         return expected_free(self._machine, self.time_s) - self._head.n_nodes
 
 
-RULES: dict[str, Callable[[Job, Machine, float, Place], Guard]] = {
+RULES: dict[str, Callable[[Job, Machine, float, Place], BackfillRule]] = {
     "R2": HeadStillFits,
     FIXED: HeadIsFixed,
 }
@@ -395,7 +397,7 @@ class Easy:
       anything else.
     * ``node-count``: the textbook. The reserved time is when enough nodes are free, and the job
       starts if it needs no more nodes than the head leaves then. This ignores isolation: the
-      head often does not fit at that time, and until it does hardly anybody may overtake,
+      head often does not fit at that time, and until it does hardly any job may overtake,
       which costs Jigsaw 5 points of utilisation on Synth-16.
     """
 
@@ -405,7 +407,7 @@ class Easy:
         self._line: Line = WaitingLine(reach_of(window))
         self._rule = choice("reservation", reservation, (*RULES, NODE_COUNT), error=PolicyError)
         self._kept: tuple[int, int, Reservation] | None = None  # head id, disturbances
-        self._watch: tuple[Reservation, Guard] | None = None
+        self._rule_of: tuple[Reservation, BackfillRule] | None = None
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -433,8 +435,8 @@ class Easy:
             return
         reasons = machine.wait_reasons
         if reasons is not None:
-            reasons.report(head.id, _verdict(machine.why, head.id))
-            reasons.rest = _verdict(WINDOW, root=machine.why)
+            reasons.report(head.id, _verdict(machine.last_refusal, head.id))
+            reasons.rest = _verdict(WINDOW, root=machine.last_refusal)
             if not self._line.stable:
                 reasons.keep(self._line.reachable())
         if machine.cluster.n_free and len(self._line) > 1:
@@ -453,9 +455,13 @@ class Easy:
 
     def _backfill(self, head: Job, machine: Machine) -> None:
         """Start jobs behind the head that do not delay it."""
-        guard, reasons, now_s = self._guard(head, machine), machine.wait_reasons, machine.now_s
+        rule, reasons, now_s = (
+            self._backfill_rule(head, machine),
+            machine.wait_reasons,
+            machine.now_s,
+        )
         attempts = Attempts(machine)
-        refusal = machine.refusal
+        refusal = machine.allocator_refusal
         reporter = None if reasons is None else _ReasonReporter(head, refusal, reasons)
         estimate_s, n_free = machine.estimate_s, machine.cluster.n_free
         fitting, lacking = self._fitting(n_free, reasons), list[Job]()
@@ -467,26 +473,26 @@ class Easy:
             useless = attempts.useless(job)
             if useless and reporter is None:
                 continue
-            long = now_s + estimate_s(job) > guard.time_s
-            if long and size > guard.spare:
+            long = now_s + estimate_s(job) > rule.time_s
+            if long and size > rule.spare:
                 why = RESERVATION
             elif useless:
                 why = refusal
             else:
-                if self._starts(job, machine, guard, attempts, long=long):
+                if self._starts(job, machine, rule, attempts, long=long):
                     n_free = machine.cluster.n_free
                     if not n_free:
                         lacking += fitting[index:]
                         break
                     continue
-                why = machine.why
+                why = machine.last_refusal
             if reporter is not None:
                 reporter.report(job.id, why)
         if reasons is not None:
             reasons.report_insufficient_nodes(lacking)
 
     def _fitting(self, n_free: int, reasons: WaitReasons | None) -> list[Job]:
-        """Return who stands behind the head and asks for no more nodes; say why others wait."""
+        """Return the jobs behind the head that ask for no more nodes; report why others wait."""
         waiting = self._line.reachable()
         del waiting[0]
         fitting = [job for job in waiting if job.n_nodes <= n_free]
@@ -495,36 +501,36 @@ class Easy:
         return fitting
 
     def _starts(
-        self, job: Job, machine: Machine, guard: Guard, attempts: Attempts, *, long: bool
+        self, job: Job, machine: Machine, rule: BackfillRule, attempts: Attempts, *, long: bool
     ) -> bool:
         """Start a job if it finds a place that does not delay the head."""
-        placement = guard.place(job, attempts) if long else attempts.place(job)
+        placement = rule.place(job, attempts) if long else attempts.place(job)
         if placement is None:
             return False
         machine.start(placement)
         self._line.remove(job)
-        guard.note(placement, long=long)
+        rule.note(placement, long=long)
         return True
 
-    def _guard(self, head: Job, machine: Machine) -> Guard:
+    def _backfill_rule(self, head: Job, machine: Machine) -> BackfillRule:
         """
-        Return the guard of the head's reservation.
+        Return the rule for the head's reservation.
 
-        While the reservation stands, so does what a guard knows of the machine at that time: who
-        ends by then is not in it, and of those who run longer it has heard.
+        While the reservation stands, the rule's copy of the machine does: jobs that end by then are
+        not in it, and longer ones were noted when they started.
         """
         if self._rule == NODE_COUNT:
             return NodesAreCounted(head, machine, enough_nodes_s(head, machine))
         reservation = self._reservation(head, machine)
-        if self._watch is not None and self._watch[0] is reservation and self._rule != FIXED:
-            return self._watch[1]
+        if self._rule_of is not None and self._rule_of[0] is reservation and self._rule != FIXED:
+            return self._rule_of[1]
         time_s, place = reservation.time_s, reservation.place
         if place is None:
-            guard: Guard = NodesAreCounted(head, machine, time_s)
+            rule: BackfillRule = NodesAreCounted(head, machine, time_s)
         else:
-            guard = RULES[self._rule](head, machine, time_s, place)
-        self._watch = reservation, guard
-        return guard
+            rule = RULES[self._rule](head, machine, time_s, place)
+        self._rule_of = reservation, rule
+        return rule
 
     def _reservation(self, head: Job, machine: Machine) -> Reservation:
         """Return the head's reservation; it moves only when an end was not as expected."""
@@ -569,12 +575,12 @@ def _still_refused(reservation: Reservation, machine: Machine) -> bool:
     Jobs that start or end later only take from what it would find; one that ends early adds to it,
     until it was expected to end.
     """
-    known = machine.limit is None and machine.allocator.monotone_in_free
+    known = machine.switch_limit is None and machine.allocator.monotone_in_free
     return known and machine.gained_until_s <= reservation.refused_s
 
 
 class _ReasonReporter:
-    """Says in one pass why jobs behind the head do not start."""
+    """Reports in one pass why jobs behind the head do not start."""
 
     __slots__ = ("_behind", "_news", "_of", "_refused", "_stricter")
 

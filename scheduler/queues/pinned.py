@@ -96,7 +96,7 @@ class Pinned:
             machine.wake(self._due[0][0])
 
     def _start(self, job: Job, machine: Machine) -> None:
-        """Start a job on its nodes, as far as nobody else holds them."""
+        """Start a job on its nodes, as far as no other job holds them."""
         cluster, ranks = machine.cluster, self._pins[job.id].ranks
         wanted = cluster.geometry.masks(np.unique(ranks).tolist())
         held = {leaf: mask & cluster.leaf_free[leaf] for leaf, mask in wanted.items()}

@@ -11,8 +11,8 @@ from scheduler.cluster import Cluster
 from scheduler.footprint import Footprint, join
 from scheduler.job import Job
 from scheduler.machine import Machine
-from scheduler.queues.freenodes import Booking, FreeNodes
-from scheduler.queues.freesteps import KERNELS, FreeSteps
+from scheduler.queues.free_nodes import Booking, FreeNodes
+from scheduler.queues.free_steps import KERNELS, FreeSteps
 from scheduler.queues.reservation import expected_cluster, never_placed
 from scheduler.reasons import INSUFFICIENT_NODES, RESERVATION, WINDOW, Verdict, trace_roots
 
@@ -21,8 +21,8 @@ class Refusals:
     """
     What was free when an allocator refused a waiting job, by job and time.
 
-    Whoever is refused by an allocator that is monotone in what is free is refused as well
-    where nothing else is free.
+    An allocator that is monotone in what is free and has refused a job refuses it again where
+    no more is free.
     """
 
     __slots__ = ("_free", "_times")
@@ -144,14 +144,18 @@ class Plan:
         `window`: from when on, and which nodes are free. The others: as in `earliest`.
         """
         time_s, nodes = window
-        # who is expected to run for no time holds its nodes, too
+        # a job that is expected to run for no time holds its nodes, too
         until_s = max(time_s + machine.estimate_s(job), nextafter(time_s, inf))
         # of units of links there are no masks
         if self._shares or machine.cluster.shared is not None:
             cluster = self.beside(job, expected_cluster(machine, time_s), time_s, until_s)
-            placement = (place or machine.expects)(job, cluster, time_s)
+            placement = (place or machine.place_at)(job, cluster, time_s)
         else:
-            sure = place is None and machine.limit is None and machine.allocator.monotone_in_free
+            sure = (
+                place is None
+                and machine.switch_limit is None
+                and machine.allocator.monotone_in_free
+            )
             knows = exhaustive(machine.allocator) if sure else None
             if knows is not None and knows.no_room_in(job, machine.cluster, nodes):
                 return None
@@ -159,7 +163,7 @@ class Plan:
             if sure and self._refusals.cover(job.id, time_s, left):
                 return None
             cluster = free.cluster(time_s, left)
-            placement = (place or machine.expects)(job, cluster, time_s)
+            placement = (place or machine.place_at)(job, cluster, time_s)
             if placement is None and sure:
                 self._refusals.add(job.id, time_s, left)
         if placement is None:
@@ -263,13 +267,13 @@ class Plan:
         `jobs`: waiting jobs without a booking, in order.
         """
         free: Free | None = None
-        if place is None and machine.limit is None:
+        if place is None and machine.switch_limit is None:
             free = self._kept_steps(machine) or self._latest
         free = free or self.free_nodes(machine)
         for job in jobs:
-            if machine.limit is not None and isinstance(free, FreeNodes):
-                machine.consider(job)
-                free.mark(machine.limit.patience_ends_s(job))
+            if machine.switch_limit is not None and isinstance(free, FreeNodes):
+                machine.start_patience(job)
+                free.mark(machine.switch_limit.patience_ends_s(job))
             booking = self.earliest(job, machine, free, place)
             if booking is None:
                 raise never_placed(job, machine)
@@ -306,7 +310,7 @@ class Plan:
             return Verdict(RESERVATION, holder)
         until_s = machine.now_s + machine.estimate_s(job)
         beside = self.beside(job, machine.cluster, machine.now_s, until_s)
-        return Verdict(machine.why_not(job, beside))
+        return Verdict(machine.refusal_in(job, beside))
 
     def wake(self, machine: Machine) -> None:
         """Ask to be woken for every start, since nothing else need happen then."""

@@ -76,10 +76,10 @@ class SortedLine:
 
 class FairShareLine:
     """
-    Waiting jobs of the users who have used least first.
+    Waiting jobs, those of the users with the least use first.
 
-    A user's use is the node-seconds (nodes x expected run time) of his jobs at their start,
-    halved every half-life, as Slurm's ``PriorityDecayHalfLife`` does; his own jobs stay in the
+    A user's use is the node-seconds (nodes x expected run time) of its jobs at their start,
+    halved every half-life, as Slurm's ``PriorityDecayHalfLife`` does; jobs of one user stay in the
     order of submission, and users of equal use come in the order of their first job.
 
     Parameters
@@ -150,7 +150,7 @@ class Sjf(Easy):
     Parameters
     ----------
     window : int, default 50
-        Waiting jobs behind the first that are tried; 0: nobody overtakes the shortest.
+        Waiting jobs behind the first that are tried; 0: no job overtakes the shortest.
     reservation : {"R2", "R3", "node-count"}
         As for `Easy`.
 
@@ -176,13 +176,13 @@ class Priority(Easy):
     key : {"wait", "size", "requested", "fair-share"}
         What decides; equal jobs in the order of submission. ``wait``: the longest waiting job
         first, which is `Easy`. ``size``: the largest first, as Slurm's job size factor.
-        ``requested``: the shortest requested time first. ``fair-share``: jobs of the user first
-        who has used the fewest node-seconds, where use fades as Slurm's
+        ``requested``: the shortest requested time first. ``fair-share``: jobs of the user with
+        the fewest node-seconds first, where use fades as Slurm's
         ``PriorityDecayHalfLife`` makes it fade.
     half_life_days : float, default 7
         For ``fair-share``: after which a use counts half; Slurm's default.
     window : int, default 50
-        Waiting jobs behind the first that are tried; 0: nobody overtakes the first.
+        Waiting jobs behind the first that are tried; 0: no job overtakes the first.
     reservation : {"R2", "R3", "node-count"}
         As for `Easy`.
     """

@@ -21,7 +21,7 @@ class Place(NamedTuple):
     placement : Allocation
         Nodes and links.
     cluster : Cluster
-        The machine then; a copy, for whoever wants to keep it up to date.
+        The machine then; a copy that the caller may change.
     """
 
     placement: Allocation
@@ -38,7 +38,7 @@ class Reservation:
     time_s : float
         The first expected end after which the allocator can place the head.
     place : Place or None
-        Where it would go then; None where nodes were counted and nobody asked.
+        Where it would go then; None where nodes were counted instead.
     refused_s : float
         The last expected end before, after which the allocator could not place it.
     """
@@ -60,7 +60,7 @@ def expected_cluster(machine: Machine, time_s: float) -> Cluster:
 def expected_free(machine: Machine, time_s: float) -> int:
     """Return how many nodes will be free when all jobs expected to end by then have ended."""
     running, free = machine.cluster.running, machine.cluster.n_free
-    for end_s, job_id in machine.leaving:
+    for end_s, job_id in machine.ends_ascending:
         if end_s > time_s:
             break
         free += running[job_id].held
@@ -74,7 +74,7 @@ def departures(machine: Machine) -> list[tuple[float, list[int]]]:
     Result: time in seconds and job ids, ascending.
     """
     leaving: dict[float, list[int]] = {}
-    for end_s, job_id in machine.leaving:
+    for end_s, job_id in machine.ends_ascending:
         leaving.setdefault(end_s, []).append(job_id)
     return list(leaving.items())
 
@@ -88,7 +88,7 @@ def enough_nodes_s(job: Job, machine: Machine) -> float:
     running, free = machine.cluster.running, machine.cluster.n_free
     if free >= job.n_nodes:
         return machine.now_s
-    for end_s, job_id in machine.leaving:
+    for end_s, job_id in machine.ends_ascending:
         free += running[job_id].held
         if free >= job.n_nodes:
             return end_s
@@ -108,7 +108,7 @@ def reserve(
     """
     if machine.fits_by_count and not placed:
         return Reservation(enough_nodes_s(job, machine))
-    cluster, limit = machine.cluster.copy(), machine.limit
+    cluster, limit = machine.cluster.copy(), machine.switch_limit
     agenda = departures(machine)
     patient_until_s = limit.patience_ends_s(job) if limit else machine.now_s
     last_s = refused_s
@@ -120,7 +120,7 @@ def reserve(
             cluster.release(job_id)
         if time_s <= refused_s:
             continue
-        found = machine.ask(job, cluster) if cluster.n_free >= job.n_nodes else None
+        found = machine.allocate(job, cluster) if cluster.n_free >= job.n_nodes else None
         if found is None:
             last_s = time_s
             continue
@@ -133,7 +133,7 @@ def reserve(
 
 
 def never_placed(job: Job, machine: Machine) -> PolicyError:
-    """Return the error of a job that finds no place even when everybody else has ended."""
+    """Return the error of a job that finds no place even when all other jobs have ended."""
     return PolicyError(
         f"job {job.id} of {job.n_nodes} nodes cannot be placed by allocator "
         f"{machine.allocator.name!r} even on the empty machine."

@@ -101,7 +101,7 @@ class TorusShapes:
     ) -> tuple[Allocation, str] | None:
         """Place a job."""
         try:
-            found = self._machine.expects(job, cluster, time_s, self._chunks.get(shape))
+            found = self._machine.place_at(job, cluster, time_s, self._chunks.get(shape))
         except AllocationError:
             if shape == ANY:
                 raise
@@ -140,7 +140,7 @@ class TreeShapes:
         self, job: Job, cluster: Cluster, time_s: float, shape: str
     ) -> tuple[Allocation, str] | None:
         """Place a job."""
-        found = self._machine.expects(job, cluster, time_s)
+        found = self._machine.place_at(job, cluster, time_s)
         if found is None:
             return None
         pods = {leaf // cluster.leaves_per_pod for leaf, _, _ in found.leaves}
@@ -150,7 +150,7 @@ class TreeShapes:
 
 class OneShape:
     """
-    What the allocator proposes on a machine where no shapes are told apart.
+    What the allocator proposes on a machine that has no shapes.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ class OneShape:
         self, job: Job, cluster: Cluster, time_s: float, shape: str
     ) -> tuple[Allocation, str] | None:
         """Place a job."""
-        found = self._machine.expects(job, cluster, time_s)
+        found = self._machine.place_at(job, cluster, time_s)
         return None if found is None else (found, shape)
 
 

@@ -14,7 +14,7 @@ class Line(Protocol):
     Attributes
     ----------
     stable : bool
-        Who is within reach stays so until he is removed.
+        A job within reach stays so until it is removed.
     """
 
     stable: ClassVar[bool]
@@ -49,7 +49,7 @@ class Line(Protocol):
         Returns
         -------
         Job or None
-            None when nobody waits.
+            None when no job waits.
         """
 
     def reachable(self) -> list[Job]:

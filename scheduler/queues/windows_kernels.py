@@ -9,7 +9,7 @@ the free links. By row of a booking, ``wants`` has how many nodes its job wants,
 will hold, and ``spans``, in seconds, its length, its begin, and from when until when something has
 become free since it was looked at in vain.
 
-They answer as `scheduler.queues.freenodes.FreeNodes` would. Import through `netsim.common.jit`.
+They answer as `scheduler.queues.free_nodes.FreeNodes` would. Import through `netsim.common.jit`.
 """
 
 import numpy as np

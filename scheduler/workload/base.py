@@ -30,9 +30,9 @@ class DroppedJob:
     reason : str
         Why it is not.
     n_nodes : int
-        Nodes asked for; 0 where the log does not tell.
+        Nodes asked for; 0 where the log lacks it.
     submit_s, runtime_s : float
-        As of a `Job`, but NaN where the log does not tell; submission may lie before 0, the
+        As of a `Job`, but NaN where the log lacks it; submission may lie before 0, the
         first one of a kept job.
     """
 

@@ -55,7 +55,7 @@ def expand_hostlist(text: str) -> list[str]:
 
 _NOTHING = {"", "none", "null", "n/a", "nan", "na", "unknown", "-1"}
 BACKWARDS = "ends before it starts"
-AGAIN = "told a second time, with the same number and start"
+AGAIN = "has_id a second time, with the same number and start"
 LATER_RUNS = "runs whose number an earlier run has: each is a job of its own"
 _UNNUMBERED = "jobs without a plain number: numbered above all others"
 _PADDED = "cells with blanks around their text: without them"
@@ -67,7 +67,7 @@ _SHOWN = 40  # characters of a bad value in a message
 @dataclass(frozen=True, slots=True)
 class Entry:
     """
-    One job as a log tells it; -1 where a number is missing.
+    One job as a log has it; -1 where a number is missing.
 
     Parameters
     ----------
@@ -88,18 +88,18 @@ class Entry:
     extra : tuple of (str, str)
         Further columns.
     start_s : float or None
-        When it started, on the clock of `submit_s`; None where the log does not tell.
+        When it started, on the clock of `submit_s`; None where the log lacks it.
     hosts : str
         Where it ran: a host list.
     end_s : float or None
         When it ended, or has to by its limit, on the clock of `submit_s`; None where the log
-        does not tell.
+        lacks it.
     skipped : bool
         Whether one of its times is none, as the clock was set forward over it.
     twice : bool
         Whether one of its times was there twice, as the clock was set back; the first is taken.
     zoned : bool
-        Whether its times tell their time zone.
+        Whether its times have a time zone.
     padded : int
         Cells that had blanks around their text.
     """
@@ -127,7 +127,7 @@ def workload_of(entries: Sequence[Entry], filters: Filters, source: Source) -> W
     """
     Turn the entries of a log into a workload.
 
-    `entries`: in the order of the log. A number and a start are one run: what tells of it again is
+    `entries`: in the order of the log. A number and a start are one run: what repeats it is
     dropped, and a later run of the same number keeps it as the further column ``jobid``. Those
     without a number get numbers above all others; labels that are names are numbered in the order
     in which they appear, and kept as further columns.
@@ -171,9 +171,9 @@ def workload_of(entries: Sequence[Entry], filters: Filters, source: Source) -> W
 
 def repeated_runs(entries: Sequence[Entry]) -> tuple[set[int], set[int]]:
     """
-    Find what tells of a run again, and later runs of a number.
+    Find repeated entries of a run, and later runs of a number.
 
-    A number and a start are one run; of entries about the same run, the first that tells its end
+    A number and a start are one run; of entries about the same run, the first with its end
     counts. Result: places in `entries` of the others; and of runs whose number an earlier one has.
     """
     best: dict[tuple[int, float], int] = {}
@@ -199,9 +199,9 @@ def repeated_runs(entries: Sequence[Entry]) -> tuple[set[int], set[int]]:
 
 def _unnumbered(entry: Entry) -> Entry:
     """Return a run that gets another number, with the log's as a further column."""
-    told = "jobid" in dict(entry.extra)
+    has_id = "jobid" in dict(entry.extra)
     return replace(
-        entry, id=None, extra=entry.extra if told else (*entry.extra, ("jobid", str(entry.id)))
+        entry, id=None, extra=entry.extra if has_id else (*entry.extra, ("jobid", str(entry.id)))
     )
 
 

@@ -48,7 +48,7 @@ class Reader(Protocol):
         Parameters
         ----------
         path : str or Path
-            Plain or gzip, told apart by content; ``-`` is standard input.
+            Plain or gzip, recognised by content; ``-`` is standard input.
         **options : ReadOptions
             The fields of `Filters`.
 
@@ -175,7 +175,7 @@ class Records:
     n_nodes : (n,) int array
         Nodes, before scaling; below 1 where the log has no size.
     unfit : mapping of str to (n,) bool array
-        Jobs that this format tells to drop, by reason.
+        Jobs that this format drops, by reason.
     labels : mapping of str to sequence of int
         Columns ``user``, ``group``, ``executable``, ``queue``, where the log has them.
     names : sequence of str or None
@@ -183,7 +183,7 @@ class Records:
     extra : sequence of tuple or None
         Further columns of each job (`Job.extra`).
     start_s : (n,) float array or None
-        When the jobs started, on the clock of `submit_s`; NaN where the log does not tell.
+        When the jobs started, on the clock of `submit_s`; NaN where the log lacks it.
     hosts : sequence of str or None
         Where they ran, as host lists.
     begin_unix_s : float or None
@@ -346,7 +346,7 @@ def refine(workload: Workload, **options: Unpack[ReadOptions]) -> Workload:
 def _dropped(
     records: Records, nodes: Ints, submit_s: Floats, reasons: Sequence[str], verdict: Ints
 ) -> tuple[DroppedJob, ...]:
-    """Return the jobs that have a reason, with what the log tells of them."""
+    """Return the jobs that have a reason, with their fields in the log."""
     rows = np.flatnonzero(verdict < len(reasons))
     submit_s = np.where(records.submit_s < 0, np.nan, submit_s)
     runtime_s = np.where(records.runtime_s < 0, np.nan, records.runtime_s)

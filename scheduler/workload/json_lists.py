@@ -42,7 +42,7 @@ def read_flux_json(path: str | Path, **options: Unpack[ReadOptions]) -> Workload
     """
     Read a job list of Flux, as ``flux jobs -a --json`` prints it.
 
-    `path`: plain or gzip, told apart by content; ``-`` is standard input. `**options`: the fields
+    `path`: plain or gzip, recognised by content; ``-`` is standard input. `**options`: the fields
     of `Filters`. Result: unfinished jobs and jobs that were cancelled before they ran are dropped;
     those that were cancelled while they ran are kept. Run time is ``t_cleanup - t_run``, the
     requested time ``duration``, 0 meaning none.
@@ -93,7 +93,7 @@ def read_batsim_json(path: str | Path, **options: Unpack[ReadOptions]) -> Worklo
     """
     Read a workload of Batsim.
 
-    `path`: plain or gzip, told apart by content; ``-`` is standard input. `**options`: the fields
+    `path`: plain or gzip, recognised by content; ``-`` is standard input. `**options`: the fields
     of `Filters`; ``res`` counts processors, where nodes have several. Result: jobs of ``delay``
     profiles; the run time of others follows from a platform that is not in the file, so they are
     dropped. The profile's name is kept as a further column.

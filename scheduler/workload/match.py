@@ -92,10 +92,10 @@ class Match:
 
 def name_of(job: Job, key: str) -> str:
     """
-    Return the name of who a job belongs to, or where it waited.
+    Return the name of a job's user, group or queue.
 
     `key`: one of ``user``, ``group``, ``executable``, ``queue``, ``account``, ``partition``.
-    Result: as the log has it; its number where it has no name; empty where it tells neither.
+    Result: as the log has it; its number where it has no name; empty where it has neither.
     """
     label, columns = _NAMED[key]
     extra = dict(job.extra)

@@ -22,7 +22,7 @@ def read_placement_log(path: str | Path, **options: Unpack[ReadOptions]) -> Work
     one; lines that begin with ``#`` or ``;`` are comments. Without times, event k happens at
     k seconds, which keeps the order.
 
-    `path`: plain or gzip, told apart by content; ``-`` is standard input. `**options`: the fields
+    `path`: plain or gzip, recognised by content; ``-`` is standard input. `**options`: the fields
     of `Filters`. Result: a job per placement, submitted when it was placed and running until its
     removal, or to the end of the log. A number that is placed again after its removal is a new job
     and gets a new number.

@@ -119,7 +119,7 @@ def _known_by(workload: Workload, table: Mapping[str, Any]) -> Workload:
 
 
 def format_of(path: str | Path) -> str | None:
-    """Return the key of `READERS` that the end of a name stands for; None where it tells none."""
+    """Return the key of `READERS` that the end of a name stands for; None for other endings."""
     name = without_packing(str(path).lower())
     return next((form for end, form in _ENDS.items() if name.endswith(end)), None)
 

@@ -91,7 +91,7 @@ def read_sacct(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     ``--delimiter=,`` is understood too. A number and a start are one run: a job that was queued
     again, and a number that Slurm uses again, are jobs of their own.
 
-    `path`: plain or gzip, told apart by content; ``-`` is standard input. What ``sacct --json``
+    `path`: plain or gzip, recognised by content; ``-`` is standard input. What ``sacct --json``
     prints is read too. `**options`: the fields of `Filters`. Result: unfinished jobs, job steps
     and jobs that were cancelled before they ran are dropped; those that were cancelled while they
     ran held their nodes, and are kept. Tasks of arrays and parts of heterogeneous jobs get new
@@ -197,7 +197,7 @@ def _refuse_mixed(
 
 
 def _text(source: Source) -> Iterator[tuple[int, str]]:
-    """Yield the lines that say something; bytes that are no UTF-8 stay visible."""
+    """Yield the lines that are not empty; bytes that are no UTF-8 stay visible."""
     for number, line in enumerate(source.lines(), start=1):
         if line.strip():
             yield number, line.decode("utf-8", "backslashreplace").strip("\r")
@@ -354,7 +354,7 @@ def _limit(text: str, place: str, columns: Mapping[str, str]) -> float:
 
 
 NOWHERE = frozenset({"none assigned", "(null)", "none", "unknown"})
-"""What Slurm says of the hosts of a job that has none."""
+"""Slurm's text for a job without hosts."""
 
 
 def is_sacct_json(table: Mapping[str, Any]) -> bool:
@@ -395,7 +395,7 @@ def _entry(table: Mapping[str, Any], place: str, filters: Filters) -> Entry:
     user = str(table.get("user") or own.get("user") or "")
     account = str(table.get("account") or own.get("account") or "")
     array, het = (_number_of(table.get(name), place, name) for name in ("array", "het"))
-    told = {
+    value = {
         "state": state,
         "user_name": user,
         "account": account,
@@ -414,29 +414,29 @@ def _entry(table: Mapping[str, Any], place: str, filters: Filters) -> Entry:
         else backwards(start_s, end_s, elapsed_s),
         name=str(table.get("name") or ""),
         labels={"user": user, "group": table.get("group"), "queue": table.get("partition")},
-        extra=tuple((name, text) for name, text in told.items() if text),
+        extra=tuple((name, text) for name, text in value.items() if text),
         start_s=start_s if start_s > 0 else None,
         hosts=hosts,
         end_s=end_s if end_s > 0 else None,
     )
 
 
-def _state(told: object) -> str:
+def _state(value: object) -> str:
     """Return the state: `current` is a text or a list, by the version."""
-    current = told.get("current") if isinstance(told, Mapping) else told
+    current = value.get("current") if isinstance(value, Mapping) else value
     first = current[0] if isinstance(current, list) and current else current
     return str(first or "").partition(" ")[0].upper()
 
 
-def _number_of(told: object, place: str, name: str) -> str:
+def _number_of(value: object, place: str, name: str) -> str:
     """Return the number of the array or heterogeneous job that a job is part of; empty if none."""
-    number = told.get("job_id") if isinstance(told, Mapping) else None
+    number = value.get("job_id") if isinstance(value, Mapping) else None
     found = count(unwrapped(number), place, f"{name}.job_id")
     return str(found) if found > 0 else ""
 
 
 def _nodes(table: Mapping[str, Any], hosts: str, place: str, filters: Filters) -> int:
-    """Return the nodes of a job; -1 where nothing tells them."""
+    """Return the nodes of a job; -1 where no field has them."""
     nodes = count(unwrapped(table.get("allocation_nodes")), place, "allocation_nodes")
     if nodes > 0:
         return nodes

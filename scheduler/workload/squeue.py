@@ -22,7 +22,7 @@ from scheduler.workload.json_lists import job_tables
 from scheduler.workload.source import Source, read_source
 from scheduler.workload.states import HOLDING, UNFINISHED
 
-# what Slurm's numbers of 16 and 32 bits say of a number that is not set (slurm.h: NO_VAL16,
+# what Slurm's numbers of 16 and 32 bits are where a number is not set (slurm.h: NO_VAL16,
 # INFINITE16, NO_VAL, INFINITE); versions before 23.02 print them as they are
 _UNSET = {0xFFFE, 0xFFFF, 0xFFFFFFFE, 0xFFFFFFFF}
 _NUMBERS = ("tasks", "tasks_per_node", "array_job_id", "het_job_id")
@@ -37,10 +37,10 @@ def read_squeue_json(path: str | Path, **options: Unpack[ReadOptions]) -> Worklo
     further column, by which `running` finds the jobs that a run must not start again; and so is
     what a job asked for by ``--switches``, in the column that the queue option ``switches`` reads:
     ``required_switches`` (``minimum_switches`` before Slurm 24.05), with ``wait_for_switch``
-    seconds where they are told. Further columns are ``user_name``, ``account``, ``tasks``,
-    ``tasks_per_node``, ``array_job_id`` and ``het_job_id``, where the queue tells them.
+    seconds where they are given. Further columns are ``user_name``, ``account``, ``tasks``,
+    ``tasks_per_node``, ``array_job_id`` and ``het_job_id``, where the queue has them.
 
-    `path`: plain or gzip, told apart by content; ``-`` is standard input. `**options`: the fields
+    `path`: plain or gzip, recognised by content; ``-`` is standard input. `**options`: the fields
     of `Filters`.
     """
     filters = Filters(**options)
@@ -123,27 +123,27 @@ def unwrapped(value: object) -> object:
     return value.get("number") if known else None
 
 
-def _state(told: object) -> str:
+def _state(value: object) -> str:
     """Return the state that counts: the one that says that a job has nodes, where one does."""
-    states = [str(one).upper() for one in (told if isinstance(told, list) else [told or ""])]
+    states = [str(one).upper() for one in (value if isinstance(value, list) else [value or ""])]
     return next((one for one in states if one in HOLDING), states[0] if states else "")
 
 
 def _hosts(table: Mapping[str, Any], place: str) -> str:
     """
-    Return the hosts of a job, which Slurm tells in one or several of three places.
+    Return the hosts of a job, which Slurm has in one or several of three places.
 
     ``nodes`` is a host list; ``job_resources.nodes`` too, from 24.05 on inside an object.
     """
-    told = table.get("nodes")
+    value = table.get("nodes")
     resources = table.get("job_resources")
-    if not told and isinstance(resources, Mapping):
-        told = resources.get("nodes")
-    if isinstance(told, Mapping):
-        told = told.get("list")
-    if told is not None and not isinstance(told, str):
-        raise refuse(place, "nodes", "a host list such as n[001-018]", told)
-    return told or ""
+    if not value and isinstance(resources, Mapping):
+        value = resources.get("nodes")
+    if isinstance(value, Mapping):
+        value = value.get("list")
+    if value is not None and not isinstance(value, str):
+        raise refuse(place, "nodes", "a host list such as n[001-018]", value)
+    return value or ""
 
 
 def _above_0(value: object, place: str, name: str) -> str:

@@ -29,7 +29,7 @@ def running(jobs: Iterable[Job]) -> list[Job]:
     Parameters
     ----------
     jobs : iterable of Job
-        Of a workload; a queue of Slurm tells their states in the further column ``state``.
+        Of a workload; a queue of Slurm has their states in the further column ``state``.
 
     Returns
     -------
@@ -43,7 +43,7 @@ def running(jobs: Iterable[Job]) -> list[Job]:
     >>> [job.id for job in running([waits, runs])]
     [2]
     """
-    return [job for job in jobs if _told(job, "state") in HOLDING]
+    return [job for job in jobs if _states_of(job, "state") in HOLDING]
 
 
 def cancelled(jobs: Iterable[Job]) -> list[Job]:
@@ -53,7 +53,7 @@ def cancelled(jobs: Iterable[Job]) -> list[Job]:
     Parameters
     ----------
     jobs : iterable of Job
-        Of a workload; Slurm tells it in the further column ``state``, Flux in ``result``.
+        Of a workload; Slurm has it in the further column ``state``, Flux in ``result``.
 
     Returns
     -------
@@ -69,10 +69,10 @@ def cancelled(jobs: Iterable[Job]) -> list[Job]:
     return [
         job
         for job in jobs
-        if any(_told(job, column).startswith("CANCEL") for column in ("state", "result"))
+        if any(_states_of(job, column).startswith("CANCEL") for column in ("state", "result"))
     ]
 
 
-def _told(job: Job, column: str) -> str:
+def _states_of(job: Job, column: str) -> str:
     """Return a further column in capital letters."""
     return dict(job.extra).get(column, "").upper()

@@ -74,7 +74,7 @@ def read_swf(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     Parameters
     ----------
     path : str or Path
-        Plain or gzip, told apart by content; ``-`` is standard input.
+        Plain or gzip, recognised by content; ``-`` is standard input.
     **options : ReadOptions
         The fields of `Filters`, such as ``processors_per_node=4, arrivals="zero"``.
 
@@ -211,7 +211,7 @@ def _blocks(log: Pieces) -> tuple[list[_Block], float | None]:
 
 
 def _date(line: bytes) -> float | None:
-    """Return the date of second 0 where a comment tells it; 0 is none."""
+    """Return the date of second 0 where a comment has it; 0 is none."""
     found = _START.match(line) if line.startswith(b";") else None
     return float(found[1]) or None if found else None
 

@@ -180,7 +180,7 @@ def lublin(n_nodes: int, n_jobs: int = 10_000, seed: int = 1) -> Workload:
 
     Lublin and Feitelson, *The workload on parallel supercomputers: modeling the characteristics
     of rigid jobs*, J. Parallel Distrib. Comput. 63 (2003), with the parameters that do
-    not tell batch from interactive jobs:
+    not separate batch from interactive jobs:
 
     - size: 1 (24.4 %), else 2^x with x two-stage uniform between 0.8, log2(N) - 2.5 and
       log2(N), 86 % in the first stage; 57.6 % of all jobs round x to a whole number;

@@ -47,7 +47,7 @@ def read_csv(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     ``arrivals="zero"``; names as in `COLUMNS`. Times are seconds. All other columns are kept
     (`Job.extra`), so that a communication profile can use them.
 
-    `path`: plain or gzip, told apart by content; ``-`` is standard input. `**options`: the fields
+    `path`: plain or gzip, recognised by content; ``-`` is standard input. `**options`: the fields
     of `Filters`. Result: jobs without run time or size are dropped, and those of a result that it
     has dropped; without numbers they count from 1.
     """

@@ -27,7 +27,7 @@ def write_trace(workload: Workload, path: Path) -> list[str]:
     """
     Write a workload; on failure the old file, or none, is left.
 
-    `path`: the end of its name says what to write: `WRITERS`.
+    `path`: the end of its name chooses the format: `WRITERS`.
 
     Equal workloads give equal bytes, with one version of the Parquet library.
     """

@@ -145,7 +145,7 @@ def test_the_longest_waiting_job_never_waits_for_nodes_that_are_free(variant, jo
 @SOME
 @given(jobs=workloads())
 def test_fcfs_starts_jobs_in_the_order_of_submission(allocator, jobs):
-    """Nobody overtakes."""
+    """No job overtakes the head."""
     times = starts(run(jobs, ("fcfs", {}), allocator=allocator))
 
     assert [times[job.id] for job in jobs] == sorted(times.values())

@@ -18,8 +18,8 @@ from netsim.registries.contention_models import make_contention_model
 from netsim.routing.dmodk import DModK
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree, fat_tree_of_radix
-from scheduler.mix import kind_of
 from scheduler.traffic import RankFlows
+from scheduler.traffic_classes import traffic_class
 
 CONTENDED = 1.05  # true slowdown above which a job counts as contended
 BANDWIDTH = 12.5e9  # bytes per second of every link of the packet simulation
@@ -97,7 +97,7 @@ def read_cases(path: Path) -> list[Case]:
             true = [job["slowdown"] for job in case["results"]["bsp_persist"]["jobs"]]
         else:
             true = [job["together"]["slowdown"] for job in case["jobs"]]
-        kinds = tuple(kind_of(_flows_of(job)) for job in case["jobs"])
+        kinds = tuple(traffic_class(_flows_of(job)) for job in case["jobs"])
         cases.append(Case(case["id"], jobs, np.array(true), kinds))
     return cases
 

@@ -3,7 +3,7 @@
 from math import inf, nextafter
 
 from scheduler.queues.conservative import Conservative
-from scheduler.queues.freenodes import Booking
+from scheduler.queues.free_nodes import Booking
 from scheduler.queues.plan import Plan
 
 
@@ -76,7 +76,7 @@ class NaivePlan(Plan):
         for time_s in sorted(end_s for end_s in ends if end_s < before_s):
             until_s = max(time_s + length_s, nextafter(time_s, inf))
             cluster = self.beside(job, machine_at(machine, time_s), time_s, until_s)
-            found = machine.expects(job, cluster, time_s)
+            found = machine.place_at(job, cluster, time_s)
             if found is not None:
                 return Booking(found, time_s, until_s, cluster.footprint(found))
         return None

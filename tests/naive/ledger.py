@@ -26,7 +26,7 @@ class Book(Observer):
         self.nbytes, self.lost = ([0.0] * network.topology.n_links for _ in range(2))
         self.rows = []  # victim, culprit, class of link, node-seconds
 
-    def changed(self, ended, started, job_rates, now_s):
+    def on_change(self, ended, started, job_rates, now_s):
         for allocation in ended:
             self._close(allocation.job.id, now_s)
         for allocation in started:

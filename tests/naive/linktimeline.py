@@ -14,7 +14,7 @@ class Stretches(Observer):
         self._network = network
         self._traffic, self._since = {}, {}
 
-    def changed(self, ended, started, job_rates, now_s):
+    def on_change(self, ended, started, job_rates, now_s):
         for allocation in ended:
             self._stop(allocation.job.id, now_s)
         for allocation in started:

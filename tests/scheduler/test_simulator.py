@@ -197,25 +197,25 @@ class Diary(Observer):
     def __init__(self):
         self.lines = []
 
-    def submitted(self, jobs, now_s):
+    def on_submit(self, jobs, now_s):
         self.lines.append((now_s, "submitted", [each.id for each in jobs]))
 
-    def deciding(self, now_s):
+    def on_decide(self, now_s):
         self.lines.append((now_s, "deciding"))
 
-    def decided(self, now_s):
+    def on_decided(self, now_s):
         self.lines.append((now_s, "decided"))
 
-    def waiting(self, news, rest, now_s):
+    def on_wait(self, news, rest, now_s):
         self.lines.append((now_s, {number: each.reason for number, each in news.items()}))
         del rest
 
-    def changed(self, ended, started, job_rates, now_s):
+    def on_change(self, ended, started, job_rates, now_s):
         who = [[each.job.id for each in some] for some in (ended, started)]
         slow = {job: job_rate.slowdown for job, job_rate in job_rates.items()}
         self.lines.append((now_s, *who, slow))
 
-    def passed(self, n_ended, now_s):
+    def on_instant(self, n_ended, now_s):
         self.lines.append((now_s, n_ended))
 
 

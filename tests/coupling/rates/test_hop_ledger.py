@@ -43,9 +43,9 @@ def test_figure_5_of_mishra20_by_hand(fabric):
     silent = Allocation(Job(3, 0.0, 1, 1.0, 1.0), cluster.geometry, ((1, 0b1000, 0),))
     ledger = HopLedger(cluster)
 
-    ledger.changed([], [two, one], {}, 0.0)
-    ledger.changed([one], [silent], {}, 1.0)
-    ledger.changed([two, silent], [four], {}, 2.0)
+    ledger.on_change([], [two, one], {}, 0.0)
+    ledger.on_change([one], [silent], {}, 1.0)
+    ledger.on_change([two, silent], [four], {}, 2.0)
 
     alone = 2 * (1 + 2 / 4) + 4 * (1 + 2 / 4 + 2 / 4 + 4 / 8 / 2)
     assert ledger.costs() == {2: 3.0, 1: 4.0 + 11.5, 4: alone}
@@ -59,7 +59,7 @@ class Aloud(Observer):
         self.full = [mask.bit_count() for mask in cluster.leaf_nodes]
         self.running, self.found = {}, {}
 
-    def changed(self, ended, started, *_):
+    def on_change(self, ended, started, *_):
         for allocation in ended:
             self.running.pop(allocation.job.id, None)
         for allocation in started:

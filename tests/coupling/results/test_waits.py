@@ -23,7 +23,7 @@ def test_the_reasons_of_a_job_add_up_to_its_wait_under_every_queue(experiment, q
 
     np.testing.assert_allclose(total, jobs["wait_s"], rtol=1e-9, atol=1e-6)
     assert (total > 0.0).sum() > 50
-    assert "untold" not in set(waits["reason"].astype(str))
+    assert "unreported" not in set(waits["reason"].astype(str))
     submit = jobs.loc[waits["id"], "submit_s"].to_numpy()
     start = jobs.loc[waits["id"], "start_s"].to_numpy()
     assert (submit <= waits["first_s"]).all()

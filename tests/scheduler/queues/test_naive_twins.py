@@ -13,7 +13,7 @@ from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster
 from scheduler.job import Job
 from scheduler.queues import make_policy, plan
-from scheduler.queues.freenodes import FreeNodes
+from scheduler.queues.free_nodes import FreeNodes
 from scheduler.simulator import simulate
 from tests.naive.backfilling import NaiveConservative, NaiveEasy
 

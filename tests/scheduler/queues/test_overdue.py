@@ -80,7 +80,7 @@ class Looking:
             for number in machine.cluster.running
         }
         assert machine.expected_end_s == right
-        assert machine.leaving == sorted((end_s, number) for number, end_s in right.items())
+        assert machine.ends_ascending == sorted((end_s, number) for number, end_s in right.items())
         self.n_overdue += len(machine.overdue)
         self.inside.select(machine)
         for allocation in machine.started:

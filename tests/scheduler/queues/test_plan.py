@@ -11,7 +11,7 @@ from scheduler.cluster import Cluster
 from scheduler.footprint import Footprint, join
 from scheduler.job import Job
 from scheduler.machine import Machine
-from scheduler.queues.freenodes import Booking, FreeNodes
+from scheduler.queues.free_nodes import Booking, FreeNodes
 
 spans = st.lists(
     st.tuples(st.integers(0, 9), st.integers(1, 6), st.integers(1, 2**16 - 1)), max_size=8

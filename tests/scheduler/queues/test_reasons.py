@@ -14,7 +14,7 @@ from scheduler.allocators import FirstFree, make_allocator
 from scheduler.cluster import Cluster
 from scheduler.job import Job
 from scheduler.queues import make_policy
-from scheduler.queues.easy import Easy, HeadStillFits, TooMuch
+from scheduler.queues.easy import Easy, ExcludingPlacements, HeadStillFits
 from scheduler.reasons import NO_JOB, Verdict, WaitReasons
 from scheduler.simulator import simulate
 
@@ -136,21 +136,21 @@ def test_a_policy_that_does_not_tell_is_told_of():
 
     found = waits([job(1, 16), job(2, 16)], Silent())
 
-    assert found[2] == {("untold", NO_JOB, "", 10.0)}
+    assert found[2] == {("unreported", NO_JOB, "", 10.0)}
 
 
 def test_of_many_holders_the_least_are_put_together():
     """Job 0 stands behind 40 reservations, each of them a second longer than the one before."""
     ledger, reasons = WaitLedger(), WaitReasons()
-    ledger.submitted([job(0, 1)], 0.0)
+    ledger.on_submit([job(0, 1)], 0.0)
     now_s = 0.0
     for holder in range(1, 41):
         reasons.begin()
         reasons.report(0, Verdict("reservation", holder, "nodes"))
-        ledger.waiting(reasons.news, reasons.rest, now_s)
+        ledger.on_wait(reasons.news, reasons.rest, now_s)
         now_s += holder
     tree = fat_tree_of_radix(4, "1 B/s")
-    ledger.changed([], [FirstFree().allocate(job(0, 1), Cluster(tree))], {}, now_s)
+    ledger.on_change([], [FirstFree().allocate(job(0, 1), Cluster(tree))], {}, now_s)
 
     table = wait_table(ledger).frame()
 
@@ -191,7 +191,7 @@ class Forgetful(HeadStillFits):
     """Rule R2 that asks each time: `OneFree` answers by who asks, not by the machine alone."""
 
     def place(self, job, attempts):
-        self._too_much = TooMuch(nested=False)
+        self._too_much = ExcludingPlacements(nested=False)
         return super().place(job, attempts)
 
 

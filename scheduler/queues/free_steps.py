@@ -14,7 +14,7 @@ from scheduler.cluster import Cluster
 from scheduler.footprint import Footprint, join_all
 from scheduler.job import Job
 from scheduler.machine import Machine
-from scheduler.queues.freenodes import Booking, expected_with
+from scheduler.queues.free_nodes import Booking, expected_with
 
 KERNELS = "scheduler.queues.windows_kernels"
 _WORD = 64  # bits
@@ -36,7 +36,7 @@ class _Held(NamedTuple):
 
 class FreeSteps:
     """
-    Free nodes and links over time, as `FreeNodes` tells them more slowly.
+    Free nodes and links over time, as `FreeNodes` has them more slowly.
 
     They follow a machine: only what has changed since the last instant is entered.
 
@@ -54,7 +54,7 @@ class FreeSteps:
         "_line",
         "_links",
         "_machine",
-        "_nobody",
+        "_nothing",
         "_order",
         "_scratch",
         "_size",
@@ -71,7 +71,7 @@ class FreeSteps:
             join_all(cluster.l2_width, cluster.l2_links),
         )
         self._widths = [-(-mask.bit_length() // _WORD) for mask in whole]
-        # of the links; None as soon as rows have them, since somebody takes some
+        # of the links; None as soon as a job takes some: rows have them then
         self._links: tuple[int, int] | None = whole[1:]
         free = np.zeros((_ROOM, self._widths[0]), dtype=np.uint64)
         free[0] = _words(whole[0], self._widths[0])
@@ -93,7 +93,7 @@ class FreeSteps:
         self._booked: dict[int, tuple[Booking, int]] = {}  # by job id, with the row
         self._held: dict[int, _Held] = {}
         self._order: Ints = np.empty(0, dtype=np.int64)  # rows of the line, as they are looked at
-        self._nobody = np.zeros(self._widths[0], dtype=np.uint64)
+        self._nothing = np.zeros(self._widths[0], dtype=np.uint64)
         self._scratch = np.empty((3, self._widths[0]), dtype=np.uint64)
 
     def follow(self, bookings: Mapping[int, Booking]) -> None:
@@ -120,7 +120,7 @@ class FreeSteps:
         for job_id, booking in bookings.items():
             if job_id not in self._booked:
                 row = self._enter(booking)
-                self._line[1][row, _FROM:] = -inf, inf  # nobody has looked at it here
+                self._line[1][row, _FROM:] = -inf, inf  # not yet searched
 
     def _begun(self, booking: Booking, row: int) -> None:
         """Take note that a job was started as booked."""
@@ -179,8 +179,8 @@ class FreeSteps:
             times, place, free, steps = self._steps
             places = np.concatenate((place, place + room))
             self._steps = _doubled(times), places, _doubled(free), _doubled(steps)
-        if self._links is None and row.size < self._nobody.size:  # from before there were links
-            row = np.concatenate((row, self._nobody[row.size :]))
+        if self._links is None and row.size < self._nothing.size:  # from before there were links
+            row = np.concatenate((row, self._nothing[row.size :]))
         self._kernels.span(self._size, *self._steps, from_s, until_s, row, n_nodes, change)
 
     def _row(self, taken: Footprint) -> Words:
@@ -195,14 +195,14 @@ class FreeSteps:
         )
 
     def _add_links(self, links: tuple[int, int]) -> None:
-        """Put links into the rows, of which nobody has taken any so far."""
+        """Put links into the rows, of which none was taken so far."""
         free = [_words(mask, width) for mask, width in zip(links, self._widths[1:], strict=True)]
         times, place, rows, steps = self._steps
         self._steps = times, place, _wider(rows, np.concatenate(free)), steps
         wants, spans, own = self._line
         nothing = np.zeros(sum(self._widths[1:]), dtype=np.uint64)
         self._line = wants, spans, _wider(own, nothing)
-        self._nobody = np.zeros(sum(self._widths), dtype=np.uint64)
+        self._nothing = np.zeros(sum(self._widths), dtype=np.uint64)
         self._links = None
 
     def line_up(self, jobs: Sequence[Job]) -> None:
@@ -214,7 +214,7 @@ class FreeSteps:
         """
         machine = self._machine
         self._order = np.array([self._booked[job.id][1] for job in jobs], dtype=np.int64)
-        if machine.limit is not None or not machine.allocator.monotone_in_free:
+        if machine.switch_limit is not None or not machine.allocator.monotone_in_free:
             self._line[1][:, _FROM:] = -inf, inf
 
     def next(self, first: int, most: int, after_s: float = -1.0) -> tuple[int, float, int]:
@@ -256,14 +256,14 @@ class FreeSteps:
     def _of(self, moved: Booking | None) -> tuple[float, Words]:
         """Return when a booking begins that is thought away, and its row."""
         if moved is None:
-            return nan, self._nobody
+            return nan, self._nothing
         return moved.start_s, self._line[2][self._booked[moved.placement.job.id][1]]
 
     def during(self, from_s: float, until_s: float, nodes: int, moved: Booking | None) -> Footprint:
         """
         Return what is free in a window all the time.
 
-        `nodes`: what `windows` tells. `moved`: as there.
+        `nodes`: as `windows` yields them. `moved`: as there.
         """
         if self._links is not None:
             return Footprint(nodes, *self._links)

@@ -1,4 +1,4 @@
-"""Mix: how jobs talk, in a few kinds, by which the known errors of models are looked up."""
+"""Traffic classes: how jobs communicate, by which the known errors of models are looked up."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -12,13 +12,13 @@ from scheduler.traffic import CACHED_PATTERNS, PlacedTraffic, RankFlows, rank_fl
 
 _STEPS = 3  # from so many an iteration goes in steps
 _FEW = 16  # open messages of a sender
-_CROWD = 4  # messages that make a rank the one all talk to
+_FAN_IN = 4  # messages of one step that make a rank the root of an incast or scatter
 _MOST = 2 / 3  # of what is sent: the kind that names a mix
 
 
-def kind_of(flows: RankFlows) -> str:
+def traffic_class(flows: RankFlows) -> str:
     """
-    Return how a job talks.
+    Return the traffic class of a job.
 
     Result: `STEPS` from three steps on; `ONE` where one rank sends or gets more than half of all
     bytes, in four messages at once or more; else `FEW` or `MANY` by how many messages a sender
@@ -33,11 +33,11 @@ def kind_of(flows: RankFlows) -> str:
 
 
 def _one_has_most(flows: RankFlows, ranks: Ints) -> bool:
-    """Tell whether one of the senders, or receivers, has most of the bytes and many messages."""
+    """Say whether one of the senders, or receivers, has most of the bytes and many messages."""
     own = np.bincount(ranks, weights=flows.nbytes)
     if not own.size or own.max() <= 0.5 * own.sum():
         return False
-    return int(_at_once(flows, ranks)[ranks == own.argmax()].max()) >= _CROWD
+    return int(_at_once(flows, ranks)[ranks == own.argmax()].max()) >= _FAN_IN
 
 
 def _at_once(flows: RankFlows, ranks: Ints) -> Ints:
@@ -49,33 +49,33 @@ def _at_once(flows: RankFlows, ranks: Ints) -> Ints:
 
 
 @lru_cache(maxsize=CACHED_PATTERNS)
-def kind_of_pattern(pattern: Pattern, n_ranks: int) -> str:
-    """Return how a job of so many ranks talks."""
-    return kind_of(rank_flows(pattern, n_ranks))
+def pattern_class(pattern: Pattern, n_ranks: int) -> str:
+    """Return the traffic class of a job of so many ranks."""
+    return traffic_class(rank_flows(pattern, n_ranks))
 
 
-def weight_of(placed: PlacedTraffic) -> float:
+def communicating_nodes(placed: PlacedTraffic) -> float:
     """Return how many of its nodes a job keeps communicating, on average over its iteration."""
     traffic = placed.traffic
     return (traffic.n_nodes or 1) * max(0.0, 1.0 - traffic.compute_s / placed.ideal_s)
 
 
-def mix_of(told: Iterable[tuple[str, float]]) -> str:
+def dominant_class(weighted: Iterable[tuple[str, float]]) -> str:
     """
-    Return what a mix of jobs is called.
+    Return the class that dominates a mix of jobs.
 
-    `told`: kind and weight of each job; a weight is node-time spent on communication. Result: the
-    kind that has two thirds of it or more, else `ANY`.
+    `weighted`: class and weight of each job; a weight is node-time spent on communication. Result:
+    the class that has two thirds of it or more, else `ANY`.
 
     Examples
     --------
-    >>> mix_of([("in steps", 3.0), ("few at once", 1.0)])
+    >>> dominant_class([("in steps", 3.0), ("few at once", 1.0)])
     'in steps'
-    >>> mix_of([("in steps", 3.0), ("few at once", 2.0)])
+    >>> dominant_class([("in steps", 3.0), ("few at once", 2.0)])
     'mixed'
     """
     total: dict[str, float] = {}
-    for kind, weight in told:
+    for kind, weight in weighted:
         total[kind] = total.get(kind, 0.0) + weight
     if not total:
         return ANY

@@ -8,8 +8,13 @@ from netsim.registries.accuracy import FEW, MANY, ONE, STEPS
 from netsim.registries.topologies import make_topology
 from netsim.routing.dmodk import DModK
 from patterns.registry import make_pattern
-from scheduler.mix import kind_of, kind_of_pattern, mix_of, weight_of
 from scheduler.traffic import RankFlows, TrafficOf, rank_flows
+from scheduler.traffic_classes import (
+    communicating_nodes,
+    dominant_class,
+    pattern_class,
+    traffic_class,
+)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +38,7 @@ from scheduler.traffic import RankFlows, TrafficOf, rank_flows
     ],
 )
 def test_a_pattern_talks_as_what_is_open_at_once_says(spec, n_ranks, kind):
-    assert kind_of_pattern(make_pattern(spec), n_ranks) == kind
+    assert pattern_class(make_pattern(spec), n_ranks) == kind
 
 
 def test_bytes_decide_between_a_large_exchange_with_few_and_a_small_one_with_all():
@@ -50,12 +55,12 @@ def test_bytes_decide_between_a_large_exchange_with_few_and_a_small_one_with_all
         for scale in (1.0, 2.0)
     }
 
-    assert kind_of(both[1.0]) == MANY  # half of the bytes 2 at once, half 39: mean 20.5
-    assert kind_of(both[2.0]) == FEW  # (2 * 2 + 39) / 3 = 14.3
+    assert traffic_class(both[1.0]) == MANY  # half of the bytes 2 at once, half 39: mean 20.5
+    assert traffic_class(both[2.0]) == FEW  # (2 * 2 + 39) / 3 = 14.3
 
 
 def test_a_job_without_messages_talks_to_few():
-    assert kind_of(rank_flows(make_pattern({"name": "pairs"}), 1)) == FEW
+    assert traffic_class(rank_flows(make_pattern({"name": "pairs"}), 1)) == FEW
 
 
 @pytest.mark.parametrize(
@@ -69,7 +74,7 @@ def test_a_job_without_messages_talks_to_few():
     ],
 )
 def test_two_thirds_of_the_traffic_name_a_mix(told, mix):
-    assert mix_of(told) == mix
+    assert dominant_class(told) == mix
 
 
 def test_the_weight_of_a_job_is_its_nodes_times_its_share_of_communication():
@@ -78,4 +83,4 @@ def test_the_weight_of_a_job_is_its_nodes_times_its_share_of_communication():
     nodes = np.repeat([0, 5, 9, 14], 2)
 
     placed = TrafficOf(tree, DModK(tree)).of_flows(flows, Partition(nodes, None), fraction=0.25)
-    assert weight_of(placed) == pytest.approx(4 * 0.25)
+    assert communicating_nodes(placed) == pytest.approx(4 * 0.25)

@@ -38,16 +38,16 @@ class FreeNodes:
     """
     Free nodes and links over time: step functions of masks.
 
-    They tell where to ask an allocator may help, and what it would find there.
+    They show where asking an allocator may help, and what is free there.
 
     Parameters
     ----------
     machine : Machine
         The machine now; running jobs end when they are expected to.
     bookings : collection of Booking
-        Who will hold nodes besides.
+        Waiting jobs that will hold nodes.
     footprint : callable, optional
-        What a running job holds, if somebody knows it already.
+        What a running job holds, from a cache.
 
     Attributes
     ----------
@@ -183,7 +183,7 @@ class FreeNodes:
         """
         Return what is free in a window all the time.
 
-        `nodes`: what `windows` tells. `moved`: as there.
+        `nodes`: as `windows` yields them. `moved`: as there.
         """
         first = bisect_left(self.times, from_s)
         end = max(first + 1, bisect_left(self.times, until_s, first))
