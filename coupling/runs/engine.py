@@ -258,7 +258,8 @@ def _uncoupled(setup: Setup, progress: Progress | None) -> _Uncoupled:
     """Simulate the same jobs on an infinite network."""
     begin_s = time.process_time()
     jobs, name = setup.parts.workload.jobs, phases(setup.experiment)[1]
-    played = Cluster(setup.parts.topology), setup.allocator(), SimulationRates(UncoupledRateModel())
+    cluster, rates = Cluster(setup.parts.topology), SimulationRates(UncoupledRateModel())
+    played = cluster, setup.uncoupled_allocator(), rates
     done = _simulate(setup, played, _tellers(setup, name, progress))
     cpu_s = time.process_time() - begin_s
     if not jobs:

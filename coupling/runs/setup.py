@@ -17,7 +17,8 @@ from netsim.registries.routings import usual_routing
 from netsim.routing.base import Routing
 from netsim.routing.spread import as_routed, require_paths
 from scheduler.allocators import make_allocator
-from scheduler.allocators.base import Allocator
+from scheduler.allocators.base import Allocator, fits_by_count
+from scheduler.allocators.baselines import FirstFree
 from scheduler.cluster import Cluster
 from scheduler.machine import QueuePolicy
 from scheduler.queues import POLICIES, make_policy
@@ -84,6 +85,23 @@ class Setup:
     def allocator(self) -> Allocator:
         """Make the allocator."""
         return _allocator(self.experiment)
+
+    def uncoupled_allocator(self) -> Allocator:
+        """
+        Make an allocator that gives the same schedule on an infinite network.
+
+        Where only the number of free nodes decides, the first free ones do: a random draw takes
+        half the time of such a simulation.
+        """
+        allocator, experiment = self.allocator(), self.experiment
+        counts = (
+            fits_by_count(allocator)
+            and not Cluster(self.parts.topology).geometry.in_parts
+            and self.parts.record is None
+            and experiment.queue in POLICIES
+            and "switches" not in experiment.queue_options
+        )
+        return FirstFree() if counts else allocator
 
 
 def check_parts(experiment: Experiment, parts: RunParts) -> None:

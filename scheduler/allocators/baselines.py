@@ -1,11 +1,11 @@
 """Allocators that know no topology: lowest free nodes, consecutive ones, random ones."""
 
+from array import array
 from dataclasses import dataclass
-from itertools import accumulate, compress
+from itertools import accumulate, compress, repeat
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scheduler.allocation import Allocation, lowest
 from scheduler.allocators.base import check_count, check_size, now_or_later
@@ -106,6 +106,7 @@ def _span(first: int, end: int, width: int) -> int:
     return (1 << min(end, width)) - (1 << max(first, 0))
 
 
+_WORD = 64  # nodes of a leaf that fit into one number
 _ID_RANGE = 1 << 63  # job ids below zero are mapped here: seeds are not negative
 
 
@@ -142,23 +143,17 @@ class Scattered:
         check_size(job, cluster)
         if job.n_nodes > cluster.n_free:
             return None
-        if cluster.geometry.node_at is not None:
+        if cluster.geometry.node_at is not None or cluster.nodes_per_leaf > _WORD:
             return self._by_number(job, cluster)
-        width = -(-cluster.nodes_per_leaf // 8)
-        free = _rows_of_bits(cluster.leaf_free, width)
-        rng = self._rng(job)
-        drawn = np.zeros(free.size, dtype=bool)
-        drawn[rng.choice(np.flatnonzero(free), job.n_nodes, replace=False)] = True
-        packed = np.packbits(drawn, bitorder="little").tobytes()
-        leaves = np.flatnonzero(drawn.reshape(-1, 8 * width).any(axis=1)).tolist()
-        return Allocation(
-            job,
-            cluster.geometry,
-            tuple(
-                (leaf, int.from_bytes(packed[leaf * width : (leaf + 1) * width], "little"), 0)
-                for leaf in leaves
-            ),
-        )
+        masks = np.frombuffer(array("Q", cluster.leaf_free), np.uint64)
+        is_free = np.unpackbits(masks.view(np.uint8), bitorder="little").view(np.bool_)
+        free = np.flatnonzero(is_free)  # of booleans: four times as fast
+        drawn = np.zeros(is_free.size, np.bool_)
+        drawn[self._rng(job).choice(free, job.n_nodes, replace=False)] = True
+        rows = np.packbits(drawn, bitorder="little").view(np.uint64)
+        leaves = np.flatnonzero(rows)
+        bits = zip(leaves.tolist(), rows[leaves].tolist(), repeat(0))
+        return Allocation(job, cluster.geometry, tuple(bits))
 
     def _rng(self, job: Job) -> "np.random.Generator":
         """Return the generator of a job's draw."""
@@ -168,9 +163,3 @@ class Scattered:
         """Draw among the free nodes by number, where places are numbered otherwise."""
         drawn = self._rng(job).choice(cluster.free_nodes(), job.n_nodes, replace=False)
         return allocation_of(job, np.sort(drawn).tolist(), cluster.geometry)
-
-
-def _rows_of_bits(masks: list[int], width: int) -> NDArray[np.uint8]:
-    """Return the masks as 0s and 1s, flat, `width` bytes of 8 bits for each."""
-    packed = b"".join([mask.to_bytes(width, "little") for mask in masks])
-    return np.unpackbits(np.frombuffer(packed, dtype=np.uint8), bitorder="little")
