@@ -2,9 +2,13 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
+from base64 import b64encode
+from hashlib import sha256
 from html import unescape
+from pathlib import Path
 
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser")
 NO_BROWSER = "chromium is not installed"
@@ -67,6 +71,20 @@ document.body.append(frame);
 </script></html>"""  # a window has a least width, a frame has none
 
 
+def only_own_script(text):
+    """Say whether a page has and allows the script of reports alone."""
+    script = Path("coupling/report/templates/report.js").read_text("utf-8")
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    policy = re.findall(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">', text)
+    allowed = [part.split() for own in policy for part in own.split(";")]
+    return (
+        text.count("<script") == 1
+        and f"<script>{script}</script>" in text
+        and ["default-src", "'none'"] in allowed
+        and ["script-src", f"'sha256-{digest}'"] in allowed
+    )
+
+
 def chromium(folder, *arguments):
     """Run chromium with a profile of its own and return what it prints."""
     quiet = (
@@ -91,8 +109,16 @@ def look(text, folder, *, width=1280, dark=False):
     Elements that reach beyond the window or hide a part of themselves, text of a contrast below
     4.5 to 1 (WCAG 2.1, AA), what was asked of the network, and whether anything ran.
     """
+    return answer(text, folder, LOOK, width=width, dark=dark)
+
+
+def answer(text, folder, script, *, width=1280, dark=False):
+    """Open a page with a script that posts JSON to its parent when all is loaded; return it."""
     page = folder / "look.html"
-    page.write_text(text.replace("</body>", f"{LOOK}</body>"), encoding="utf-8")
+    spot = (
+        "<head>" if "<head>" in text else "<body>"
+    )  # before the policy that allows no other script
+    page.write_text(text.replace(spot, f"{spot}{script}", 1), encoding="utf-8")
     frame = folder / "frame.html"
     frame.write_text(FRAME % (width, "dark" if dark else "light", page.as_uri()), encoding="utf-8")
     scheme = "--blink-settings=preferredColorScheme=" + ("0" if dark else "1")

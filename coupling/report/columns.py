@@ -10,7 +10,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
-from coupling.results.formatting import number
+from coupling.results.formatting import Number, number
 from coupling.terminal_text import visible
 
 _LONG_S = 1e8  # years; more digits would not fit beside other columns
@@ -30,13 +30,13 @@ def seconds(value: float | None) -> str:
     ('164 us', '2.50 s', '0 s', '4.00 ns', '1.00e+12 s', '-')
     """
     if not value:
-        return "-" if value is None else "0 s"
+        return "-" if value is None else Number("0 s", 0.0)
     if value >= _LONG_S:
-        return f"{value:.2e} s"
+        return Number(f"{value:.2e} s", value)
     for size, unit in _UNITS:
         if value >= size:
-            return f"{number(value / size)} {unit}"
-    return f"{number(value * 1e9)} ns"
+            return Number(f"{number(value / size)} {unit}", value)
+    return Number(f"{number(value * 1e9)} ns", value)
 
 
 class _Columns(Table):

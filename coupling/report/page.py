@@ -1,7 +1,9 @@
 """HTML of a report: one page, no network, readable on a phone, in print and in the dark."""
 
+from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
@@ -10,6 +12,10 @@ from markupsafe import Markup
 
 from coupling.terminal_text import visible_lines
 
+_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+    "form-action 'none'"
+)
 Html = Markup
 """HTML, as opposed to text, which is escaped when it is put into HTML."""
 
@@ -25,7 +31,7 @@ def table(
     Write a table.
 
     `kind` {"numbers", "text"}: numbers are set to the right. On a phone every row becomes a block,
-    a line per cell.
+    a line per cell. A cell of `coupling.results.formatting.Number` is sorted by its value.
     """
     return _piece("table", headings, [list(row) for row in rows], caption, kind)
 
@@ -67,11 +73,18 @@ def page(title: str, subtitle: str, short: Html, sections: Sequence[tuple[str, H
     Result: a document that needs no other file; control characters of texts are written as escapes.
     """
     template = _templates().get_template("page.html")
-    style = files("coupling.report").joinpath("templates", "report.css").read_text("utf-8")
+    style, script = _beside("report.css"), _beside("report.js")
+    digest = b64encode(sha256(script.encode()).digest()).decode()
     shown = [(heading, content) for heading, content in sections if content]
     return visible_lines(
         template.render(
-            title=title, subtitle=subtitle, short=short, sections=shown, style=Html(style)
+            title=title,
+            subtitle=subtitle,
+            short=short,
+            sections=shown,
+            style=Html(style),
+            script=Html(script),
+            policy=Html(f"{_POLICY}; script-src 'sha256-{digest}'"),
         )
     )
 
@@ -94,6 +107,11 @@ def lines(texts: Iterable[str]) -> Html:
 def verbatim(text: str) -> Html:
     """Write text as it is, line by line."""
     return _piece("verbatim", text)
+
+
+def _beside(name: str) -> str:
+    """Return a file beside the templates."""
+    return files("coupling.report").joinpath("templates", name).read_text("utf-8")
 
 
 def _piece(name: str, *values: Any) -> Html:  # noqa: ANN401 (what the macro takes)

@@ -208,7 +208,9 @@ def _durations(values: Sequence[float | None]) -> list[str]:
     """Write durations in the unit of the longest."""
     unit, length = units.duration_unit(values)
     return [
-        units.MISSING if value is None else f"{units.number(value / length)} {unit}"
+        units.MISSING
+        if value is None
+        else units.Number(f"{units.number(value / length)} {unit}", value)
         for value in values
     ]
 

@@ -1,12 +1,26 @@
 """Numbers as people read them: hours and days, per cent, thousands."""
 
 from collections.abc import Iterable, Sequence
+from typing import Self
 
 MISSING = "-"
 EXACT_ONE = "1 is exact; 1.000 is rounded."
 """What the reader of a `ratio` must know."""
 _DURATIONS = ((172_800.0, "d", 86_400.0), (5_400.0, "h", 3_600.0), (120.0, "min", 60.0))
 _BYTES = ((1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+
+
+class Number(str):
+    """Text of a number with its value, by which a page sorts its tables."""
+
+    __slots__ = ("value",)
+    value: float
+
+    def __new__(cls, text: str, value: float) -> Self:
+        """Keep the value."""
+        made = super().__new__(cls, text)
+        made.value = value
+        return made
 
 
 def duration_unit(seconds: Iterable[float | None]) -> tuple[str, float]:
@@ -37,9 +51,9 @@ def number(value: float | None, digits: int = 3) -> str:
     if value is None or value != value:  # noqa: PLR0124 (nan)
         return MISSING
     if value == 0:
-        return "0"
+        return Number("0", 0.0)
     magnitude = int(f"{value:.{digits - 1}e}".split("e")[1])  # after rounding: 9.999 counts as 10
-    return f"{value:,.{max(digits - 1 - magnitude, 0)}f}"
+    return Number(f"{value:,.{max(digits - 1 - magnitude, 0)}f}", value)
 
 
 def percent(fraction: float | None, digits: int = 1) -> str:
@@ -57,11 +71,12 @@ def percent(fraction: float | None, digits: int = 1) -> str:
     if fraction is None or fraction != fraction:  # noqa: PLR0124 (nan)
         return MISSING
     if fraction == 0:
-        return "0 %"
+        return Number("0 %", 0.0)
     least = 10.0**-digits
     if abs(fraction) * 100 < least / 2:
-        return f"< {least:.{digits}f} %" if fraction > 0 else f"> -{least:.{digits}f} %"
-    return f"{fraction * 100:.{digits}f} %"
+        text = f"< {least:.{digits}f} %" if fraction > 0 else f"> -{least:.{digits}f} %"
+        return Number(text, fraction)
+    return Number(f"{fraction * 100:.{digits}f} %", fraction)
 
 
 def change(ratio: float | None, digits: int = 1) -> str:
@@ -78,9 +93,9 @@ def change(ratio: float | None, digits: int = 1) -> str:
     if ratio is None or ratio != ratio:  # noqa: PLR0124 (nan)
         return MISSING
     if ratio == 1:
-        return "±0 %"
+        return Number("±0 %", 1.0)
     text = f"{(ratio - 1) * 100:+.{digits}f} %"
-    return f"±{text[1:]}" if float(text[:-2]) == 0 else text
+    return Number(f"±{text[1:]}" if float(text[:-2]) == 0 else text, ratio)
 
 
 def difference(ratio: float, less: str, more: str) -> str:
@@ -111,7 +126,9 @@ def points(difference: float | None) -> str:
     >>> points(-0.0123), points(None)
     ('-1.2 points', '-')
     """
-    return MISSING if difference is None else f"{difference * 100:+.1f} points"
+    if difference is None:
+        return MISSING
+    return Number(f"{difference * 100:+.1f} points", difference)
 
 
 def ratio(value: float | None) -> str:
@@ -125,7 +142,7 @@ def ratio(value: float | None) -> str:
     """
     if value is None or value != value:  # noqa: PLR0124 (nan)
         return MISSING
-    return "1" if value == 1 else f"{value:.3f}"
+    return Number("1" if value == 1 else f"{value:.3f}", value)
 
 
 def duration(seconds: float | None) -> str:
@@ -140,7 +157,7 @@ def duration(seconds: float | None) -> str:
     if seconds is None or seconds != seconds:  # noqa: PLR0124 (nan)
         return MISSING
     unit, length = duration_unit([seconds])
-    return f"{number(seconds / length)} {unit}"
+    return Number(f"{number(seconds / length)} {unit}", seconds)
 
 
 def volume(nbytes: float) -> str:
@@ -156,8 +173,8 @@ def volume(nbytes: float) -> str:
     """
     for size, unit in _BYTES:
         if nbytes >= size:
-            return f"{number(nbytes / size)} {unit}"
-    return f"{nbytes:.0f} B"
+            return Number(f"{number(nbytes / size)} {unit}", nbytes)
+    return Number(f"{nbytes:.0f} B", nbytes)
 
 
 def counted(count: int, what: str) -> str:

@@ -8,8 +8,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from coupling.report.plots.sheet import add_bar, name_ticks
+from coupling.report.plots.sheet import add_bar, hint, name_ticks
 from coupling.report.plots.style import HALF_WIDTH, Picture
+from coupling.results.formatting import number
 from coupling.results.result import Result
 
 MOST = 20
@@ -143,6 +144,12 @@ def draw_blame(axes: Axes, matrix: pd.DataFrame, scale: float, unit: str) -> Non
         cmap="cividis", vmin=0.0, vmax=scale,
     )  # fmt: skip
     axes.grid(visible=False)
+    for row, column in zip(*np.nonzero(values > 0), strict=True):
+        words = (
+            f"{matrix.index[row]} loses {number(values[row, column])} {unit.removesuffix(' lost')}"
+        )
+        cell = (column - 0.5, column + 0.5), (row - 0.5, row + 0.5)
+        hint(axes, f"{words}\nto {matrix.columns[column]}", *cell)
     if max(values.shape) <= _NUMBERED:
         colours = np.asarray(image.to_rgba(values))
         for row, column in zip(*np.nonzero(values > 0), strict=True):

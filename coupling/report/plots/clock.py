@@ -1,7 +1,7 @@
 """The axis of time: seconds of the run, or dates where the log has them."""
 
 from dataclasses import dataclass
-from datetime import UTC, tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -47,6 +47,14 @@ class Clock:
         if self.begin_unix_s is not None:
             return (self.begin_unix_s + seconds) / _DAY_S
         return seconds / duration_unit([self.end_s])[1]
+
+    def words(self, seconds: float) -> str:
+        """Write a moment."""
+        if self.begin_unix_s is None:
+            unit, length = duration_unit([self.end_s])
+            return f"{seconds / length:.4g} {unit}"
+        moment = datetime.fromtimestamp(self.begin_unix_s + seconds, zone_named(self.zone))
+        return f"{moment:%Y-%m-%d %H:%M}"
 
     def label(self, axes: Axes) -> None:
         """Label the axis."""

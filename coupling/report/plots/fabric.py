@@ -16,8 +16,9 @@ from matplotlib.patches import Patch
 from coupling.report.plots.colours import COLOURS
 from coupling.report.plots.colours import LOAD as LOAD_COLOURS
 from coupling.report.plots.layout import Layout, cables_of, layout_of, segments
-from coupling.report.plots.sheet import add_bar
+from coupling.report.plots.sheet import add_bar, hint
 from coupling.report.plots.style import FAINT, HALF_WIDTH, INK, Picture, put_key
+from coupling.results.formatting import percent
 from netsim.common.arrays import Floats, Ints
 from netsim.topology.base import Topology
 from netsim.topology.levels import links_in_service, vertex_levels
@@ -31,6 +32,7 @@ _MANY = 500  # cables from which on they are drawn thinner
 _NAMED = 48  # nodes and switches up to which all are named
 _LONG = 10  # letters of such a name
 _LANE = 0.035  # how far a flow is drawn beside its cable
+_HINTED = 800  # nodes and switches up to which each has a hint
 _KEYED = 10  # jobs that the key names
 _LOWEST, _HIGHEST = 0.35, 1.1  # height / width
 
@@ -142,8 +144,32 @@ def draw_fabric(axes: Axes, scene: FabricScene, layout: Layout | None = None) ->
     _draw_paths(axes, scene, layout)
     if topology.n_nodes + topology.n_switches <= _NAMED:
         _draw_names(axes, topology, layout)
+    _hint(axes, scene, layout)
     axes.margins(0.02, 0.04)
     axes.autoscale_view()
+
+
+def _hint(axes: Axes, scene: FabricScene, layout: Layout) -> None:
+    """Name nodes, with their job, and switches, with the load of their busiest cable."""
+    topology = scene.topology
+    if topology.n_nodes + topology.n_switches > _HINTED:
+        return
+    job = {int(node): name for name, nodes in scene.jobs.items() for node in nodes}
+    busiest = np.zeros(topology.n_nodes + topology.n_switches)
+    if scene.load is not None:
+        np.maximum.at(busiest, topology.link_tail, scene.load)
+        np.maximum.at(busiest, topology.link_head, scene.load)
+    wide, high = (side / 2 for side in layout.cell)
+    apart = 0.08 if layout.kind == "levels" else min(wide, high)
+    for vertex, (x, y) in enumerate(layout.place.tolist()):
+        node = vertex < topology.n_nodes
+        words = topology.vertex_name(vertex)
+        words += f": {job[vertex]}" if vertex in job else ""
+        words += (
+            f"\nbusiest link {percent(float(busiest[vertex]))}" if scene.load is not None else ""
+        )
+        across, up = (wide, high) if node else (max(wide, apart), apart)
+        hint(axes, words, (x - across, x + across), (y - up, y + up))
 
 
 def _draw_cables(axes: Axes, scene: FabricScene, layout: Layout) -> None:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -11,9 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from coupling.report.plots.clock import Clock
-from coupling.report.plots.sheet import add_bar, name_ticks
+from coupling.report.plots.sheet import add_bar, hint, name_ticks
 from coupling.report.plots.style import HALF_WIDTH, Picture
 from coupling.results.columns import finished
+from coupling.results.formatting import percent, ratio
 from coupling.results.picture_values import node_names, slowdown_scale, zone_of
 from coupling.results.result import Result
 from netsim.common.arrays import Floats, Ints
@@ -23,6 +25,7 @@ from netsim.topology.base import Topology
 
 _TIMES, _ROWS = 480, 240  # cells of the map at most: about what a screen and an eye tell apart
 _TICKS = 5
+_HINTS = 12, 24  # parts with a hint, across nodes and time
 _NUMBER = "(?:0|[1-9][0-9]{0,8})"
 _PLAIN = re.compile(rf"n\[{_NUMBER}(?:-{_NUMBER})?(?:,{_NUMBER}(?:-{_NUMBER})?)*\]")
 
@@ -202,6 +205,25 @@ def _paint(figure: Figure, gantt: Gantt, clock: Clock, scale: float, title: str)
     axes.set_title(title)
 
 
+def _hint(axes: Axes, gantt: Gantt, clock: Clock) -> None:
+    """Say of parts of the map how busy and how slowed they are."""
+    n_rows, n_columns = gantt.busy.shape
+    rows = np.unique(np.linspace(0, n_rows, min(_HINTS[0], n_rows) + 1).astype(np.int64))
+    columns = np.linspace(0, n_columns, _HINTS[1] + 1).astype(np.int64)
+    slowed = np.nan_to_num(gantt.slowdown) * gantt.busy
+    for low, high in pairwise(rows.tolist()):
+        nodes = float(gantt.node_edges[low]), float(gantt.node_edges[high])
+        first, last = gantt.names[int(nodes[0])], gantt.names[int(nodes[1]) - 1]
+        for left, right in pairwise(columns.tolist()):
+            busy = float(gantt.busy[low:high, left:right].sum())
+            begin, end = float(gantt.time_edges[left]), float(gantt.time_edges[right])
+            where = f"{first} to {last}\n{clock.words(begin)} to {clock.words(end)}\n"
+            share = percent(busy / ((high - low) * (right - left)))
+            slow = float(slowed[low:high, left:right].sum()) / busy if busy else None
+            words = f"{where}busy {share}, mean slowdown {ratio(slow)}"
+            hint(axes, words, (clock.at(begin), clock.at(end)), nodes)
+
+
 def draw_gantt(axes: Axes, gantt: Gantt, clock: Clock, scale: float) -> None:
     """Draw a map of nodes and time."""
     image = axes.imshow(
@@ -215,6 +237,7 @@ def draw_gantt(axes: Axes, gantt: Gantt, clock: Clock, scale: float) -> None:
         aspect="auto", origin="lower", interpolation="nearest", cmap="cividis",
         vmin=1.0, vmax=scale, alpha=0.25 + 0.75 * gantt.busy,
     )  # fmt: skip
+    _hint(axes, gantt, clock)
     clock.label(axes)
     axes.grid(visible=False)
     ticks = np.unique(np.linspace(0, len(gantt.names) - 1, _TICKS).astype(np.int64))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from itertools import compress, pairwise
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from coupling.report.plots.colours import palette
+from coupling.report.plots.sheet import hint
 from coupling.report.plots.style import (
     FAINT,
     Picture,
@@ -22,12 +24,14 @@ from coupling.report.plots.style import (
     places,
 )
 from coupling.results.columns import finished
+from coupling.results.formatting import percent, ratio
 from coupling.results.result import Result
 from coupling.results.summary import size_class, size_class_names, speedup
 from netsim.common.arrays import Floats, Ints
 
 SILENT = "no traffic"
 _TAIL_POINTS = 200
+_TAIL_HINTS = 40
 
 
 def classes(jobs: pd.DataFrame) -> pd.DataFrame:
@@ -179,13 +183,28 @@ def _paint_tail(
     for name, table in tables.items():
         if len(table):
             axes.step(*_tail(table), where="post", color=colours[name])
-    axes.set_xlim(1.0, max(worst, 1.01))
+    end = max(worst, 1.01)
+    axes.set_xlim(1.0, end)
+    _hint_tail(axes, tables, end)
     axes.yaxis.set_major_formatter(lambda share, _: f"{share * 100:g} %")
     axes.yaxis.set_minor_formatter("")  # else formulas where the shares span less than a decade
     axes.set_title("Jobs above an interference")
     axes.set_xlabel("interference")
     axes.set_ylabel("share of these jobs")
     legend(figure, colours)
+
+
+def _hint_tail(axes: Axes, tables: Mapping[str, pd.DataFrame], end: float) -> None:
+    """Say what share of jobs each run has above an interference."""
+    edges = np.linspace(1.0, end, _TAIL_HINTS + 1)
+    for left, right in pairwise(edges.tolist()):
+        above = (left + right) / 2
+        shares = [
+            f"{name}: {percent(float((table['interference'] > above).mean()), 2)}"
+            for name, table in tables.items()
+            if len(table)
+        ]
+        hint(axes, "\n".join([f"above {above:.3f}", *shares]), (left, right))
 
 
 def _tail(table: pd.DataFrame) -> tuple[Floats, Floats]:
@@ -262,10 +281,11 @@ def draw_boxes(
     places_of, width = places(len(labels), len(tables))
     for row, (name, table) in zip(places_of, tables.items(), strict=True):
         parts = [table[groups[name] == label] for label in labels]
-        x = row[[len(part) > 0 for part in parts]]
+        there = [len(part) > 0 for part in parts]
+        x, words = row[there], [f"{name}, {label}" for label in compress(labels, there)]
         parts = [part for part in parts if len(part)]
         values = [part[quantity].to_numpy(dtype=float) for part in parts]
-        boxes(axes, x, width, values, colours[name])
+        boxes(axes, x, width, values, colours[name], names=words, write=ratio)
         marks(axes, x, [part[quantity].mean() for part in parts], marker="D", markersize=3.2)
         if "node_seconds" in table:
             weighted = [np.average(part[quantity], weights=part["node_seconds"]) for part in parts]

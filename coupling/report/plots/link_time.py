@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -10,13 +11,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from coupling.report.plots.clock import Clock
-from coupling.report.plots.sheet import add_bar, name_ticks
+from coupling.report.plots.sheet import add_bar, hint, name_ticks
 from coupling.report.plots.style import HALF_WIDTH, Picture
+from coupling.results.formatting import percent
 from coupling.results.link_time import TIMELINE, heat, in_order, load_of
 from coupling.results.picture_values import zone_of
 from coupling.results.result import Result
 from netsim.common.arrays import Floats, Ints
 
+_HINTS = 12, 24  # parts with a hint, across links and time
 _TIMES, _ROWS = 480, 240  # cells at most: about what a screen and an eye tell apart
 
 
@@ -103,6 +106,23 @@ def _paint(figure: Figure, found: LinkTimes, clock: Clock, scale: float, title: 
     axes.set_title(title)
 
 
+def _hint(axes: Axes, found: LinkTimes, clock: Clock) -> None:
+    """Say of parts of the picture how loaded their busiest link is."""
+    n_rows, n_columns = found.load.shape
+    names = found.links["link"].to_numpy()
+    rows = np.unique(np.linspace(0, n_rows, min(_HINTS[0], n_rows) + 1).astype(np.int64))
+    columns = np.linspace(0, n_columns, _HINTS[1] + 1).astype(np.int64)
+    for low, high in pairwise(rows.tolist()):
+        for left, right in pairwise(columns.tolist()):
+            most = float(np.nan_to_num(found.load[low:high, left:right]).max())
+            begin, end = (side * found.end_s / n_columns for side in (left, right))
+            words = (
+                f"from {names[found.first[low]]}\n{clock.words(begin)} to {clock.words(end)}\n"
+                f"busiest link {percent(most)}"
+            )
+            hint(axes, words, (clock.at(begin), clock.at(end)), (low, high))
+
+
 def draw_link_times(axes: Axes, found: LinkTimes, clock: Clock, scale: float) -> None:
     """Draw links over time, classes of links below each other."""
     height = found.load.shape[0]
@@ -112,6 +132,7 @@ def draw_link_times(axes: Axes, found: LinkTimes, clock: Clock, scale: float) ->
         aspect="auto", origin="lower", interpolation="nearest", cmap="cividis",
         vmin=0.0, vmax=scale,
     )  # fmt: skip
+    _hint(axes, found, clock)
     clock.label(axes)
     axes.grid(visible=False)
     classes = found.links["class"].astype(str).to_numpy()[found.first]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import compress
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,7 @@ from coupling.report.plots.style import (
     marks,
     places,
 )
+from coupling.results.formatting import percent
 from coupling.results.result import Result
 from netsim.common.arrays import Floats
 from netsim.topology.base import Topology
@@ -102,9 +104,10 @@ def draw_load(axes: Axes, results: Sequence[Result]) -> None:
     for row, result in zip(places_of, results, strict=True):
         kind, busy = result.links["class"], result.links["busy_fraction"].to_numpy(dtype=float)
         parts = [busy[(kind == label).to_numpy()] for label in labels]
-        x = row[[part.size > 0 for part in parts]]
+        there = [part.size > 0 for part in parts]
+        x, words = row[there], [f"{result.name}, {label}" for label in compress(labels, there)]
         parts = [part for part in parts if part.size]
-        boxes(axes, x, width, parts, colours[result.name])
+        boxes(axes, x, width, parts, colours[result.name], names=words, write=percent)
         marks(axes, x, [part.max() for part in parts], marker="o", markersize=3)
     label_classes(axes, labels)
     axes.set_ylim(bottom=0)

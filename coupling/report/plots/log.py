@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from coupling.report.plots.sheet import add_bar, name_ticks, percent_axis
+from coupling.report.plots.sheet import add_bar, hint, name_ticks, percent_axis
 from coupling.report.plots.style import (
     FAINT,
     Picture,
@@ -18,7 +19,7 @@ from coupling.report.plots.style import (
     legend,
     places,
 )
-from coupling.results.formatting import duration_unit
+from coupling.results.formatting import counted, duration, duration_unit, number, percent
 from netsim.common.arrays import Floats
 from scheduler.workload.statistics import Numbers, busy_steps
 
@@ -64,6 +65,11 @@ def _paint_sizes(figure: Figure, numbers: Numbers) -> None:
     keys = ("job_share", "node_time_share")
     for row, key, colour in zip(x, keys, _COLOURS.values(), strict=True):
         axes.bar(row, [part[key] for part in classes], width, color=colour)
+    for place, part in enumerate(classes):
+        shares = (
+            f"{percent(part['job_share'])} of jobs, {percent(part['node_time_share'])} of node time"
+        )
+        hint(axes, f"{part['nodes']} nodes\n{shares}", (place - 0.5, place + 0.5))
     label_classes(axes, [part["nodes"] for part in classes])
     if len(classes) > _SLANTED:
         axes.tick_params(axis="x", labelrotation=90 if len(classes) > _UPRIGHT else 45)
@@ -80,10 +86,14 @@ def _paint_runtimes(figure: Figure, jobs: pd.DataFrame) -> None:
     runtime = jobs["runtime_s"].to_numpy()
     edges = _log_edges(runtime)
     weights = (np.ones(len(jobs)), jobs["node_s"].to_numpy())
-    for weight, colour in zip(weights, _COLOURS.values(), strict=True):
-        shares = np.histogram(runtime, edges, weights=weight)[0] / weight.sum()
+    both = [np.histogram(runtime, edges, weights=own)[0] / own.sum() for own in weights]
+    for shares, colour in zip(both, _COLOURS.values(), strict=True):
         axes.stairs(shares, edges, color=colour, fill=True, alpha=0.25)
         axes.stairs(shares, edges, color=colour)
+    for place, (low, high) in enumerate(pairwise(edges.tolist())):
+        jobs_, time = (percent(float(own[place])) for own in both)
+        words = f"{duration(low)} to {duration(high)}\n{jobs_} of jobs, {time} of node time"
+        hint(axes, words, (low, high))
     _time_axis(axes, edges)
     axes.set_ylim(bottom=0)
     percent_axis(axes.yaxis)
@@ -150,6 +160,8 @@ def _paint_load(figure: Figure, jobs: pd.DataFrame, machine: int) -> None:
     means = np.diff(np.interp(edges, times, work)) / np.diff(edges)
     axes.stairs(means, edges / length, color=_ONE, fill=True, alpha=0.25)
     axes.stairs(means, edges / length, color=_ONE)
+    for mean, (low, high) in zip(means.tolist(), pairwise((edges / length).tolist()), strict=True):
+        hint(axes, f"{low:.4g} to {high:.4g} {unit}\n{number(mean)} nodes", (low, high))
     axes.axhline(machine, color=FAINT, linewidth=1.0, linestyle="--")
     axes.annotate(
         f"{machine:,} nodes", (1, machine), xycoords=("axes fraction", "data"),
@@ -170,6 +182,8 @@ def _paint_arrivals(figure: Figure, jobs: pd.DataFrame) -> None:
     unit, length = duration_unit([float(submit.max())])
     counts, edges = np.histogram(submit / length, _BINS)
     axes.stairs(counts, edges, color=_ONE, fill=True, alpha=0.75)
+    for count, (low, high) in zip(counts.tolist(), pairwise(edges.tolist()), strict=True):
+        hint(axes, f"{low:.4g} to {high:.4g} {unit}\n{counted(int(count), 'job')}", (low, high))
     axes.set_xlim(0, edges[-1])
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.set_title("Arrivals")

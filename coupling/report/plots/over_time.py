@@ -1,7 +1,8 @@
 """Pictures over time: utilisation, queue and interference of each run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -11,8 +12,9 @@ from matplotlib.ticker import MaxNLocator
 
 from coupling.report.plots.clock import Clock
 from coupling.report.plots.colours import palette
-from coupling.report.plots.sheet import percent_axis
+from coupling.report.plots.sheet import hint, percent_axis
 from coupling.report.plots.style import Picture, legend
+from coupling.results.formatting import number, percent, ratio
 from coupling.results.over_time import binned
 from coupling.results.picture_values import zone_of
 from coupling.results.result import Result
@@ -78,6 +80,7 @@ def _paint(
     for result, colour in zip(results, colours.values(), strict=True):
         means = binned(result.timeline, column, edges)
         axes.stairs(means, clock.at(edges), baseline=None, color=colour)
+    _hint(axes, results, edges, clock, column)
     axes.set_title(words[0])
     axes.set_ylabel(words[1])
     clock.label(axes)
@@ -92,6 +95,18 @@ def _paint(
     else:
         axes.set_ylim(bottom=1)
     legend(figure, colours)
+
+
+def _hint(axes: Axes, results: Sequence[Result], edges: Floats, clock: Clock, column: str) -> None:
+    """Say what every run has at a time."""
+    writers: dict[str, Callable[[float], str]]
+    writers = {"utilization": percent, "mean_interference": ratio}
+    write = writers.get(column, number)
+    means = {result.name: binned(result.timeline, column, edges) for result in results}
+    for place, (begin, end) in enumerate(pairwise(edges.tolist())):
+        rows = [f"{name}: {write(float(own[place]))}" for name, own in means.items()]
+        words = "\n".join([f"{clock.words(begin)} to {clock.words(end)}", *rows])
+        hint(axes, words, (clock.at(begin), clock.at(end)))
 
 
 def _mark_last_starts(

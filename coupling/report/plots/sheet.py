@@ -1,6 +1,6 @@
 """A figure that lays itself out: all that stands around its axes is measured once, drawn once."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -24,6 +24,8 @@ _SHADES, _SOME = 128, 6  # colours, and most numbers, of a bar
 _TIMES = 3  # another size may have other ticks, and these need another room
 Box = tuple[float, float, float, float]
 """Left, bottom, width and height in points."""
+Span = tuple[float, float] | None
+"""Begin and end in data coordinates; None: all of the axes."""
 
 
 class _Across(XAxis):
@@ -59,6 +61,33 @@ class Sheet(Figure):
 
     bar: Axes | None = None
     tip: float = 0.0
+
+    def __init__(self, *size: Any, **look: Any) -> None:  # noqa: ANN401 (as Matplotlib has it)
+        """Make an empty sheet."""
+        super().__init__(*size, **look)
+        self.hints = list[tuple[Axes, Span, Span, str]]()
+
+    def hint_boxes(self) -> Iterator[tuple[str, Box]]:
+        """
+        Yield the hints, once all is laid out.
+
+        Result: text, and left, top, width and height in points from the top left.
+        """
+        points, high = POINTS / self.dpi, self.get_figheight() * POINTS
+        for axes, x, y, text in self.hints:
+            own = axes.bbox
+            across, up = np.array([[own.x0, own.x1], [own.y0, own.y1]])
+            if x is not None:
+                across = np.clip(
+                    axes.transData.transform([(v, axes.get_ylim()[0]) for v in x])[:, 0], *across
+                )
+            if y is not None:
+                up = np.clip(
+                    axes.transData.transform([(axes.get_xlim()[0], v) for v in y])[:, 1], *up
+                )
+            left, right = sorted(across * points)
+            low, top = sorted(up * points)
+            yield text, (left, high - top, right - left, top - low)
 
     def add_subplot(self, *place: Any, **look: Any) -> Any:  # noqa: ANN401 (as Matplotlib has it)
         """Add a field."""
@@ -213,6 +242,16 @@ def add_bar(
     bar.set_ylabel(label, fontsize="small")
     if percent:
         percent_axis(bar.yaxis)
+
+
+def hint(axes: Axes, text: str, x: Span = None, y: Span = None) -> None:
+    """
+    Add the values that a page shows where a part of a chart is pointed at.
+
+    `axes`: of a user's own figure they stay as they are.
+    """
+    if isinstance(axes.figure, Sheet):
+        axes.figure.hints.append((axes, x, y, text))
 
 
 def percent_axis(axis: Axis) -> None:

@@ -21,8 +21,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from coupling.report.plots.rulers import POINTS
-from coupling.report.plots.sheet import Sheet, name_ticks
+from coupling.report.plots.sheet import Sheet, hint, name_ticks
 from coupling.report.plots.vector import page_svg
+from coupling.results.formatting import number
 from netsim.common.arrays import Floats
 
 INK = "#24292f"  # in the page: the colour of its text, so that dark pages work
@@ -127,7 +128,8 @@ class Picture:
         Result: an ``svg`` element; the same bytes for the same picture.
         """
         with self._sheet("svg", self.size, {"svg.hashsalt": self.name}) as sheet:
-            return Markup(_tidy(page_svg(sheet, _DPI), self.alt))  # noqa: S704 (texts are escaped)
+            drawn = _tidy(page_svg(sheet, _DPI), self.alt)
+            return Markup(_hinted(drawn, sheet))  # noqa: S704 (texts are escaped)
 
     def file(self, form: str) -> bytes:
         """
@@ -183,6 +185,20 @@ def _tidy(text: str, alt: str) -> str:
     return f'<svg viewBox="{box}" role="img" aria-label="{escape(alt)}">{text}'
 
 
+def _hinted(text: str, sheet: Sheet) -> str:
+    """Lay an invisible rectangle with a title over each part of a drawing that has a hint."""
+    marks = [
+        f'<rect x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{high:.1f}">'
+        f"<title>{escape(words)}</title></rect>\n"
+        for words, (x, y, wide, high) in sheet.hint_boxes()
+    ]
+    if not marks:
+        return text
+    head, end = text[: text.rindex("</svg>")], text[text.rindex("</svg>") :]
+    group = '<g class="hints" fill="none" pointer-events="all">'
+    return f"{head}{group}\n{''.join(marks)}</g>\n{end}"
+
+
 def places(n_classes: int, n_runs: int) -> tuple[Floats, float]:
     """
     Return where the boxes or bars of each class and run stand.
@@ -201,15 +217,35 @@ def label_classes(axes: Axes, labels: Sequence[str]) -> None:
     axes.set_xlim(-0.6, len(labels) - 0.4)
 
 
-def boxes(axes: Axes, x: Floats, width: float, values: Sequence[Floats], colour: str) -> None:
+def boxes(
+    axes: Axes,
+    x: Floats,
+    width: float,
+    values: Sequence[Floats],
+    colour: str,
+    *,
+    names: Sequence[str],
+    write: Callable[[float], str],
+) -> None:
     """
     Draw boxes of a colour: quartiles, median, whiskers from 5 to 95 %.
 
-    `x` (n,): where they stand. `values`: what each sums up, never nothing.
+    `x` (n,): where they stand. `values`: what each sums up, never nothing. `names`: of what each
+    sums up, for its hint. `write`: writes a value.
     """
     if not values:
         return
-    low, first, median, third, high = np.array([np.quantile(own, _QUANTILES) for own in values]).T
+    quantiles = np.array([np.quantile(own, _QUANTILES) for own in values])
+    for place, name, own, five in zip(x, names, values, quantiles.tolist(), strict=True):
+        low, first, median, third, high = map(write, five)
+        hint(
+            axes,
+            f"{name} ({own.size:,})\nmedian {median}, quartiles {first} to {third}\n"
+            f"5 to 95 %: {low} to {high}\n"
+            f"mean {write(float(own.mean()))}, largest {write(float(own.max()))}",
+            (place - width / 2, place + width / 2),
+        )
+    low, first, median, third, high = quantiles.T
     axes.vlines(x, low, high, color=colour, linewidth=1.0)
     axes.bar(x, third - first, width, bottom=first, color=colour, alpha=0.45, edgecolor=colour)
     axes.hlines(median, x - width / 2, x + width / 2, color=colour, linewidth=1.6)
@@ -269,9 +305,11 @@ def lost_bars(
     axes = figure.add_subplot()
     x, width = places(len(labels), len(lost_s))
     for row, (name, lost) in zip(x, lost_s.items(), strict=True):
-        axes.bar(
-            row, lost.reindex(list(labels), fill_value=0.0) / 3600.0, width, color=colours[name]
-        )
+        hours = lost.reindex(list(labels), fill_value=0.0).to_numpy(dtype=float) / 3600.0
+        axes.bar(row, hours, width, color=colours[name])
+        for place, label, value in zip(row, labels, hours, strict=True):
+            words = f"{name}, {by} {label}\n{number(value)} node-hours lost"
+            hint(axes, words, (place - width / 2, place + width / 2))
     label_classes(axes, labels)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.6g}")
     axes.set_title(f"Node-hours lost by {by}")

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from coupling.report.plots.colours import palette
-from coupling.report.plots.sheet import name_ticks, percent_axis
+from coupling.report.plots.sheet import hint, name_ticks, percent_axis
 from coupling.report.plots.style import FAINT, Picture, legend
 
 _ROW_INCHES = 0.26
@@ -43,6 +43,8 @@ def _paint_forest(figure: Figure, differences: pd.DataFrame, baseline: str, by: 
         for policy, (low, high, mean) in zip(rows["policy"], ends, strict=True):
             axes.hlines(y, low, high, color=colours[policy], linewidth=2.0)
             axes.plot([mean], [y], "o", color=colours[policy], markersize=4)
+            ends_of = f"\n95 % interval: {low:+.1%} to {high:+.1%}" if low == low else ""  # noqa: PLR0124 (nan)
+            hint(axes, f"{policy}, {group}: {mean:+.1%}{ends_of}", y=(y - 0.5, y + 0.5))
             y -= 1.0
         y -= 1.0
     axes.axvline(0.0, color=FAINT, linewidth=0.8)
@@ -80,6 +82,12 @@ def _paint_heat(figure: Figure, table: pd.DataFrame, title: str) -> None:
         value = values[row, column]
         dark = most > 0 and abs(value) > 0.7 * most
         colour = "white" if dark else "black"
+        factors = (
+            f"{table.index.name} = {table.index[row]}",
+            f"{table.columns.name} = {table.columns[column]}",
+        )
+        cell = (column - 0.5, column + 0.5), (row - 0.5, row + 0.5)
+        hint(axes, "\n".join([*factors, f"{value:+.1%}"]), *cell)
         axes.text(column, row, f"{value:+.1%}", ha="center", va="center", color=colour, fontsize=7)
     for axis, names in ((axes.xaxis, table.columns), (axes.yaxis, table.index)):
         name_ticks(axis, range(len(names)), [_short(one) for one in names])

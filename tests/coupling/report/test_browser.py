@@ -1,17 +1,21 @@
-"""Pages in a real browser: nothing is asked of the network, nothing runs, nothing is cut off."""
+"""Pages in a real browser: nothing is asked of the network, only our script runs, all is whole."""
 
 import re
 from dataclasses import replace
 
 import pytest
-from chromium import NO_BROWSER, PROGRAM, look, printed
+from chromium import NO_BROWSER, PROGRAM, answer, look, printed
 from coupling_samples import sample
 
 from coupling.inputs.experiment import Experiment
 from coupling.inputs.snapshot import read_snapshot
 from coupling.report.moments import estimate_html
+from coupling.report.page import bullets, figures, page, table
+from coupling.report.plots.sheet import hint
+from coupling.report.plots.style import Picture
 from coupling.report.proofs import fabric_html, verify_html
 from coupling.report.report import report_html
+from coupling.results.formatting import duration
 from coupling.site.estimate import estimate
 from coupling.site.verify import verify
 from netsim.registries.topologies import make_topology
@@ -59,13 +63,13 @@ def text(request):
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_a_page_asks_nothing_runs_nothing_and_is_legible(text, tmp_path, dark):
-    """The only element of its kind is the script that looks."""
+def test_a_page_asks_nothing_runs_only_its_own_script_and_is_legible(text, tmp_path, dark):
+    """The only elements of their kind are that script and the one that looks."""
     seen = look(text, tmp_path, dark=dark)
 
     assert seen["dark"] is dark
     assert [name for name in seen["asked"] if not name.startswith("data:")] == []
-    assert seen["loaded"] == 1
+    assert seen["loaded"] == 2
     assert seen["hit"] == "undefined"
     assert seen["faint"] == []
 
@@ -99,10 +103,63 @@ def test_a_printed_report_has_no_empty_page(tmp_path):
     assert sum(length > 300 for length in lengths) >= pages
 
 
+USE = """
+<script>
+addEventListener("load", () => {
+  const rows = () => [...document.querySelectorAll("tbody tr")];
+  const cells = () => rows().map(row => row.cells[0].textContent).join("");
+  const head = document.querySelectorAll("th")[1], orders = [cells()], sorts = [];
+  for (let i = 0; i < 3; i++) {
+    head.firstElementChild.click();
+    orders.push(cells());
+    sorts.push(head.getAttribute("aria-sort"));
+  }
+  const svg = document.querySelector("svg"), tip = document.querySelector(".tip"), tips = [];
+  svg.querySelectorAll(".hints rect")[1].dispatchEvent(new Event("pointerover", { bubbles: true }));
+  tips.push(tip.textContent);
+  for (const key of ["ArrowLeft", "ArrowLeft", "Escape"]) {
+    svg.dispatchEvent(new KeyboardEvent("keydown", { key }));
+    tips.push(tip.textContent);
+  }
+  const titles = svg.querySelectorAll("title").length;
+  parent.postMessage(JSON.stringify({ orders, sorts, tips, titles }), "*");
+});
+</script>
+"""
+
+
+def test_a_table_sorts_by_value_and_a_chart_shows_its_values(tmp_path):
+    """2 min < 90 min < 3 h; equal rows keep their order; missing values are last."""
+    rows = [
+        [name, duration(s)] for name, s in zip("abcde", (5400, 10800, None, 120, 5400), strict=True)
+    ]
+
+    def paint(figure):
+        axes = figure.add_subplot()
+        for place, value in enumerate((7, 8)):
+            hint(axes, f"value {value}", (place, place + 1))
+
+    sections = [
+        ("", table(["run", "time"], rows) + figures([(Picture("x", "x", paint).html(), "")]))
+    ]
+
+    seen = answer(page("x", "", bullets([]), sections), tmp_path, USE)
+
+    assert seen["orders"] == ["abcde", "daebc", "baedc", "abcde"]
+    assert seen["sorts"] == ["ascending", "descending", None]
+    assert seen["tips"] == ["value 8", "value 7", "value 8", ""]
+    assert seen["titles"] == 0
+
+
+def test_without_a_script_a_chart_has_its_values_as_titles():
+    """A job of 4 nodes loses half an hour to the last job: 2 node-hours."""
+    assert "loses 2.00 node-hours\n" in report()
+
+
 def test_what_is_looked_for_is_seen(tmp_path):
     """A page that does all that is forbidden."""
     text = (
-        "<html><body style='color:#bbb;background:#fff'><p>faint</p>"
+        "<html><head></head><body style='color:#bbb;background:#fff'><p>faint</p>"
         "<div style='width:900px'>wide</div><script>hit=1</script>"
         "<img src='http://elsewhere.example/x.png'></body></html>"
     )
