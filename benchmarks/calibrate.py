@@ -105,7 +105,7 @@ def packet_slowdowns(site: Site) -> dict[int, float]:
         {"topology": site.scene.topology, "routing": "d-mod-k", "model": "packets", "jobs": jobs},
         blame=False,
     )
-    return {int(job.id): job.slowdown for job in told.jobs}
+    return {int(job.id): job.network_slowdown for job in told.jobs}
 
 
 CASES: tuple[tuple[str, Mapping[str, Any], bool, range], ...] = (
@@ -205,8 +205,8 @@ def runs(folder: Path) -> list[str]:
             path = repeated_runs(folder / f"runs{noise}{seed}", jobs=200, noise=noise, seed=seed)
             for group in fs.calibrate_runs(path, FABRIC, profile=KNOWN).groups:
                 true = KINDS[group.group][1]
-                dark += not group.told
-                if group.told:
+                dark += not group.identifiable
+                if group.identifiable:
                     errors.append(abs(group.fraction / true - 1.0))
                     inside.append(group.low <= true <= group.high)
         lines.append(

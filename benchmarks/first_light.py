@@ -213,7 +213,7 @@ def where_time_goes(results: Sequence[Result]) -> list[str]:
         jobs = result.jobs.query("dropped == ''")
         size = jobs["n_nodes"]
         work = float((size * jobs["runtime_reference_s"]).sum())
-        others = float((size * jobs["lost_s"]).sum())
+        others = float((size * jobs["interference_delay_s"]).sum())
         busy = float((size * (jobs["end_s"] - jobs["start_s"])).sum())
         total = result.summary["nodes"] * result.summary["makespan_s"]
         parts = (work, busy - work - others, others, total - busy)

@@ -86,7 +86,7 @@ def _measure(log: Path, days: int, desk: Path) -> tuple[list[str], bool]:
         f"| load of the machine's {os.cpu_count()} cores meanwhile | {load:.1f} |",
         "",
         *_caution(load),
-        *_findings(compare_policies(sweep, metrics=("mean_turnaround_s", "mean_slowdown"))),
+        *_findings(compare_policies(sweep, metrics=("mean_turnaround_s", "mean_network_slowdown"))),
         "",
         f"- bar: one process and two write the same bytes: {verdict(same)}",
     ], same

@@ -28,12 +28,13 @@ snapshot = {
 found = estimate(snapshot)
 for job in found.jobs:
     print(
-        f"{job.id:9} slowdown {job.slowdown:.3f} = placement factor {job.placement_factor:.3f} "
+        f"{job.id:9} slowdown {job.network_slowdown:.3f} = "
+        f"placement factor {job.placement_factor:.3f} "
         f"x interference {job.interference:.3f}, worst link {job.worst_link}"
     )
 for entry in found.candidates:
     print(
-        f"candidate {entry.candidate}: {entry.job.id} {entry.job.slowdown:.3f} "
+        f"candidate {entry.candidate}: {entry.job.id} {entry.job.network_slowdown:.3f} "
         f"= {entry.job.placement_factor:.3f} x {entry.job.interference:.3f}, "
-        f"others {entry.others_slowdown:.3f}, rank {entry.rank}"
+        f"others {entry.others_network_slowdown:.3f}, rank {entry.rank}"
     )

@@ -17,4 +17,4 @@ class Opposite:
 
 
 jobs = [{"id": k, "nodes": range(k, 64, 2), "pattern": Opposite(), "compute_s": 0} for k in (0, 1)]
-print(fs.estimate({"topology": "bgq-5d", "jobs": jobs}).to_frame()[["id", "slowdown"]])
+print(fs.estimate({"topology": "bgq-5d", "jobs": jobs}).to_frame()[["id", "network_slowdown"]])

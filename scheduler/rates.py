@@ -39,7 +39,7 @@ class JobRate:
                 number(name, value, positive=True, error=SchedulerError)
 
     @property
-    def slowdown(self) -> float:
+    def network_slowdown(self) -> float:
         """Together / ideal: the job's work advances at 1 / slowdown."""
         return self.interference * self.placement_factor
 
@@ -191,7 +191,7 @@ class JobClock(RateModel, Protocol):
             Ids, ascending.
         """
 
-    def lost_s(self, job: int) -> float:
+    def interference_delay_s(self, job: int) -> float:
         """
         Return by how much other jobs have made a job run longer until now.
 

@@ -35,7 +35,7 @@ class JobRecord:
         In seconds.
     placement_factor : float
         Iteration time alone / ideal on this placement.
-    lost_s : float
+    interference_delay_s : float
         Seconds by which interference made it run longer.
     killed : bool
         Ended at its requested time before its work was done.
@@ -45,7 +45,7 @@ class JobRecord:
     start_s: float
     end_s: float
     placement_factor: float
-    lost_s: float
+    interference_delay_s: float
     killed: bool
 
     def __repr__(self) -> str:
@@ -61,13 +61,17 @@ class JobRecord:
     @property
     def work_s(self) -> float:
         """What it did, in seconds at full rate."""
-        return (self.end_s - self.start_s - self.lost_s) / self.placement_factor
+        return (self.end_s - self.start_s - self.interference_delay_s) / self.placement_factor
 
     @property
     def interference(self) -> float:
         """Mean iteration time together / alone; exactly 1 for a job never disturbed."""
         elapsed_s = self.end_s - self.start_s
-        return elapsed_s / (elapsed_s - self.lost_s) if self.lost_s else 1.0
+        return (
+            elapsed_s / (elapsed_s - self.interference_delay_s)
+            if self.interference_delay_s
+            else 1.0
+        )
 
 
 @dataclass(slots=True, eq=False)
@@ -131,7 +135,7 @@ class _Running:
     placement_factor: float = 1.0
     fixed_s: float | None = None  # ends then, whatever its rate
     cut: bool = False  # the limit comes before the work is done
-    lost_s: float = 0.0
+    interference_delay_s: float = 0.0
 
 
 def simulate(
@@ -313,10 +317,10 @@ class _Simulation:
             self.n_disturbed -= state.interference != 1.0
             self._advance(state, now_s)
             if self.clock is not None and state.work_s == inf:
-                state.lost_s = self.clock.lost_s(job_id)
+                state.interference_delay_s = self.clock.interference_delay_s(job_id)
             self.machine.end(job_id)
             self.busy_nodes -= state.allocation.job.n_nodes
-            found = state.placement_factor, state.lost_s, state.cut
+            found = state.placement_factor, state.interference_delay_s, state.cut
             self.records.append(JobRecord(state.allocation, state.start_s, now_s, *found))
             ended.append(state.allocation)
         self.machine.postpone_overdue()
@@ -395,7 +399,7 @@ class _Simulation:
         work_s = state.work_s - elapsed_s / (interference * state.placement_factor)
         state.work_s = max(0.0, work_s)
         if interference != 1.0:
-            state.lost_s += elapsed_s * (1.0 - 1.0 / interference)
+            state.interference_delay_s += elapsed_s * (1.0 - 1.0 / interference)
 
     def _note(self, now_s: float) -> None:
         """Write the state of this instant into the timeline."""

@@ -69,9 +69,9 @@ def dominant_class(weighted: Iterable[tuple[str, float]]) -> str:
 
     Examples
     --------
-    >>> dominant_class([("in steps", 3.0), ("few at once", 1.0)])
-    'in steps'
-    >>> dominant_class([("in steps", 3.0), ("few at once", 2.0)])
+    >>> dominant_class([("multi-step", 3.0), ("low-fanout", 1.0)])
+    'multi-step'
+    >>> dominant_class([("multi-step", 3.0), ("low-fanout", 2.0)])
     'mixed'
     """
     total: dict[str, float] = {}

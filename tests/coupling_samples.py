@@ -14,11 +14,11 @@ N_NODES = 8
 def sample(
     name,
     runtimes_s=(5400.0, 3600.0, 1800.0),
-    lost_s=(0.0, 0.0, 0.0),
+    interference_delay_s=(0.0, 0.0, 0.0),
     infinite_runtimes_s=(5000.0, 3500.0, 1800.0),
 ):
     """Return a run of three jobs of 4, 2 and 1 nodes that all start at time 0 on 8 nodes."""
-    jobs = _jobs(runtimes_s, lost_s)
+    jobs = _jobs(runtimes_s, interference_delay_s)
     infinite = summarize(_jobs(infinite_runtimes_s, (0.0, 0.0, 0.0)), N_NODES)
     ends = sorted(runtimes_s)
     busy = [
@@ -31,7 +31,7 @@ def sample(
             "running": [3, 2, 1, 0],
             "queued": 0,
             "utilization": np.array(busy) / N_NODES,
-            "mean_interference": [1.2 if any(lost_s) else 1.0, 1.0, 1.0, 1.0],
+            "mean_interference": [1.2 if any(interference_delay_s) else 1.0, 1.0, 1.0, 1.0],
         }
     )
     summary = {"name": name, **summarize(jobs, N_NODES), "infinite_network": infinite}
@@ -41,20 +41,20 @@ def sample(
 
 def _blame(jobs):
     """Return the blame table: the last job is to blame for all that the others lost."""
-    lost = jobs["lost_s"] * jobs["n_nodes"]
+    lost = jobs["interference_delay_s"] * jobs["n_nodes"]
     return pd.DataFrame(
         {
             "victim": jobs["id"],
             "culprit": jobs["id"].iloc[-1],
             "link_class": "leaf-up",
-            "lost_node_s": lost,
+            "interference_delay_node_s": lost,
         }
     )[lost > 0]
 
 
-def _jobs(runtimes_s, lost_s):
+def _jobs(runtimes_s, interference_delay_s):
     """Return the job table."""
-    run, lost = np.array(runtimes_s), np.array(lost_s)
+    run, lost = np.array(runtimes_s), np.array(interference_delay_s)
     interference = run / (run - lost)
     return pd.DataFrame(
         {
@@ -67,10 +67,10 @@ def _jobs(runtimes_s, lost_s):
             "runtime_reference_s": run - lost,
             "wait_s": 0.0,
             "turnaround_s": run,
-            "slowdown": interference,
+            "network_slowdown": interference,
             "interference": interference,
             "placement_factor": 1.0,
-            "lost_s": lost,
+            "interference_delay_s": lost,
             "pattern": PATTERNS,
             "comm_fraction": [0.4, 0.2, 0.0],
             "aph": 0.0,
@@ -102,7 +102,7 @@ def with_dropped(jobs, reasons):
 
 def _links(jobs):
     """Return a link table of a tree of two leaves and two L2 switches, all lost at one link."""
-    lost = float((jobs["n_nodes"] * jobs["lost_s"]).sum())
+    lost = float((jobs["n_nodes"] * jobs["interference_delay_s"]).sum())
     names = [f"s1.{leaf}>s2.{top}" for leaf in (0, 1) for top in (0, 1)]
     names += [f"s2.{top}>s1.{leaf}" for leaf in (0, 1) for top in (0, 1)]
     return pd.DataFrame(
@@ -111,6 +111,6 @@ def _links(jobs):
             "class": ["injection", "ejection", *["leaf-up"] * 4, *["leaf-down"] * 4],
             "bytes": np.arange(10) * 1e9,
             "busy_fraction": np.arange(10) / 20,
-            "lost_node_s": [0.0, 0.0, lost, *[0.0] * 7],
+            "interference_delay_node_s": [0.0, 0.0, lost, *[0.0] * 7],
         }
     )

@@ -28,13 +28,13 @@ class Ran:
     submit_s: float = 0.0
 
     @property
-    def slowdown(self):
+    def network_slowdown(self):
         return self.interference * self.placement
 
     @property
     def run_s(self):
         """A killed job did half of its work."""
-        return self.work_s * self.slowdown * (0.5 if self.killed else 1.0)
+        return self.work_s * self.network_slowdown * (0.5 if self.killed else 1.0)
 
     @property
     def turnaround_s(self):
@@ -46,7 +46,7 @@ class Ran:
 
     @property
     def lost(self):
-        return self.size * self.run_s * (1 - 1 / self.slowdown)
+        return self.size * self.run_s * (1 - 1 / self.network_slowdown)
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def _result(name, jobs):
     if jobs:
         summary["infinite_network"] = summarize(infinite, N_NODES)
     lost = [job.lost_to_interference for job in jobs]
-    links = LIKE.links.assign(lost_node_s=[max(0.0, sum(lost)), *[0.0] * 9])
+    links = LIKE.links.assign(interference_delay_node_s=[max(0.0, sum(lost)), *[0.0] * 9])
     return Result(name, table, links, LIKE.timeline, LIKE.blame.iloc[:0], summary)
 
 
@@ -104,10 +104,10 @@ def _table(jobs):
             "runtime_reference_s": job.work_s,
             "wait_s": job.wait_s,
             "turnaround_s": job.turnaround_s,
-            "slowdown": job.slowdown,
+            "network_slowdown": job.network_slowdown,
             "interference": job.interference,
             "placement_factor": job.placement,
-            "lost_s": job.lost_to_interference / job.size,
+            "interference_delay_s": job.lost_to_interference / job.size,
             "pattern": "ring",
             "comm_fraction": 0.5,
             "aph": 0.0,

@@ -157,7 +157,9 @@ def test_answers_are_tables(objects):
     frame = found.to_frame()
 
     assert frame["id"].tolist() == [1, 2]
-    assert frame["slowdown"].tolist() == [job["slowdown"] for job in found.to_dict()["jobs"]]
+    assert frame["network_slowdown"].tolist() == [
+        job["network_slowdown"] for job in found.to_dict()["jobs"]
+    ]
     assert checked.to_frame()["isolated"].tolist() == [
         job["isolated"] for job in checked.to_dict()["jobs"]
     ]

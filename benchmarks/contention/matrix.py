@@ -35,7 +35,7 @@ from benchmarks.accuracy import comparison_of, record_comparisons
 from benchmarks.evidence import record
 from netsim.common.arrays import Floats
 from netsim.fluid.demand import DemandOf
-from netsim.registries.accuracy import ANY, FEWEST_JOBS, MIXES, Comparison, routing_kind
+from netsim.registries.accuracy import ANY, FEWEST_JOBS, TRAFFIC_CLASSES, Comparison, routing_kind
 from netsim.registries.contention_models import make_contention_model
 from netsim.registries.routings import make_routing
 from netsim.topology.spread import as_built
@@ -197,8 +197,8 @@ def classes(found: Sequence[Measured]) -> Iterator[tuple[str, Choose]]:
             f"f from {low:g}",
             lambda job, low=low, high=high: low <= job.fraction < high,  # type: ignore[misc]
         )
-    for mix in MIXES[:-1]:
-        yield f"talk: {mix}", _Like(min(PER_NODE), max(PER_NODE), mix)
+    for traffic_class in TRAFFIC_CLASSES[:-1]:
+        yield f"talk: {traffic_class}", _Like(min(PER_NODE), max(PER_NODE), traffic_class)
     for ranks in (1, 2, 4, 8):
         yield f"{ranks} ranks a node", lambda job, ranks=ranks: job.per_node == ranks  # type: ignore[misc]
 
@@ -286,17 +286,20 @@ class _Like:
 
     least: int
     most: int | None
-    mix: str = ANY
+    traffic_class: str = ANY
 
     def __call__(self, job: Job) -> bool:
         """Tell whether a job is one of them."""
         ranks = self.least <= job.per_node <= (self.most or self.least)
-        return ranks and self.mix in (ANY, pattern_class(job.pattern, job.nodes.size))
+        return ranks and self.traffic_class in (
+            ANY,
+            pattern_class(job.pattern, job.nodes.size),
+        )
 
 
 _LIKE = (
     *(_Like(ranks, None) for ranks in sorted(set(PER_NODE))),
-    *(_Like(min(PER_NODE), max(PER_NODE), mix) for mix in MIXES),
+    *(_Like(min(PER_NODE), max(PER_NODE), traffic_class) for traffic_class in TRAFFIC_CLASSES),
 )
 
 
@@ -324,7 +327,7 @@ def _row(
         most_nodes=max(sizes),
         cases=sum(any(like(job) for job in one.scene.jobs) for one in part),
         most_ranks=like.most,
-        mix=like.mix,
+        traffic_class=like.traffic_class,
     )
 
 

@@ -50,7 +50,7 @@ def comparisons(
     load: str,
     cases: Sequence[Case],
     fabric: FatTree,
-    by_mix: Mapping[str, Mapping[str, Errors]],
+    by_class: Mapping[str, Mapping[str, Errors]],
 ) -> list[Comparison]:
     """Return the rows of the table that reports quote."""
     return [
@@ -65,10 +65,10 @@ def comparisons(
             load=load,
             model=name,
             nodes=fabric.n_nodes,
-            cases=sum(mix == ANY or mix in case.kinds for case in cases),
-            mix=mix,
+            cases=sum(traffic_class == ANY or traffic_class in case.kinds for case in cases),
+            traffic_class=traffic_class,
         )
-        for mix, errors_of in by_mix.items()
+        for traffic_class, errors_of in by_class.items()
         for name, e in errors_of.items()
     ]
 
@@ -77,15 +77,15 @@ def main(folder: Path) -> int:
     """Print and record the tables; return the exit status."""
     cases = {title: read_cases(folder / file) for title, file in FILES.items()}
     wet, dry = tree_of_packets(), replace(tree_of_packets(), buffer_bytes=0.0)
-    by_mix = {title: tables(found) for title, found in cases.items()}
-    dry_by_mix = {title: tables(found, tree=dry) for title, found in cases.items()}
+    by_class = {title: tables(found) for title, found in cases.items()}
+    dry_by_class = {title: tables(found, tree=dry) for title, found in cases.items()}
     found = []
     for title in FILES:
-        found += comparisons(title, cases[title], wet, by_mix[title])
-        found += comparisons(title, cases[title], dry, dry_by_mix[title])
+        found += comparisons(title, cases[title], wet, by_class[title])
+        found += comparisons(title, cases[title], dry, dry_by_class[title])
     record_comparisons(COMMAND, found)
-    stated = {title: own[ANY] for title, own in by_mix.items()}
-    without = {title: own[ANY] for title, own in dry_by_mix.items()}
+    stated = {title: own[ANY] for title, own in by_class.items()}
+    without = {title: own[ANY] for title, own in dry_by_class.items()}
     lines = [
         'Models with their defaults; the fabric is that of `latency = "codes"`.',
         "",

@@ -32,12 +32,12 @@ class GroupFit:
         time in which a node could send, at full speed. From runs that do not tell it: nan.
     bytes_per_s : float
         What one of its nodes sends, mean; nan from runs.
-    slowdown : float
+    network_slowdown : float
         Together / ideal, mean over its jobs, by which bytes were counted.
     predicted : float
         The same by the model.
-    told : bool
-        Whether the measurement tells the fraction.
+    identifiable : bool
+        Whether the measurement determines the fraction.
     why : str
         Why not, or of what it is the mean.
     """
@@ -52,9 +52,9 @@ class GroupFit:
     low: float
     high: float
     bytes_per_s: float
-    slowdown: float
+    network_slowdown: float
     predicted: float
-    told: bool
+    identifiable: bool
     why: str
 
 
@@ -159,7 +159,7 @@ class Calibration(Tabled):
 
     def __repr__(self) -> str:
         """Return one line."""
-        told = sum(group.told for group in self.groups)
+        told = sum(group.identifiable for group in self.groups)
         return f"<Calibration {shortened(self.source)!r}: {told} of {len(self.groups)} groups told>"
 
     def _rows(self) -> list[dict[str, Any]]:

@@ -173,13 +173,13 @@ def _answer(site: Site, rules: Profile, work: Work) -> Calibration:
         for group, rule, others, own in zip(
             work.design.groups, work.rule, work.others, groups, strict=True
         )
-        if own.told
+        if own.identifiable
     ]
     jobs = {own.job.id: own.job for own in site.places}
     carried = float(ports.rate.sum())
     explained = float(np.minimum(found.predicted, ports.rate).sum()) / carried if carried else nan
     order = sorted(range(len(groups)), key=lambda at: (-_traffic(groups[at]), groups[at].group))
-    traces = Traces(scene, work.design, work.rule, found.fraction, work.slowdown)
+    traces = Traces(scene, work.design, work.rule, found.fraction, work.network_slowdown)
     return Calibration(
         scene.source,
         scene.topology,
@@ -210,7 +210,7 @@ def _group(work: Work, rules: Profile, number: int) -> GroupFit:
     held = int(np.unique(np.concatenate([nodes[job] for job in group.jobs])).size)
     fraction, low, high = (float(own[number]) for own in (found.fraction, found.low, found.high))
     sent = sum(
-        demand.sent * work.design.share[job] / work.slowdown.get(job, 1.0)
+        demand.sent * work.design.share[job] / work.network_slowdown.get(job, 1.0)
         for job in group.jobs
         if (demand := work.design.demand.get((job, rule))) is not None
     )
@@ -226,9 +226,9 @@ def _group(work: Work, rules: Profile, number: int) -> GroupFit:
         low=low,
         high=high,
         bytes_per_s=fraction * sent / held,
-        slowdown=_mean(work.slowdown, group),
+        network_slowdown=_mean(work.network_slowdown, group),
         predicted=_mean(work.predicted, group),
-        told=not why,
+        identifiable=not why,
         why=why,
     )
 
@@ -242,7 +242,9 @@ def _misfit(work: Work, number: int) -> float:
     """Return by how many deviations of the counters the links that a group fills are off."""
     found, ports, topology = work.fit, work.ports, work.scene.topology
     group, rule = work.design.groups[number], work.rule[number]
-    own = work.design.column(group, rule, work.slowdown)[ports.link] * found.fraction[number]
+    own = (
+        work.design.column(group, rule, work.network_slowdown)[ports.link] * found.fraction[number]
+    )
     ends = np.minimum(topology.link_tail[ports.link], topology.link_head[ports.link])
     inner = ends >= topology.n_nodes
     return misfit(ports.rate, found.predicted, found.deviation / found.noise, own, inner)

@@ -99,18 +99,20 @@ class FitDesign:
     apart: frozenset[int]
     n_links: int
 
-    def column(self, group: JobGroup, rule: int, slowdown: Mapping[int, float]) -> Floats:
+    def column(self, group: JobGroup, rule: int, network_slowdown: Mapping[int, float]) -> Floats:
         """
         Return what a group puts on every link if it does nothing but communicate.
 
-        `slowdown`: together / ideal, by which the bytes of a job come later. Result (E,): bytes
-        per second.
+        `network_slowdown`: together / ideal, by which the bytes of a job come later.
+        Result (E,): bytes per second.
         """
         total = np.zeros(self.n_links)
         for job in group.jobs:
             demand = self.demand.get((job, rule))
             if demand is not None:
-                total[demand.link] += demand.rate * (self.share[job] / slowdown.get(job, 1.0))
+                total[demand.link] += demand.rate * (
+                    self.share[job] / network_slowdown.get(job, 1.0)
+                )
         return total
 
 

@@ -161,7 +161,7 @@ def _stretches(
     taken = zip(
         jobs["id"].tolist(),
         (jobs["end_s"] - jobs["start_s"]).tolist(),
-        jobs["slowdown"].tolist(),
+        jobs["network_slowdown"].tolist(),
         jobs["comm_fraction"].tolist(),
         strict=True,
     )
@@ -334,7 +334,7 @@ def _answer(
                 nan,
                 slow,
                 slow,
-                told=not slope.why,
+                identifiable=not slope.why,
                 why=slope.why,
             )
         )
@@ -344,7 +344,7 @@ def _answer(
     cut = sum(count for state, count in states.items() if not state.startswith("completed"))
     remarks = [f"{counted(cut, 'run')} that did not complete: not compared."] if cut else []
     remarks += [f"{what[0].upper()}{what[1:]}: {count:,}." for what, count in told.items()]
-    groups.sort(key=lambda own: (not own.told, own.group))
+    groups.sort(key=lambda own: (not own.identifiable, own.group))
     return Calibration(
         source[0],
         source[1],

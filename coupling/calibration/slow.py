@@ -39,7 +39,7 @@ class Traces:
         Rule of each group.
     fraction : (G,) float array
         Of communication.
-    slowdown : mapping of int to float
+    network_slowdown : mapping of int to float
         By job.
     """
 
@@ -47,7 +47,7 @@ class Traces:
     design: FitDesign
     rule: Sequence[int]
     fraction: Floats
-    slowdown: Mapping[int, float]
+    network_slowdown: Mapping[int, float]
 
     def rates(self) -> Iterator[tuple[SiteJob, int, float]]:
         """Yield the jobs that send, the rule of each, and bytes sent / bytes at full speed."""
@@ -57,7 +57,7 @@ class Traces:
         ):
             for number in group.jobs:
                 if value > 0.0 and self.design.demand.get((number, rule)) is not None:
-                    speed = self.design.share[number] / self.slowdown.get(number, 1.0)
+                    speed = self.design.share[number] / self.network_slowdown.get(number, 1.0)
                     yield jobs[number], rule, value * speed
 
     def owners(self) -> Ints:
@@ -87,16 +87,16 @@ def slow_cables(
     traces: Traces,
     ports: Measured,
     found: Fit,
-    slowdown: tuple[Mapping[int, float], Mapping[int, float]],
+    network_slowdown: tuple[Mapping[int, float], Mapping[int, float]],
 ) -> list[SlowCable]:
     """
     Find the cables that are slower than they should be.
 
-    `slowdown`: of jobs by the model, and by what their nodes waited. Result: the slowest first;
-    empty where so many links are off that the routing must be another.
+    `network_slowdown`: of jobs by the model, and by what their nodes waited. Result: the
+    slowest first; empty where so many links are off that the routing must be another.
     """
     cables = _carrying_less(traces, ports, found)
-    cables = _holding_up(traces, ports, slowdown) | cables
+    cables = _holding_up(traces, ports, network_slowdown) | cables
     topology = traces.scene.topology
     place = {link: at for at, link in enumerate(ports.link.tolist())}
     return [
@@ -157,7 +157,7 @@ def _carrying_less(traces: Traces, ports: Measured, found: Fit) -> dict[int, tup
 def _holding_up(
     traces: Traces,
     ports: Measured,
-    slowdown: tuple[Mapping[int, float], Mapping[int, float]],
+    network_slowdown: tuple[Mapping[int, float], Mapping[int, float]],
 ) -> dict[int, tuple[float, str]]:
     """
     Return links for which others wait, though they are not full and do not wait themselves.
@@ -172,7 +172,7 @@ def _holding_up(
     if np.isnan(waited).all():
         return {}
     known = np.nan_to_num(waited)
-    through, before, expected = _pressure(traces, known, slowdown[0])
+    through, before, expected = _pressure(traces, known, network_slowdown[0])
     with np.errstate(divide="ignore", invalid="ignore"):
         pressure = np.nan_to_num(before / through)
         own = np.nan_to_num(expected / through)
@@ -181,7 +181,7 @@ def _holding_up(
     busy = carried / topology.capacity
     held = (pressure - own > _HELD) & (known < pressure / 2.0) & (busy + own < _FULL)
     held &= ~np.isnan(waited) & (busy > 0.0) & (through > 0.0)
-    worst = _roots(traces, held, pressure - own, slowdown)
+    worst = _roots(traces, held, pressure - own, network_slowdown)
     return {
         link: (
             float(busy[link] / (busy[link] + pressure[link])),
@@ -229,7 +229,7 @@ def _roots(
     traces: Traces,
     held: Bools,
     excess: Floats,
-    slowdown: tuple[Mapping[int, float], Mapping[int, float]],
+    network_slowdown: tuple[Mapping[int, float], Mapping[int, float]],
 ) -> dict[int, int]:
     """
     Return the link that explains most of each job that is slower than the model says.
@@ -237,7 +237,7 @@ def _roots(
     Of the links that hold it up and no healthy job uses, the one that most slow jobs use and that
     holds up most. Result: links, and how many would explain as much; none where these are many.
     """
-    predicted, measured = slowdown
+    predicted, measured = network_slowdown
     late = {job for job, own in measured.items() if own > predicted.get(job, 1.0) * (1.0 + _HELD)}
     uses: dict[int, set[int]] = {}
     healthy: set[int] = set()

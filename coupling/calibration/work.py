@@ -45,7 +45,7 @@ class FitState:
     rule: tuple[int, ...]
     fit: Fit
     predicted: Mapping[int, float]
-    slowdown: Mapping[int, float]
+    network_slowdown: Mapping[int, float]
     loss: float
 
 
@@ -67,18 +67,24 @@ class Work:
         self._known_loads: Mapping[tuple[int, object], JobLoad | None] = {}  # routes take longest
         best = self._settled(self._chosen(self.waited), self.waited)
         for _ in range(_CHOICES):
-            before, best = best, self._settled(self._chosen(best.slowdown), best.slowdown)
+            before, best = (
+                best,
+                self._settled(self._chosen(best.network_slowdown), best.network_slowdown),
+            )
             if best.rule == before.rule:
                 break
         tried = self._alternatives(best)
         best = min(tried, key=lambda state: state.loss)
         scale = best.fit.noise**2
         alike = [state for state in tried if state.loss - best.loss < _SURE * scale]
-        self._tell(self._settled(best.rule, best.slowdown), alike)
+        self._tell(self._settled(best.rule, best.network_slowdown), alike)
 
     def _tell(self, best: FitState, alike: Sequence[FitState]) -> None:
         """Write down the best state; intervals cover all that are as good."""
-        fits = [self._fitted(state.rule, state.slowdown, self._settings.draws) for state in alike]
+        fits = [
+            self._fitted(state.rule, state.network_slowdown, self._settings.draws)
+            for state in alike
+        ]
         known = self._known(best)
         low = np.min([fit.low for fit in fits], axis=0)
         high = np.max([fit.high for fit in fits], axis=0)
@@ -88,7 +94,11 @@ class Work:
             low=np.clip(fraction - np.hypot(fraction - low, known), 0.0, 1.0),
             high=np.clip(fraction + np.hypot(high - fraction, known), 0.0, 1.0),
         )
-        self.rule, self.predicted, self.slowdown = best.rule, best.predicted, best.slowdown
+        self.rule, self.predicted, self.network_slowdown = (
+            best.rule,
+            best.predicted,
+            best.network_slowdown,
+        )
         self.others = [
             tuple(dict.fromkeys(rule for rule in rules if rule != own))
             for own, rules in zip(
@@ -103,7 +113,7 @@ class Work:
         A slowdown s is told by counters or by their model: s - 1 is as sure as they are.
         """
         late = [
-            np.mean([state.slowdown.get(job, 1.0) for job in group.jobs]) - 1.0
+            np.mean([state.network_slowdown.get(job, 1.0) for job in group.jobs]) - 1.0
             for group in self.design.groups
         ]
         share = self._settings.noise * state.fit.noise * _WITHIN
@@ -118,17 +128,17 @@ class Work:
                 if len(tried) > _MOST_TRIED:
                     return tried
                 rule = (*best.rule[:at], other, *best.rule[at + 1 :])
-                state = self._settled(rule, best.slowdown, _FEW_TURNS)
+                state = self._settled(rule, best.network_slowdown, _FEW_TURNS)
                 tried.append(state)
                 if state.loss < best.loss:
                     best = state
         return tried
 
-    def _chosen(self, slowdown: Mapping[int, float]) -> tuple[int, ...]:
+    def _chosen(self, network_slowdown: Mapping[int, float]) -> tuple[int, ...]:
         """Choose the rule of each group; note those that fit nearly as well."""
         links, design = self.ports.link, self.design
         columns = [
-            [design.column(group, rule, slowdown)[links] for rule in group.rules]
+            [design.column(group, rule, network_slowdown)[links] for rule in group.rules]
             for group in design.groups
         ]
         chosen, worse = choose(columns, self.ports.rate, self._sigma)
@@ -143,30 +153,32 @@ class Work:
         return tuple(group.rules[at] for group, at in zip(design.groups, chosen, strict=True))
 
     def _settled(
-        self, rule: tuple[int, ...], slowdown: Mapping[int, float], turns: int = _TURNS
+        self, rule: tuple[int, ...], network_slowdown: Mapping[int, float], turns: int = _TURNS
     ) -> FitState:
         """Let fractions and slowdowns agree under given rules."""
         found: Fit | None = None
         predicted: Mapping[int, float] = {}
         for _ in range(turns):
-            before, found = found, self._fitted(rule, slowdown, 0)
+            before, found = found, self._fitted(rule, network_slowdown, 0)
             if before is not None and np.allclose(before.fraction, found.fraction, atol=_CLOSE):
                 break
             predicted = self._slow(rule, found)
             between = {  # the more jobs send the slower they are: halfway, turns do not swing
-                job: float(np.sqrt(slow * slowdown.get(job, slow)))
+                job: float(np.sqrt(slow * network_slowdown.get(job, slow)))
                 for job, slow in predicted.items()
             }
-            slowdown = between | self.waited
+            network_slowdown = between | self.waited
         assert found is not None  # noqa: S101 (there is a turn)
         far = np.abs(self.ports.rate - found.predicted) / self._sigma
         loss = np.where(far <= HUBER, far**2, HUBER * (2.0 * far - HUBER)).sum()
-        return FitState(rule, found, predicted, slowdown, float(loss))
+        return FitState(rule, found, predicted, network_slowdown, float(loss))
 
-    def _fitted(self, rule: Sequence[int], slowdown: Mapping[int, float], draws: int) -> Fit:
+    def _fitted(
+        self, rule: Sequence[int], network_slowdown: Mapping[int, float], draws: int
+    ) -> Fit:
         """Fit the fractions under given rules and slowdowns."""
         columns = [
-            self.design.column(group, own, slowdown)[self.ports.link]
+            self.design.column(group, own, network_slowdown)[self.ports.link]
             for group, own in zip(self.design.groups, rule, strict=True)
         ]
         return fit(
@@ -199,7 +211,7 @@ class Work:
         scene = replace(self.scene, draws=draws)
         loads = JobLoads(scene)
         loads.keep(self._known_loads)
-        mean = solve(scene, loads).slowdown.mean(axis=0).tolist()
+        mean = solve(scene, loads).network_slowdown.mean(axis=0).tolist()
         self._known_loads = loads.known
         return {job.number: slow for job, slow in zip(scene.jobs, mean, strict=True)}
 

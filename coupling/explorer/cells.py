@@ -59,7 +59,7 @@ class SweepView(RunView):
         self.colours = palette(self.names)
         self.end_s = max([1.0, *(float(own.get("makespan_s") or 0.0) for own in found)])
         self.begin_unix_s, self.zone = dates_of(found, self.end_s)
-        means = [float(own.get("mean_slowdown") or 1.0) for own in found]
+        means = [float(own.get("mean_network_slowdown") or 1.0) for own in found]
         self.scale = max(LEAST_SCALE, 1.0 + 2.0 * (max(means) - 1.0))
 
     @property

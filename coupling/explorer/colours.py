@@ -52,7 +52,7 @@ def shades_of(
     1 to `scale`. Result: of what is not recorded all jobs have the colour of nothing.
     """
     if by == "slowdown":
-        share = (jobs["slowdown"].to_numpy(dtype=float) - 1.0) / (scale - 1.0)
+        share = (jobs["network_slowdown"].to_numpy(dtype=float) - 1.0) / (scale - 1.0)
         place = np.rint(np.clip(share, 0.0, 1.0) * (len(ramp) - 1)).astype(np.int64)
         return JobColours({}, place, points_of(ramp))
     if by == "job":

@@ -36,7 +36,7 @@ def met(run: ViewedRun, row: int) -> list[int]:
     blame, job = run.result.blame, int(run.jobs["id"].iloc[row])
     found = list[int]()
     for own, other in (("victim", "culprit"), ("culprit", "victim")):
-        lost = blame[blame[own] == job].groupby(other)["lost_node_s"].sum()
+        lost = blame[blame[own] == job].groupby(other)["interference_delay_node_s"].sum()
         found += [run.row[int(id_)] for id_ in lost.nlargest(_MET).index if int(id_) in run.row]
     return found
 

@@ -48,17 +48,17 @@ def moment_line(moment: Moment, name: str) -> str:
     """Say what a job is, in a line."""
     own = moment.estimates[name]
     size = moment.nodes[name].size
-    return f"job {name}: {size} nodes, slowdown {ratio(own.slowdown)}"
+    return f"job {name}: {size} nodes, slowdown {ratio(own.network_slowdown)}"
 
 
 def _jobs(moment: Moment, address: Address) -> list[list[Cell]]:
     """Return the jobs, those that lose most first."""
-    found = sorted(moment.found.jobs, key=lambda own: -own.slowdown)[:_MOST_JOBS]
+    found = sorted(moment.found.jobs, key=lambda own: -own.network_slowdown)[:_MOST_JOBS]
     return [
         [
             replace(to_job(address, str(own.id)), colour=moment.colours[str(own.id)]),
             Cell(str(moment.nodes[str(own.id)].size)),
-            Cell(ratio(own.slowdown)),
+            Cell(ratio(own.network_slowdown)),
             Cell(ratio(own.interference)),
         ]
         for own in found
@@ -77,18 +77,18 @@ def _job(moment: Moment, own: JobEstimate, address: Address) -> Mapping[str, Any
         ("sends", f"{volume(float(flows.nbytes.sum()))} an iteration"),
         ("iteration alone", seconds(own.alone_s)),
         ("iteration among the others", seconds(own.together_s)),
-        ("slowdown", ratio(own.slowdown)),
+        ("slowdown", ratio(own.network_slowdown)),
         ("by other jobs", ratio(own.interference)),
         ("by its placement", ratio(own.placement_factor)),
     ]
-    lost_s = (own.together_s or 0.0) - (own.alone_s or 0.0)
+    interference_delay_s = (own.together_s or 0.0) - (own.alone_s or 0.0)
     victims = [
         (str(other.id), share * ((other.together_s or 0.0) - (other.alone_s or 0.0)))
         for other in moment.found.jobs
         for culprit, share in other.blame
         if str(culprit) == name
     ]
-    culprits = [(str(culprit), share * lost_s) for culprit, share in own.blame]
+    culprits = [(str(culprit), share * interference_delay_s) for culprit, share in own.blame]
     return {
         "id": name,
         "facts": facts,

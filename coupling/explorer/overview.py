@@ -36,7 +36,9 @@ def lost_share(jobs: pd.DataFrame, n_nodes: int, edges: Floats) -> Floats:
 
     A job's loss is spread evenly over its run: when it was held up is not in the job table.
     """
-    start, end, lost = (jobs[name].to_numpy(dtype=float) for name in ("start_s", "end_s", "lost_s"))
+    start, end, lost = (
+        jobs[name].to_numpy(dtype=float) for name in ("start_s", "end_s", "interference_delay_s")
+    )
     nodes, run = jobs["n_nodes"].to_numpy(dtype=float), end - start
     rate = np.zeros(run.size)
     np.divide(nodes * lost, run, out=rate, where=run > 0)

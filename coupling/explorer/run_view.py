@@ -265,7 +265,9 @@ def exhibit_of(folders: Sequence[Path]) -> RunView:
 def _ran(jobs: pd.DataFrame) -> pd.DataFrame:
     """Return the jobs that ran, with numbers for all that is drawn."""
     jobs = finished(jobs)
-    drawn = jobs[["start_s", "end_s", "slowdown", "lost_s"]].to_numpy(dtype=float)
+    drawn = jobs[["start_s", "end_s", "network_slowdown", "interference_delay_s"]].to_numpy(
+        dtype=float
+    )
     there: pd.DataFrame = jobs.loc[np.isfinite(drawn).all(axis=1)].reset_index(drop=True)
     return there
 

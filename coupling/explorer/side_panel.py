@@ -86,7 +86,7 @@ def job_line(run: ViewedRun, row: int) -> str:
     job = run.jobs.iloc[row]
     return (
         f"job {job['id']}: {job['n_nodes']} nodes, {job['pattern'] or 'no traffic'}, runs "
-        f"{duration(job['end_s'] - job['start_s'])}, slowdown {ratio(job['slowdown'])}"
+        f"{duration(job['end_s'] - job['start_s'])}, slowdown {ratio(job['network_slowdown'])}"
     )
 
 
@@ -121,7 +121,7 @@ def _summary(run: ViewedRun) -> list[tuple[str, str]]:
         "mean_wait_s": "mean wait",
         "mean_interference": "mean interference",
         "max_interference": "largest interference",
-        "mean_slowdown": "mean slowdown",
+        "mean_network_slowdown": "mean slowdown",
         "makespan_s": "makespan",
     }
     found = []
@@ -152,10 +152,10 @@ def _job(
             ("waits", duration(job["wait_s"])),
             ("starts", duration(job["start_s"])),
             ("runs", duration(job["end_s"] - job["start_s"])),
-            ("slowdown", ratio(job["slowdown"])),
+            ("slowdown", ratio(job["network_slowdown"])),
             ("by other jobs", ratio(job["interference"])),
             ("by its placement", ratio(job["placement_factor"])),
-            ("lost to others", duration(job["lost_s"])),
+            ("lost to others", duration(job["interference_delay_s"])),
         ],
         "nodes": nodes if len(nodes) <= _LONG else f"{nodes[:_LONG]} ...",
         "waited": _waited(run, address, int(job["id"])),
@@ -204,8 +204,8 @@ def _life(
     found = exhibit.life(run.name, int(job["id"]), told)
     if not isinstance(found, JobHistory):
         return _known(found)
-    held = [stretch for stretch in found.stretches if stretch.lost_s > 0]
-    dear = sorted(held, key=lambda stretch: -stretch.lost_s)[:MOST]
+    held = [stretch for stretch in found.stretches if stretch.interference_delay_s > 0]
+    dear = sorted(held, key=lambda stretch: -stretch.interference_delay_s)[:MOST]
     rows = [
         [
             Cell(duration(own.begin_s), f"#{replaced(address, {'at_s': own.begin_s}).written()}"),
@@ -215,13 +215,15 @@ def _life(
         ]
         for own in sorted(dear, key=lambda stretch: stretch.begin_s)
     ]
-    apart = abs(found.lost_s - job["lost_s"]) > _APART * (job["end_s"] - job["start_s"])
+    apart = abs(found.interference_delay_s - job["interference_delay_s"]) > _APART * (
+        job["end_s"] - job["start_s"]
+    )
     return {
         "there": True,
         "rows": rows,
         "more": len(held) - len(rows),
-        "apart": f"Worked out, it lost {duration(found.lost_s)}; the result says "
-        f"{duration(job['lost_s'])}."
+        "apart": f"Worked out, it lost {duration(found.interference_delay_s)}; the result says "
+        f"{duration(job['interference_delay_s'])}."
         if apart
         else "",
     }
@@ -239,7 +241,10 @@ def _cable(
         ("class", str(link["class"])),
         ("carried", f"{number(link['bytes'] / 1e9)} GB"),
         ("busy over the run", f"{link['busy_fraction']:.1%}"),
-        ("cost jobs that it held up", f"{number(link['lost_node_s'] / 3600)} node-hours"),
+        (
+            "cost jobs that it held up",
+            f"{number(link['interference_delay_node_s'] / 3600)} node-hours",
+        ),
     ]
     if address.at_s is not None and bins.size:
         facts.append(("busy at the moment", f"{run.load.at(address.at_s)[row]:.1%}"))
@@ -293,11 +298,17 @@ def _users(
 def _others(run: ViewedRun, address: Address, job: int, sides: tuple[str, str]) -> list[list[Cell]]:
     """Return whom a job lost time to, or whom it cost time, the worst first."""
     blame = run.result.blame
-    rows = blame[(blame[sides[0]] == job) & (blame["lost_node_s"] > 0)]
-    total = rows.groupby(sides[1], sort=False)["lost_node_s"].sum().sort_values(ascending=False)
+    rows = blame[(blame[sides[0]] == job) & (blame["interference_delay_node_s"] > 0)]
+    total = (
+        rows.groupby(sides[1], sort=False)["interference_delay_node_s"]
+        .sum()
+        .sort_values(ascending=False)
+    )
     found = []
     for other, lost in list(total.items())[:MOST]:
-        own = rows[rows[sides[1]] == other].sort_values("lost_node_s", ascending=False)
+        own = rows[rows[sides[1]] == other].sort_values(
+            "interference_delay_node_s", ascending=False
+        )
         told = int(str(other)) in run.row
         found.append(
             [

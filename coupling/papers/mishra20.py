@@ -111,11 +111,11 @@ def _emergent(runs: Runs) -> pd.DataFrame:
         pattern=cells["communication.rule.0.pattern"],
         uplinks=cells["topology"],
         talk=[f"{100 * one:.0f}%" for one in cells["communication.rule.0.comm_fraction"]],
-        slowdown=cells["mean_slowdown_by_node_seconds"],
+        network_slowdown=cells["mean_network_slowdown_by_node_seconds"],
         interference=cells["mean_interference_by_node_seconds"],
     )
     keys = ("log", "uplinks", "pattern", "talk", "allocator")
-    return means(cells, keys, ("execution_h", "wait_h", "slowdown", "interference"))
+    return means(cells, keys, ("execution_h", "wait_h", "network_slowdown", "interference"))
 
 
 MISHRA20 = Paper(

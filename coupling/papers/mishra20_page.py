@@ -212,10 +212,10 @@ def _by_log(table: pd.DataFrame, kind: str, value: str, title: str, digits: int)
 def _network_sheet(table: pd.DataFrame) -> Sheet:
     """Return what the network makes of it."""
     heads = ["uplinks", "pattern", "communicate", "allocator", "execution h", "wait h",
-             "slowdown", "interference"]  # fmt: skip
+             "network_slowdown", "interference"]  # fmt: skip
     rows = [
         [row["uplinks"], row["pattern"], row["talk"], row["allocator"],
-         f"{row['execution_h']:.0f}", f"{row['wait_h']:.0f}", f"{row['slowdown']:.3f}",
+         f"{row['execution_h']:.0f}", f"{row['wait_h']:.0f}", f"{row['network_slowdown']:.3f}",
          f"{row['interference']:.3f}"]
         for row in table.to_dict("records")
     ]  # fmt: skip

@@ -32,7 +32,7 @@ NETWORKS = {"fluid": "network", "null": "infinite network"}
 VALUES = {
     "utilization_makespan": "utilisation",
     "loss_of_capacity": "loss of capacity",
-    "mean_slowdown": "slowdown",
+    "mean_network_slowdown": "slowdown",
     "mean_hops_per_byte": "hops per byte",
     "mean_wait_s": "mean wait, h",
     "mean_turnaround_s": "mean turnaround, h",
@@ -74,7 +74,7 @@ def _logs(cells: pd.DataFrame, *, quick: bool) -> list[str]:
 def claims(found: Frames) -> list[Claim]:
     """Return the draft's statements beside ours."""
     rows = [one for log in _of_logs(found) for one in _policy_claims(found, log)]
-    table = found["policies"].set_index(["network", "policy"])["mean_slowdown"]
+    table = found["policies"].set_index(["network", "policy"])["mean_network_slowdown"]
     real = NETWORKS["fluid"]
     filled = f"filled: slowdown of NC {_all(table, real, NC)}, of CC {_all(table, real, CC)}"
     rows.append(Claim("table of results", "all values", "empty", "below", filled))

@@ -62,12 +62,12 @@ class Accounts:
         Close the accounts of jobs, and go on with others at their new rates.
 
         Result: `keys` (3, R): victim, culprit and class of link of each loss of the jobs that
-        ended; `lost_node_s` (R,): node-seconds; `work_s` (D,): what these jobs did.
+        ended; `interference_delay_node_s` (R,): node-seconds; `work_s` (D,): what these jobs did.
         """
         slots, interference, placement_factor, worst_link = job_rates
         closed = np.array([self.slot_of.pop(job) for job in ended], dtype=np.int64)
         self._make_room(len(ended) + len(slots))
-        keys, lost_node_s = self._kernels.account(
+        keys, interference_delay_node_s = self._kernels.account(
             now_s,
             closed,
             np.array(slots, dtype=np.int64),
@@ -81,7 +81,7 @@ class Accounts:
             self._lost_of_link,
         )
         self._free += closed.tolist()
-        return keys, lost_node_s, self.members["work_s"][closed]
+        return keys, interference_delay_node_s, self.members["work_s"][closed]
 
     def blame(self, asked: Sequence[int], told: Culprits) -> None:
         """Note who holds jobs up from now on."""

@@ -89,7 +89,7 @@ class AssumedRateModel:
 
         Result: in seconds: the papers' schedulers know the run time under their allocator.
         """
-        return job.runtime_s * self._rates.get(job.id, FULL_RATE).slowdown
+        return job.runtime_s * self._rates.get(job.id, FULL_RATE).network_slowdown
 
 
 class AssumedRates:

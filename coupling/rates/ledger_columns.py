@@ -9,7 +9,7 @@ MEMBER = np.dtype(
         ("since_s", np.float64),  # of its last change
         ("work_s", np.float64),  # done by then, at full rate
         ("interference", np.float64),  # from then on
-        ("slowdown", np.float64),
+        ("network_slowdown", np.float64),
         ("n_nodes", np.float64),
         ("worst_link", np.int64),  # -1: none yet
         ("first_loss", np.int64),  # of its losses, in the order in which they were first told
@@ -23,7 +23,7 @@ LOSS = np.dtype(
     [
         ("victim", np.int64),
         ("culprit", np.int64),
-        ("lost_node_s", np.float64),
+        ("interference_delay_node_s", np.float64),
         ("share", np.float64),  # of what the job loses now
         ("following", np.int64),  # of the losses of the job, or of the free rows; -1: none
         ("cause", np.int64),  # the next of the losses that go on, -1: none

@@ -69,7 +69,7 @@ def _loss(
     state[TAKEN] += 1
     table[place] = row
     loss.victim, loss.culprit, loss.kind = member.job, culprit, kind
-    loss.lost_node_s, loss.following, loss.cause = 0.0, -1, _UNLISTED
+    loss.interference_delay_node_s, loss.following, loss.cause = 0.0, -1, _UNLISTED
     if member.first_loss < 0:
         member.first_loss = row
     else:
@@ -92,19 +92,19 @@ def _advance(
     member = members[slot]
     elapsed_s = now_s - member.since_s
     member.since_s = now_s
-    member.work_s += elapsed_s / member.slowdown
+    member.work_s += elapsed_s / member.network_slowdown
     if member.interference == 1.0:
         return
-    lost_node_s = elapsed_s * (1.0 - 1.0 / member.interference) * member.n_nodes
+    interference_delay_node_s = elapsed_s * (1.0 - 1.0 / member.interference) * member.n_nodes
     if member.worst_link >= 0:
-        lost_of_link[member.worst_link] += lost_node_s
+        lost_of_link[member.worst_link] += interference_delay_node_s
     if member.first_cause < 0:
         row = _loss(slot, _UNTOLD, _UNTOLD, members, losses, table, state)
         losses[row].share, losses[row].cause = 1.0, -1
         member.first_cause = row
     row = member.first_cause
     while row >= 0:
-        losses[row].lost_node_s += lost_node_s * losses[row].share
+        losses[row].interference_delay_node_s += interference_delay_node_s * losses[row].share
         row = losses[row].cause
 
 
@@ -124,7 +124,7 @@ def _written(ended: Ints, members: Table, losses: Table, state: Ints) -> tuple[I
         while row >= 0:
             loss = losses[row]
             keys[0, at], keys[1, at], keys[2, at] = loss.victim, loss.culprit, loss.kind
-            lost[at] = loss.lost_node_s
+            lost[at] = loss.interference_delay_node_s
             following = loss.following
             loss.kind, loss.following = _GONE, state[FREE]
             state[FREE] = row
@@ -175,7 +175,7 @@ def account(
     -------
     keys : (3, R) int array
         Victim, culprit and class of link of each loss of the jobs that ended.
-    lost_node_s : (R,) float array
+    interference_delay_node_s : (R,) float array
         Node-seconds.
     """
     _make_room(ended.size + changed.size, losses, table, state)
@@ -187,7 +187,7 @@ def account(
         _advance(slot, now_s, members, losses, table, state, lost_of_link)
         member = members[slot]
         member.interference = interference[i]
-        member.slowdown = interference[i] * placement_factor[i]
+        member.network_slowdown = interference[i] * placement_factor[i]
         if worst_link[i] >= 0:
             member.worst_link = worst_link[i]
     return keys, lost

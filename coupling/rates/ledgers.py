@@ -32,13 +32,13 @@ class LinkLedger:
     ----------
     nbytes : (E,) float array
         Bytes carried.
-    lost_node_s : (E,) float array
+    interference_delay_node_s : (E,) float array
         Node-seconds that jobs lost to interference while this link was their worst.
     """
 
     def __init__(self, n_links: int) -> None:
         self.nbytes: Floats = np.zeros(n_links)
-        self.lost_node_s: Floats = np.zeros(n_links)
+        self.interference_delay_node_s: Floats = np.zeros(n_links)
 
 
 class BlameLedger:
@@ -58,7 +58,7 @@ class BlameLedger:
         Number of the class of each link.
     victim, culprit, kind_of_row : array of int
         Job ids, and number of the class; -1 where the model does not tell.
-    lost_node_s : array of float
+    interference_delay_node_s : array of float
         Node-seconds.
     """
 
@@ -67,19 +67,20 @@ class BlameLedger:
         self.victim = array("q")
         self.culprit = array("q")
         self.kind_of_row = array("q")
-        self.lost_node_s = array("d")
+        self.interference_delay_node_s = array("d")
 
-    def write(self, keys: Ints, lost_node_s: Floats) -> None:
+    def write(self, keys: Ints, interference_delay_node_s: Floats) -> None:
         """
         Write what jobs lost in all.
 
-        `keys` (3, R): victim, culprit and class of link. `lost_node_s` (R,): node-seconds.
+        `keys` (3, R): victim, culprit and class of link. `interference_delay_node_s` (R,):
+        node-seconds.
         """
-        if not lost_node_s.size:
+        if not interference_delay_node_s.size:
             return
         for column, values in zip((self.victim, self.culprit, self.kind_of_row), keys, strict=True):
             column.frombytes(values.tobytes())
-        self.lost_node_s.frombytes(lost_node_s.tobytes())
+        self.interference_delay_node_s.frombytes(interference_delay_node_s.tobytes())
 
 
 class NetworkLedger(Observer):
@@ -103,7 +104,7 @@ class NetworkLedger(Observer):
         self.links = LinkLedger(network.topology.n_links)
         self.blame = BlameLedger(network.topology)
         self._network = network
-        self._accounts = Accounts(self.links.lost_node_s)
+        self._accounts = Accounts(self.links.interference_delay_node_s)
         self._sends: dict[int, PlacedTraffic] = {}
         self._scratch: Floats = np.zeros(network.topology.n_links)
 
@@ -128,15 +129,17 @@ class NetworkLedger(Observer):
         if not slots and not gone:
             return  # nobody on the network is touched
         worst = [-1] * len(jobs) if model is None else _worst_links(model, jobs)
-        keys, lost_node_s, work_s = accounts.account(
+        keys, interference_delay_node_s, work_s = accounts.account(
             now_s, gone, (slots, interference, alone, worst)
         )
         if self._network.completed_work:
-            keys, lost_node_s, work_s = _as_simulated(self._network.completed_work, ended)
+            keys, interference_delay_node_s, work_s = _as_simulated(
+                self._network.completed_work, ended
+            )
         for number, done_s in zip(gone, work_s.tolist(), strict=True):
             placed = self._sends.pop(number)
             carry(placed.traffic, done_s / placed.ideal_s, self.links.nbytes, self._scratch)
-        self.blame.write(keys, lost_node_s)
+        self.blame.write(keys, interference_delay_node_s)
         held_up = [job for job, factor in zip(jobs, interference, strict=True) if factor > 1.0]
         if model is not None and held_up:
             accounts.blame(held_up, model.culprits(held_up, self.blame.kind))
@@ -153,7 +156,11 @@ def _as_simulated(
 ) -> tuple[Ints, Floats, Floats]:
     """Return keys and node-seconds of blame, which has no culprit, and the work of each job."""
     gone = [one.job for one in ended if one.job.id in left]
-    lost = [(job.id, left[job.id].lost_s * job.n_nodes) for job in gone if left[job.id].lost_s]
+    lost = [
+        (job.id, left[job.id].interference_delay_s * job.n_nodes)
+        for job in gone
+        if left[job.id].interference_delay_s
+    ]
     keys = np.array([[job for job, _ in lost], *([[-1] * len(lost)] * 2)], dtype=np.int64)
     work_s = np.array([left[job.id].work_s for job in gone])
     return keys, np.array([node_s for _, node_s in lost], dtype=float), work_s

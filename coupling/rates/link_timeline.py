@@ -30,7 +30,7 @@ def most_bins(n_links: int) -> int:
 class _Sender:
     """A communicating job: what it sends over each link, and the work it did in each bin."""
 
-    __slots__ = ("ideal_s", "links", "nbytes", "since_s", "slowdown", "work_s")
+    __slots__ = ("ideal_s", "links", "nbytes", "network_slowdown", "since_s", "work_s")
 
     def __init__(self, placed: PlacedTraffic, now_s: float) -> None:
         self.links: Ints
@@ -38,7 +38,7 @@ class _Sender:
         self.links, self.nbytes = bytes_per_link(placed.traffic)
         self.ideal_s = placed.ideal_s
         self.since_s = now_s
-        self.slowdown = 1.0
+        self.network_slowdown = 1.0
         self.work_s: dict[int, float] = {}
 
 
@@ -94,7 +94,7 @@ class LinkTimeline(Observer):
             sender = self._senders.get(job)
             if sender is not None:
                 self._advance(sender, now_s)
-                sender.slowdown = job_rate.slowdown
+                sender.network_slowdown = job_rate.network_slowdown
 
     def bins(self) -> Floats:
         """
@@ -134,7 +134,7 @@ class LinkTimeline(Observer):
         number, work_s = int(begin_s / self.width_s), sender.work_s
         while begin_s < now_s:
             end_s = min(now_s, (number + 1) * self.width_s)
-            work_s[number] = work_s.get(number, 0.0) + (end_s - begin_s) / sender.slowdown
+            work_s[number] = work_s.get(number, 0.0) + (end_s - begin_s) / sender.network_slowdown
             begin_s, number = end_s, number + 1
 
     def _close(self, job: int, now_s: float) -> None:

@@ -36,7 +36,7 @@ class CompletedWork(NamedTuple):
     """What became of a job: reference seconds of work done, and seconds lost to others."""
 
     work_s: float
-    lost_s: float
+    interference_delay_s: float
 
 
 class NetworkRateModel:
@@ -69,8 +69,8 @@ class NetworkRateModel:
         Whether jobs own links, of those that communicated so far.
     on_common_links : bool
         Whether a job that owns no links has sent from switch to switch.
-    talked : dict of str to float
-        Node-seconds of communication by how jobs talk, of those that came so far.
+    traffic_classes : dict of str to float
+        Node-seconds of communication by traffic class, of the jobs that came so far.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class NetworkRateModel:
         self.completed_work: dict[int, CompletedWork] = {}
         self.owned: set[bool] = set()
         self.on_common_links = False
-        self.talked: dict[str, float] = {}
+        self.traffic_classes: dict[str, float] = {}
         self.hot_spot = ""
         self._of_alone = of_alone
         self._traffic_of = TrafficOf(topology, routing)
@@ -159,7 +159,7 @@ class NetworkRateModel:
             return
         self._note_owned(partition, placed)
         self.entered[job.id] = placed
-        self._note_talk(job, placed)
+        self._note_traffic_class(job, placed)
         self.hot_spot = hot_spot(self.topology, (placed.traffic,), self.hot_spot)
         self._placement_factor[job.id] = placed.placement_factor
         if self.model is not None:
@@ -172,11 +172,13 @@ class NetworkRateModel:
             lengths = np.diff(placed.traffic.routes.indptr)
             self.on_common_links = bool((lengths > _THROUGH_ONE_SWITCH).any())
 
-    def _note_talk(self, job: Job, placed: PlacedTraffic) -> None:
-        """Remember how a job talks."""
+    def _note_traffic_class(self, job: Job, placed: PlacedTraffic) -> None:
+        """Remember the traffic class of a job."""
         assert job.communication is not None  # noqa: S101 (it has traffic)
         kind = pattern_class(job.communication.pattern, job.n_nodes)
-        self.talked[kind] = self.talked.get(kind, 0.0) + job.runtime_s * communicating_nodes(placed)
+        self.traffic_classes[kind] = self.traffic_classes.get(
+            kind, 0.0
+        ) + job.runtime_s * communicating_nodes(placed)
 
     def _leave(self, job: int) -> None:
         """Take a job off the network."""

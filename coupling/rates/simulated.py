@@ -80,16 +80,16 @@ class SimulatedRateModel(NetworkRateModel):
         """Return the jobs whose work is done."""
         return self._simulation.over
 
-    def lost_s(self, job: int) -> float:
+    def interference_delay_s(self, job: int) -> float:
         """Return by how much other jobs have made a job run longer until now."""
-        return self._simulation.lost_s(job)
+        return self._simulation.interference_delay_s(job)
 
     def _completed_work(self, job: int, now_s: float) -> CompletedWork:
         """Take a job off the network and return what became of it."""
-        lost_s = self._simulation.lost_s(job)
+        interference_delay_s = self._simulation.interference_delay_s(job)
         self._simulation.end(job)
-        alone_s = now_s - self._began_s.pop(job) - lost_s
-        return CompletedWork(alone_s / self._placement_factor.pop(job), lost_s)
+        alone_s = now_s - self._began_s.pop(job) - interference_delay_s
+        return CompletedWork(alone_s / self._placement_factor.pop(job), interference_delay_s)
 
     def _begin(self, allocation: PlacedJob, now_s: float) -> JobRate:
         """Put a job on the network and return its rate among nobody."""
@@ -101,7 +101,7 @@ class SimulatedRateModel(NetworkRateModel):
         self._note_owned(partition, placed)
         ideal_s = solo.alone_s if self._of_alone else placed.ideal_s
         self.entered[job.id] = replace(placed, ideal_s=ideal_s)
-        self._note_talk(job, placed)
+        self._note_traffic_class(job, placed)
         count, scale = shaped(job.runtime_s, ideal_s, self._iterations)
         self._simulation.start(job.id, solo, count, scale)
         factor = max(1.0, solo.alone_s / ideal_s)

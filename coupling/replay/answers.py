@@ -134,7 +134,7 @@ class Replay(Tabled):
         `then` against `freed`.
     seeds : int
         How often communication was drawn for the gains.
-    told : mapping of str to float
+    notes : mapping of str to float
         What is odd about the record, by what it is.
     assumed : tuple of str
         What the files do not say and had to be assumed.
@@ -150,7 +150,7 @@ class Replay(Tabled):
     waits: Waits | None
     gains: tuple[Gain, ...]
     seeds: int
-    told: Mapping[str, float]
+    notes: Mapping[str, float]
     assumed: tuple[str, ...]
     folder: Path | None
 
@@ -191,7 +191,7 @@ class Replay(Tabled):
             "waits": waits,
             "gains": [asdict(gain) for gain in self.gains],
             "seeds": self.seeds,
-            "told": dict(self.told),
+            "notes": dict(self.notes),
             "assumed": list(self.assumed),
             "folder": None if self.folder is None else str(self.folder),
         }

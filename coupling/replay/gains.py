@@ -16,18 +16,18 @@ _HOUR_S = 3600.0
 def _lost_hours(jobs: pd.DataFrame) -> float:
     """Return the node-hours that the network cost."""
     hours = jobs["n_nodes"] * (jobs["end_s"] - jobs["start_s"]) / _HOUR_S
-    return float((hours * (1.0 - 1.0 / jobs["slowdown"])).sum())
+    return float((hours * (1.0 - 1.0 / jobs["network_slowdown"])).sum())
 
 
 QUANTITIES: dict[str, Callable[[pd.DataFrame], float]] = {
     "mean_wait_s": lambda jobs: float(jobs["wait_s"].mean()),
     "mean_turnaround_s": lambda jobs: float(jobs["turnaround_s"].mean()),
-    "mean_slowdown": lambda jobs: float(jobs["slowdown"].mean()),
+    "mean_network_slowdown": lambda jobs: float(jobs["network_slowdown"].mean()),
     "mean_interference": lambda jobs: float(jobs["interference"].mean()),
     "lost_node_hours": _lost_hours,
 }
 """What is compared, of the table of the freed jobs."""
-LEAST = dict.fromkeys(QUANTITIES, 0.0) | {"mean_slowdown": 1.0, "mean_interference": 1.0}
+LEAST = dict.fromkeys(QUANTITIES, 0.0) | {"mean_network_slowdown": 1.0, "mean_interference": 1.0}
 """The least value that each can have."""
 
 

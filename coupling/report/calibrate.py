@@ -78,7 +78,7 @@ def profile_head(found: Calibration) -> list[str]:
     lines += [
         f"{group.group}: {group.why}; its rule is as it was."
         for group in found.groups
-        if not group.told
+        if not group.identifiable
     ]
     return lines
 
@@ -92,7 +92,7 @@ def _meant(found: Calibration) -> str:
 
 def _totals(found: Calibration) -> list[str]:
     """Sum a calibration up."""
-    told = sum(group.told for group in found.groups)
+    told = sum(group.identifiable for group in found.groups)
     jobs = sum(group.jobs for group in found.groups)
     lines = [
         found.topology.summary,
@@ -119,7 +119,7 @@ def _shown(links: Sequence[LinkFit], top: int) -> list[LinkFit]:
 
 def _group_row(group: GroupFit) -> tuple[str, ...]:
     """Return what a line says of a group."""
-    interval = f"{group.low:.3f}-{group.high:.3f}" if group.told else "not told"
+    interval = f"{group.low:.3f}-{group.high:.3f}" if group.identifiable else "not told"
     return (
         shortened(group.group, _NAME),
         f"{group.jobs:,}",
@@ -128,7 +128,7 @@ def _group_row(group: GroupFit) -> tuple[str, ...]:
         units.MISSING if group.fraction != group.fraction else f"{group.fraction:.3f}",
         interval,
         units.number(group.bytes_per_s / 1e6),
-        units.ratio(group.slowdown),
+        units.ratio(group.network_slowdown),
     )
 
 
@@ -190,6 +190,6 @@ def _told(found: Calibration, *, why: bool = True) -> list[str]:
     lines += [
         f"{group.group}: {units.listing([group.pattern, *group.others])} fit alike."
         for group in found.groups
-        if group.others and group.told
+        if group.others and group.identifiable
     ]
     return [*lines, *found.remarks]

@@ -159,8 +159,8 @@ def _worst(jobs: Sequence[JobEstimate]) -> list[str]:
     """Say which job is slowed most, and by whom."""
     if not jobs:
         return ["No job."]
-    worst = max(jobs, key=lambda job: job.slowdown)
-    if worst.slowdown == 1:
+    worst = max(jobs, key=lambda job: job.network_slowdown)
+    if worst.network_slowdown == 1:
         return ["No job is slowed."]
     blame = ""
     if worst.blame:
@@ -168,8 +168,9 @@ def _worst(jobs: Sequence[JobEstimate]) -> list[str]:
         blame = f"; {percent(share, 0)} of what it loses to others is caused by {culprit}"
     return [
         (
-            f"{ratio(worst.slowdown)} is the largest slowdown, of job {worst.id}: interference "
-            f"{ratio(worst.interference)} times placement {ratio(worst.placement_factor)}{blame}."
+            f"{ratio(worst.network_slowdown)} is the largest slowdown, of job {worst.id}: "
+            f"interference {ratio(worst.interference)} times "
+            f"placement {ratio(worst.placement_factor)}{blame}."
         )
     ]
 
@@ -183,7 +184,7 @@ def _job_table(snapshot: Snapshot, found: Estimate) -> Html:
 
 def _cells(job: JobEstimate) -> list[str]:
     """Return what a row says of a job."""
-    ratios = (job.slowdown, job.interference, job.placement_factor)
+    ratios = (job.network_slowdown, job.interference, job.placement_factor)
     times = (seconds(job.alone_s), seconds(job.together_s))
     return [*times, *(ratio(value) for value in ratios), job.worst_link or "-"]
 
@@ -241,7 +242,7 @@ def _candidates(found: Estimate) -> Html:
             str(entry.job.id),
             f"{entry.rank}. candidates[{entry.candidate}]",
             *_cells(entry.job)[:4],
-            ratio(entry.others_slowdown),
+            ratio(entry.others_network_slowdown),
         ]
         for entry in ranked
     ]

@@ -125,7 +125,7 @@ def _job_row(job: JobNow, topology: Topology) -> tuple[str, ...]:
         job.user or units.MISSING,
         job.name or units.MISSING,
         f"{job.nodes:,}",
-        units.ratio(job.slowdown),
+        units.ratio(job.network_slowdown),
         f"{job.low:.2f}-{job.high:.2f}",
         units.percent(job.among_worst, 0),
         units.MISSING if job.culprit is None else str(job.culprit),

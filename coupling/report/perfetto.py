@@ -20,7 +20,14 @@ _COUNTERS = {
     "queued": "jobs waiting",
     "mean_interference": "mean interference",
 }
-_TOLD = ("wait_s", "slowdown", "interference", "placement_factor", "lost_s", "comm_fraction")
+_TOLD = (
+    "wait_s",
+    "network_slowdown",
+    "interference",
+    "placement_factor",
+    "interference_delay_s",
+    "comm_fraction",
+)
 Event = dict[str, Any]
 
 

@@ -93,7 +93,7 @@ def _row(place: int, own: PlacementOption) -> tuple[str, ...]:
         hurt = f"{own.most_hurt} {units.change(own.most_hurt_by)}"
     return (
         str(place),
-        units.ratio(own.slowdown),
+        units.ratio(own.network_slowdown),
         f"{own.low:.2f}-{own.high:.2f}",
         units.number(own.own_node_hours),
         units.number(own.others_node_hours),

@@ -119,7 +119,7 @@ def _losers(found: Replay, top: int) -> "list[pd.Series]":
     """Return the jobs that lost most."""
     jobs = found.recorded.jobs
     hours = jobs["n_nodes"] * (jobs["end_s"] - jobs["start_s"]) / 3600.0
-    jobs = jobs.assign(hours=hours, lost=hours * (1.0 - 1.0 / jobs["slowdown"]))
+    jobs = jobs.assign(hours=hours, lost=hours * (1.0 - 1.0 / jobs["network_slowdown"]))
     ordered = jobs.sort_values(["lost", "id"], ascending=[False, True]).head(top)
     return [row for _, row in ordered.iterrows()]
 
@@ -130,7 +130,7 @@ def _row(row: "pd.Series") -> tuple[str, ...]:
         str(row["id"]),
         f"{row['n_nodes']:,}",
         units.number(row["hours"]),
-        units.ratio(row["slowdown"]),
+        units.ratio(row["network_slowdown"]),
         units.ratio(row["interference"]),
         units.number(row["lost"]),
     )
@@ -200,10 +200,10 @@ def _gain(gain: Gain) -> tuple[str, ...]:
 def _told(found: Replay, *, why: bool = True) -> list[str]:
     """Say what is odd and what was assumed."""
     lines = assumptions(found.assumed, why=why)
-    for what, count in found.told.items():
+    for what, count in found.notes.items():
         share = what.startswith("share")
         lines.append(f"{what}: {units.percent(count) if share else f'{int(count):,}'}.")
-    if any(what.startswith("hosts that") for what in found.told):
+    if any(what.startswith("hosts that") for what in found.notes):
         lines.append("Hosts that are not in the fabric: is its file older than the record?")
     return lines
 
@@ -211,7 +211,7 @@ def _told(found: Replay, *, why: bool = True) -> list[str]:
 _WRITTEN: dict[str, tuple[str, Callable[[float], str]]] = {
     "mean_wait_s": ("mean wait", _span),
     "mean_turnaround_s": ("mean turnaround", _span),
-    "mean_slowdown": ("mean slowdown", "{:.4f}".format),
+    "mean_network_slowdown": ("mean slowdown", "{:.4f}".format),
     "mean_interference": ("mean interference", "{:.4f}".format),
     "lost_node_hours": ("node-hours lost", units.number),
 }

@@ -33,14 +33,14 @@ class Bar:
     ----------
     name : str
         Whose it is.
-    slowdown : float
+    network_slowdown : float
         Together / ideal.
     placement : float
         The part of it that the placement alone costs, from 1.
     """
 
     name: str
-    slowdown: float
+    network_slowdown: float
     placement: float
 
 
@@ -55,8 +55,10 @@ class SlowdownBars:
     """
 
     def __init__(self, bars: Sequence[Bar]) -> None:
-        known = [bar for bar in bars if isfinite(bar.slowdown) and bar.slowdown > 1.0]
-        self._bars = sorted(known, key=lambda bar: -bar.slowdown)[:MOST]
+        known = [
+            bar for bar in bars if isfinite(bar.network_slowdown) and bar.network_slowdown > 1.0
+        ]
+        self._bars = sorted(known, key=lambda bar: -bar.network_slowdown)[:MOST]
 
     def __bool__(self) -> bool:
         """Say whether anything is slowed."""
@@ -66,10 +68,10 @@ class SlowdownBars:
         """Yield a line per bar, and the key."""
         wide = max(width_of(bar.name) for bar in self._bars)
         room = max(4, options.max_width - wide - 1 - NUMBER)
-        most = self._bars[0].slowdown - 1.0
+        most = self._bars[0].network_slowdown - 1.0
         plain = not blocks(console)
         for bar in self._bars:
-            full = (bar.slowdown - 1.0) / most * room
+            full = (bar.network_slowdown - 1.0) / most * room
             first = min(full, max(0.0, (bar.placement - 1.0) / most * room))
             line = Text(fitted(bar.name, wide) + " ")
             if plain:
@@ -77,7 +79,7 @@ class SlowdownBars:
             else:
                 line.append("█" * round(first), PLACEMENT)
                 line.append(_eighths(full - round(first)), _INTERFERENCE)
-            line.append(f" {ratio(bar.slowdown)}")
+            line.append(f" {ratio(bar.network_slowdown)}")
             yield line
         marks = ("=", "#") if plain else ("█", "█")
         key = Text("slowdown from 1: ", "dim")

@@ -170,8 +170,8 @@ def headlines(results: Sequence[Result], baseline: str | None = None) -> list[st
 def _worst_job(results: Sequence[Result]) -> str:
     """Say which job is slowed most."""
     jobs = pd.concat([finished(result.jobs).assign(run=result.name) for result in results])
-    worst = jobs[jobs["slowdown"] == jobs["slowdown"].max()]
-    if worst.empty or worst["slowdown"].iloc[0] == 1:
+    worst = jobs[jobs["network_slowdown"] == jobs["network_slowdown"].max()]
+    if worst.empty or worst["network_slowdown"].iloc[0] == 1:
         return ""
     job = worst.iloc[0]
     about = ", ".join(
@@ -179,24 +179,26 @@ def _worst_job(results: Sequence[Result]) -> str:
     )
     others = f", and of {len(worst) - 1:,} more" if len(worst) > 1 else ""
     return (
-        f"{units.ratio(job['slowdown'])} is the largest slowdown, of job {job['id']} ({about}) "
-        f"under {job['run']}{others}: interference {units.ratio(job['interference'])} times "
-        f"placement {units.ratio(job['placement_factor'])}."
+        f"{units.ratio(job['network_slowdown'])} is the largest slowdown, of job {job['id']} "
+        f"({about}) under {job['run']}{others}: interference "
+        f"{units.ratio(job['interference'])} times placement "
+        f"{units.ratio(job['placement_factor'])}."
     )
 
 
 def _worst_link(results: Sequence[Result]) -> str:
     """Say where most node-hours are lost."""
     links = pd.concat([result.links.assign(run=result.name) for result in results])
-    lost_s = links["lost_node_s"].fillna(0.0).to_numpy()
-    if not lost_s.size or not lost_s.max() > 0:
+    interference_delay_s = links["interference_delay_node_s"].fillna(0.0).to_numpy()
+    if not interference_delay_s.size or not interference_delay_s.max() > 0:
         return ""
-    link = links.iloc[int(lost_s.argmax())]
+    link = links.iloc[int(interference_delay_s.argmax())]
     run = next(result for result in results if result.name == link["run"])
     total = sum(node_seconds_lost(run.jobs).values())
-    share = float(link["lost_node_s"]) / total if total > 0 else None
+    share = float(link["interference_delay_node_s"]) / total if total > 0 else None
+    hours = units.number(float(link["interference_delay_node_s"]) / 3600.0)
     return (
-        f"{units.number(float(link['lost_node_s']) / 3600.0)} node-hours are lost to interference "
+        f"{hours} node-hours are lost to interference "
         f"at {link['link']} ({link['class']}) under {link['run']}, {units.percent(share)} of all "
         f"node time lost there; no link costs more. It carries "
         f"{units.percent(float(link['busy_fraction']))} of its capacity on average."
@@ -257,9 +259,9 @@ def _why_not(result: Result, row: Row) -> str:
     if _model_of(result) == "null":
         return "model null is an infinite network"
     done = finished(result.jobs)
-    if not (done["slowdown"] != 1).any():
+    if not (done["network_slowdown"] != 1).any():
         return "no job is slowed" if (done["comm_fraction"] > 0).any() else "no job communicates"
-    return f"the mean slowdown of jobs is {units.ratio(row['mean_slowdown'])}"
+    return f"the mean slowdown of jobs is {units.ratio(row['mean_network_slowdown'])}"
 
 
 def _over(here: float | None, there: float | None) -> float | None:

@@ -64,14 +64,14 @@ def interference_table(results: Sequence[Result], colours: Colours) -> Html:
 def _interference_cells(jobs: pd.DataFrame) -> list[str]:
     """Return the numbers of one class of one run."""
     value = jobs["interference"].to_numpy(dtype=float)
-    lost_s = float((jobs["n_nodes"] * jobs["lost_s"]).sum())
+    interference_delay_s = float((jobs["n_nodes"] * jobs["interference_delay_s"]).sum())
     return [
         f"{value.size:,}",
         units.ratio(float(value.mean())),
         units.ratio(float(np.quantile(value, 0.95))),
         units.ratio(float(value.max())),
-        units.ratio(float(jobs["slowdown"].mean())),
-        units.number(lost_s / 3600.0),
+        units.ratio(float(jobs["network_slowdown"].mean())),
+        units.number(interference_delay_s / 3600.0),
     ]
 
 
@@ -116,9 +116,9 @@ def hottest_links(results: Sequence[Result], colours: Colours) -> Html:
     rows = []
     for result in results:
         links = result.links
-        total = float(links["lost_node_s"].sum())
+        total = float(links["interference_delay_node_s"].sum())
         order = links.sort_values(
-            ["lost_node_s", "busy_fraction"], ascending=False, kind="stable"
+            ["interference_delay_node_s", "busy_fraction"], ascending=False, kind="stable"
         ).head(HOTTEST if total > 0 else 3)
         rows += [
             [
@@ -127,8 +127,10 @@ def hottest_links(results: Sequence[Result], colours: Colours) -> Html:
                 str(link["class"]),
                 units.percent(float(link["busy_fraction"])),
                 units.volume(float(link["bytes"])),
-                f"{link['lost_node_s']:,.0f}",
-                units.percent(link["lost_node_s"] / total) if total > 0 else units.MISSING,
+                f"{link['interference_delay_node_s']:,.0f}",
+                units.percent(link["interference_delay_node_s"] / total)
+                if total > 0
+                else units.MISSING,
             ]
             for _, link in order[order["bytes"] > 0].iterrows()
         ]

@@ -148,7 +148,7 @@ class ComparisonTable:
 
 def _bar(name: str, row: Row) -> Bar:
     """Return the mean slowdown of a run."""
-    return Bar(name, row["mean_slowdown"] or 1.0, row["mean_placement_factor"] or 1.0)
+    return Bar(name, row["mean_network_slowdown"] or 1.0, row["mean_placement_factor"] or 1.0)
 
 
 def comparison_table(

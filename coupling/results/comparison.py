@@ -60,7 +60,7 @@ COLUMNS = (
            "infinite network", "makespan of the same jobs if the network were infinite"),
     Column("infinite_turnaround_s", "∞ turnaround", "turnaround,\ninfinite\nnetwork", "duration",
            "infinite network", "mean turnaround of the same jobs if the network were infinite"),
-    Column("mean_slowdown", "mean slowdown", "mean\nslowdown", "ratio",
+    Column("mean_network_slowdown", "mean slowdown", "mean\nslowdown", "ratio",
            "network", "interference * placement factor (together / ideal), mean over jobs"),
     Column("mean_interference", "mean interference", "mean\ninterference", "ratio",
            "network", "iteration time together / alone on the same nodes, mean over jobs"),

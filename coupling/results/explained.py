@@ -10,8 +10,8 @@ from coupling.results.columns import finished
 from coupling.results.result import Result
 from scheduler.reasons import REASONS
 
-_TIMES = ("submit_s", "start_s", "end_s", "wait_s", "lost_s")
-_RATIOS = ("slowdown", "interference", "placement_factor")
+_TIMES = ("submit_s", "start_s", "end_s", "wait_s", "interference_delay_s")
+_RATIOS = ("network_slowdown", "interference", "placement_factor")
 _MOST_CULPRITS = 10
 
 
@@ -94,11 +94,11 @@ def why(row: Mapping[str, Any], job: int) -> str:
 def _slowed(result: Result, number: int) -> list[dict[str, Any]]:
     """Return who slowed a job, and when that can have been."""
     blame = result.blame[result.blame["victim"] == number]
-    blame = blame.sort_values("lost_node_s", ascending=False, kind="stable")
+    blame = blame.sort_values("interference_delay_node_s", ascending=False, kind="stable")
     jobs = finished(result.jobs)
     ends = jobs[["start_s", "end_s"]].to_numpy().tolist()
     times: dict[int, list[float]] = dict(zip(jobs["id"].tolist(), ends, strict=True))
-    total = float(blame["lost_node_s"].sum())
+    total = float(blame["interference_delay_node_s"].sum())
     rows = []
     for row in blame.head(_MOST_CULPRITS).to_dict("records"):
         culprit = int(row["culprit"])
@@ -107,8 +107,8 @@ def _slowed(result: Result, number: int) -> list[dict[str, Any]]:
             {
                 "culprit": culprit if culprit in times else None,
                 "link_class": str(row["link_class"]) or None,
-                "lost_node_s": float(row["lost_node_s"]),
-                "share": float(row["lost_node_s"]) / total if total > 0.0 else 0.0,
+                "interference_delay_node_s": float(row["interference_delay_node_s"]),
+                "share": float(row["interference_delay_node_s"]) / total if total > 0.0 else 0.0,
                 "from_s": max(start_s for start_s, _ in both),
                 "to_s": min(end_s for _, end_s in both),
             }

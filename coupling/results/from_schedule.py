@@ -38,8 +38,8 @@ def link_table(ledger: LinkLedger, topology: Topology, makespan_s: float) -> Tab
     Return a row per directed link.
 
     Result: ``link``, ``class``, ``bytes``, ``busy_fraction`` (of the run, at full capacity) and
-    ``lost_node_s`` (node-seconds lost to interference while the link was the worst one of the job
-    that lost them).
+    ``interference_delay_node_s`` (node-seconds lost to interference while the link was the worst
+    one of the job that lost them).
     """
     classes, kind = topology.link_kinds(np.arange(topology.n_links))
     full = topology.capacity * makespan_s
@@ -50,7 +50,7 @@ def link_table(ledger: LinkLedger, topology: Topology, makespan_s: float) -> Tab
             "class": [classes[number] for number in kind.tolist()],
             "bytes": ledger.nbytes,
             "busy_fraction": busy,
-            "lost_node_s": ledger.lost_node_s,
+            "interference_delay_node_s": ledger.interference_delay_node_s,
         }
     )
 
@@ -106,7 +106,7 @@ def blame_table(ledger: BlameLedger) -> TableColumns:
     Return a row per victim, culprit and class of links.
 
     Result: ``victim``, ``culprit`` (ids of jobs; -1 where the model does not tell), ``link_class``
-    and ``lost_node_s``, by victim in the order in which they ended. The sum is
+    and ``interference_delay_node_s``, by victim in the order in which they ended. The sum is
     ``node_seconds_lost_to_interference``.
     """
     names = [*ledger.classes, ""]  # -1 picks the last
@@ -117,7 +117,9 @@ def blame_table(ledger: BlameLedger) -> TableColumns:
             "link_class": Categorical(
                 np.array(ledger.kind_of_row, dtype=np.int64) % len(names), names
             ),
-            "lost_node_s": np.array(ledger.lost_node_s, dtype=np.float64),
+            "interference_delay_node_s": np.array(
+                ledger.interference_delay_node_s, dtype=np.float64
+            ),
         }
     )
 

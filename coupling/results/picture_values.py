@@ -63,10 +63,10 @@ def slowdown_scale(results: Sequence[Result]) -> float:
     Result: 98 % of the node time of all runs is slowed less.
     """
     jobs = pd.concat([finished(result.jobs) for result in results])
-    order = np.argsort(jobs["slowdown"].to_numpy())
+    order = np.argsort(jobs["network_slowdown"].to_numpy())
     weight = (jobs["n_nodes"] * (jobs["end_s"] - jobs["start_s"])).to_numpy()[order]
     total = np.cumsum(weight)
     if not total.size:
         return LEAST_SCALE
     place = min(int(np.searchsorted(total, _QUANTILE * total[-1])), total.size - 1)
-    return max(LEAST_SCALE, float(jobs["slowdown"].to_numpy()[order][place]))
+    return max(LEAST_SCALE, float(jobs["network_slowdown"].to_numpy()[order][place]))

@@ -19,7 +19,7 @@ from fabricsim.checking import path_of, shortened
 from fabricsim.checking.errors import public_class
 from netsim.common.arrays import Ints
 from netsim.common.hostlist import expand_hostlist
-from netsim.registries.accuracy import ANY, MIXES
+from netsim.registries.accuracy import ANY, TRAFFIC_CLASSES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -260,7 +260,7 @@ def _check_network(table: Table) -> None:
     for name in ("model", "fairness", "machine"):
         table.text(name)
     table.number("buffer_bytes", None, 0.0)
-    table.text("mix", ANY, MIXES)
+    table.text("traffic_class", ANY, TRAFFIC_CLASSES)
     table.integer("nodes", 0, 0)
     table.text("hot_spot", "")
     for name, kind in (("routings", str), ("ranks_per_node", int)):

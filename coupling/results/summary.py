@@ -64,7 +64,7 @@ def summarize(jobs: Table, n_nodes: int) -> dict[str, float | int | None]:
     times = times_of_queue((start, end), size, wait, turnaround, n_nodes)
     makespan = float(end.max())
     bounded = np.maximum(1.0, turnaround / np.maximum(run, BOUNDED_SLOWDOWN_TAU_S))
-    interference, slowdown = done("interference"), done("slowdown")
+    interference, network_slowdown = done("interference"), done("network_slowdown")
     placement, cost = done("placement_factor"), done("communication_cost")
     return counts | {
         "utilization_steady": times["utilization_steady"],
@@ -80,8 +80,10 @@ def summarize(jobs: Table, n_nodes: int) -> dict[str, float | int | None]:
         "mean_interference": float(interference.mean()),
         "max_interference": float(interference.max()),
         "mean_interference_by_node_seconds": float(np.average(interference, weights=size * run)),
-        "mean_slowdown": float(slowdown.mean()),
-        "mean_slowdown_by_node_seconds": float(np.average(slowdown, weights=size * run)),
+        "mean_network_slowdown": float(network_slowdown.mean()),
+        "mean_network_slowdown_by_node_seconds": float(
+            np.average(network_slowdown, weights=size * run)
+        ),
         "mean_placement_factor": float(placement.mean()),
         "mean_placement_factor_by_node_seconds": float(np.average(placement, weights=size * run)),
         **node_seconds_lost(jobs),
@@ -118,11 +120,11 @@ def node_seconds_lost(jobs: Table) -> dict[str, float]:
     times (run time - run time / slowdown).
     """
     done = ran(jobs)
-    size, lost_s = done("n_nodes"), done("lost_s")
-    alone_s = done("end_s") - done("start_s") - lost_s
+    size, interference_delay_s = done("n_nodes"), done("interference_delay_s")
+    alone_s = done("end_s") - done("start_s") - interference_delay_s
     stretched_s = alone_s * (1.0 - 1.0 / done("placement_factor"))
     return {
-        "node_seconds_lost_to_interference": float(np.sum(size * lost_s)),
+        "node_seconds_lost_to_interference": float(np.sum(size * interference_delay_s)),
         "node_seconds_lost_to_placement": float(np.sum(size * stretched_s)),
     }
 

@@ -328,7 +328,7 @@ def _remarks(
         fairness=setup.experiment.fairness,
         owned=() if network is None else network.owned,
         options=setup.experiment.model_options,
-        mix=dominant_class(() if network is None else network.talked.items()),
+        traffic_class=dominant_class(() if network is None else network.traffic_classes.items()),
         hot_spot="" if network is None else network.hot_spot,
     ).to_dict()
     return told

@@ -63,7 +63,7 @@ class RateInterval:
     culprits: Mapping[int, float]
 
     @property
-    def lost_s(self) -> float:
+    def interference_delay_s(self) -> float:
         """Seconds by which interference held the job up."""
         return (self.end_s - self.begin_s) * (1.0 - 1.0 / self.interference)
 
@@ -85,9 +85,9 @@ class JobHistory:
     stretches: tuple[RateInterval, ...]
 
     @property
-    def lost_s(self) -> float:
+    def interference_delay_s(self) -> float:
         """Seconds by which interference made the job run longer."""
-        return sum(stretch.lost_s for stretch in self.stretches)
+        return sum(stretch.interference_delay_s for stretch in self.stretches)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class JobHistories:
         self._jobs = {job.id: job for job in parts.workload.jobs}
         table = finished(result.jobs)
         self._id, self._start_s, self._end_s, self._slowdown = (
-            table[name].to_numpy() for name in ("id", "start_s", "end_s", "slowdown")
+            table[name].to_numpy() for name in ("id", "start_s", "end_s", "network_slowdown")
         )
         self._hosts = dict(zip(self._id.tolist(), table["nodes"].tolist(), strict=True))
         self._owned = owned_links(result.partitions)

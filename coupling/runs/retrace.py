@@ -110,7 +110,7 @@ def _retraced(result: Result, variant: Experiment, parts: RunParts, place: Path)
         job, nodes = of_id[row["id"]], np.array(fabric.names.nodes([row["nodes"]]), dtype=np.int64)
         placed = network.traffic(job, Partition(nodes, owned(job.id)))
         src, dst = _ranks(job, placed, place)
-        work_s = (row["end_s"] - row["start_s"]) / row["slowdown"]
+        work_s = (row["end_s"] - row["start_s"]) / row["network_slowdown"]
         iteration_s = 0.0 if placed is None else placed.ideal_s
         times = (row["submit_s"], row["start_s"], work_s, iteration_s)
         jobs.append(RanJob(job.id, nodes.size, *times, placed, src, dst))

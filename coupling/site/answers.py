@@ -45,7 +45,7 @@ class JobNow:
     user: str
     name: str
     nodes: int
-    slowdown: float
+    network_slowdown: float
     low: float
     high: float
     interference: float

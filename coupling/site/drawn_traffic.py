@@ -143,8 +143,8 @@ class JobLoads:
         return JobLoad(self._demand_of(placed.traffic), placed.ideal_s, placed.alone_s)
 
 
-def mix_of_scene(scene: SiteState) -> str:
-    """Return how most jobs talk in the draws, weighted by their nodes and communication."""
+def traffic_class_of_state(scene: SiteState) -> str:
+    """Return the traffic class of most of the communication in the draws."""
     return dominant_class(
         (_kind(sent, job), job.nodes.size * (1.0 if sent.fraction is None else sent.fraction))
         for draw in scene.draws
@@ -154,7 +154,7 @@ def mix_of_scene(scene: SiteState) -> str:
 
 
 def _kind(sent: DrawnTraffic, job: SiteJob) -> str:
-    """Return how a job talks in one draw."""
+    """Return the traffic class of a job in one draw."""
     if isinstance(sent.messages, RankFlows):
         return traffic_class(sent.messages)
     return pattern_class(sent.messages, job.partition.nodes.size)

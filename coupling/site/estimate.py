@@ -45,7 +45,7 @@ class JobEstimate:
     alone_s, together_s : float or None
         Alone on its placement, and among the others; None where the length of an iteration is
         unknown: a job that spends no time on the network, given by its communication fraction.
-    slowdown : float
+    network_slowdown : float
         Together / ideal: placement factor times interference.
     interference : float
         Together / alone; exactly 1 where no link is shared.
@@ -63,7 +63,7 @@ class JobEstimate:
     id: JobId
     alone_s: float | None
     together_s: float | None
-    slowdown: float
+    network_slowdown: float
     interference: float
     placement_factor: float
     worst_link: str | None
@@ -76,7 +76,7 @@ class JobEstimate:
             "id": self.id,
             "alone_s": self.alone_s,
             "together_s": self.together_s,
-            "slowdown": self.slowdown,
+            "network_slowdown": self.network_slowdown,
             "interference": self.interference,
             "placement_factor": self.placement_factor,
             "worst_link": self.worst_link,
@@ -95,7 +95,7 @@ class CandidateEstimate:
         Place in the snapshot's list of candidates.
     job : JobEstimate
         What would happen to the job.
-    others_slowdown : float
+    others_network_slowdown : float
         Mean slowdown of the other jobs, each weighted by its nodes; 1 without others.
     rank : int
         1 for the best placement given for this job: least time together, of equals the one
@@ -104,7 +104,7 @@ class CandidateEstimate:
 
     candidate: int
     job: JobEstimate
-    others_slowdown: float
+    others_network_slowdown: float
     rank: int
 
 
@@ -166,7 +166,7 @@ class Estimate(Tabled):
             "candidates": [
                 {"candidate": entry.candidate, "job": entry.job.id, "rank": entry.rank}
                 | {key: value for key, value in entry.job.summary().items() if key != "id"}
-                | {"others_slowdown": entry.others_slowdown}
+                | {"others_network_slowdown": entry.others_network_slowdown}
                 for entry in self.candidates
             ],
             "ranking": [{"job": job, "candidates": order} for job, order in self.ranking.items()],
@@ -310,7 +310,7 @@ class _Estimator:
             id=job.id,
             alone_s=own.alone_s,
             together_s=own.alone_s * own.interference,
-            slowdown=factor * own.interference,
+            network_slowdown=factor * own.interference,
             interference=own.interference,
             placement_factor=factor,
             worst_link=self._name(link) if link >= 0 else None,
@@ -385,7 +385,9 @@ class _Estimator:
         worst = worst_links(self._snapshot, scene, together)
         others = [other for other in self._snapshot.jobs if other is not job]
         weights = [len(set(other.partition.nodes.tolist())) for other in others]
-        slowdowns = [self._job(other, scene, together, worst, {}).slowdown for other in others]
+        slowdowns = [
+            self._job(other, scene, together, worst, {}).network_slowdown for other in others
+        ]
         total = sum(weight * s for weight, s in zip(weights, slowdowns, strict=True))
         mean = total / sum(weights) if others else 1.0
         return self._job(moved, scene, together, worst, {}), mean
@@ -393,5 +395,5 @@ class _Estimator:
 
 def _preference(job: JobEstimate, others: float) -> tuple[float, float]:
     """Return the key by which placements of a job are ranked; differences in rounding tie."""
-    time = job.slowdown if job.together_s is None else job.together_s
+    time = job.network_slowdown if job.together_s is None else job.together_s
     return float(f"{time:.9g}"), float(f"{others:.9g}")

@@ -7,7 +7,7 @@ import numpy as np
 
 from coupling.results.formatting import counted
 from coupling.site.answers import JobNow, LinkNow, LostHours, Now
-from coupling.site.drawn_traffic import JobLoads, mix_of_scene
+from coupling.site.drawn_traffic import JobLoads, traffic_class_of_state
 from coupling.site.outcome import NOBODY, Outcome, solve
 from coupling.site.site import Site, read_site
 from coupling.site.state import SiteState
@@ -92,9 +92,9 @@ def now_of(site: Site) -> Now:
     """Estimate what the jobs of a site do to each other."""
     scene, loads = site.scene, JobLoads(site.scene)
     found = solve(scene, loads)
-    worst = among_worst(found.slowdown)
+    worst = among_worst(found.network_slowdown)
     jobs = [_job(scene, found, worst, at) for at in range(len(scene.jobs)) if at not in found.apart]
-    jobs.sort(key=lambda job: (-job.slowdown, -job.high, -job.lost_node_hours, str(job.id)))
+    jobs.sort(key=lambda job: (-job.network_slowdown, -job.high, -job.lost_node_hours, str(job.id)))
     to_placement, to_others = lost_hours(scene, found)
     left_out = dict(site.left_out or {})
     if found.apart:
@@ -120,7 +120,7 @@ def now_of(site: Site) -> Now:
             model="fluid",
             fairness=scene.fairness,
             ranks_per_node=sorted({int(n) for own in counts for n in np.unique(own)}),
-            mix=mix_of_scene(scene),
+            traffic_class=traffic_class_of_state(scene),
         ),
     )
 
@@ -134,41 +134,41 @@ def lost_hours(scene: SiteState, found: Outcome) -> tuple[Floats, Floats]:
     """
     nodes = np.array([job.nodes.size for job in scene.jobs], dtype=np.float64)
     alone = 1.0 / found.factor
-    return HOURS * nodes * (1.0 - alone), HOURS * nodes * (alone - 1.0 / found.slowdown)
+    return HOURS * nodes * (1.0 - alone), HOURS * nodes * (alone - 1.0 / found.network_slowdown)
 
 
-def among_worst(slowdown: Floats) -> Bools:
+def among_worst(network_slowdown: Floats) -> Bools:
     """
     Tell which jobs are among the worst.
 
-    `slowdown` (D, J): of each job in each draw. Result (D, J): whether fewer than `WORST` others
-    are slower, and the job is slowed down at all.
+    `network_slowdown` (D, J): of each job in each draw. Result (D, J): whether fewer than `WORST`
+    others are slower, and the job is slowed down at all.
 
     Examples
     --------
     >>> among_worst(np.array([[1.0, 1.5, 1.1, 1.1, 1.1, 1.1, 1.1]])).sum()
     np.int64(6)
     """
-    ordered = np.sort(slowdown, axis=1)[:, ::-1]
-    edge = ordered[:, min(WORST, slowdown.shape[1]) - 1 :][:, :1]
-    found: Bools = (slowdown >= edge) & (slowdown > 1.0 + _ROUNDING)
+    ordered = np.sort(network_slowdown, axis=1)[:, ::-1]
+    edge = ordered[:, min(WORST, network_slowdown.shape[1]) - 1 :][:, :1]
+    found: Bools = (network_slowdown >= edge) & (network_slowdown > 1.0 + _ROUNDING)
     return found
 
 
 def _job(scene: SiteState, found: Outcome, among: Bools, at: int) -> JobNow:
     """Sum up what happens to one job."""
-    job, slowdown = scene.jobs[at], found.slowdown[:, at]
-    low, middle, high = np.quantile(slowdown, (_LOW, 0.5, _HIGH)).tolist()
+    job, network_slowdown = scene.jobs[at], found.network_slowdown[:, at]
+    low, middle, high = np.quantile(network_slowdown, (_LOW, 0.5, _HIGH)).tolist()
     culprit, share = _most(found.culprit[:, at])
     held = found.interference[:, at] > 1.0 + _ROUNDING
     worst, _ = _most(np.where(held, found.worst[:, at], NOBODY))
-    lost = HOURS * job.nodes.size * (1.0 - 1.0 / slowdown)
+    lost = HOURS * job.nodes.size * (1.0 - 1.0 / network_slowdown)
     return JobNow(
         id=job.id,
         user=job.user,
         name=job.name,
         nodes=job.nodes.size,
-        slowdown=middle,
+        network_slowdown=middle,
         low=low,
         high=high,
         interference=float(np.median(found.interference[:, at])),

@@ -47,7 +47,7 @@ class Outcome:
     apart: frozenset[int]
 
     @property
-    def slowdown(self) -> Floats:
+    def network_slowdown(self) -> Floats:
         """Together / ideal, (D, J)."""
         found: Floats = self.factor * self.interference
         return found

@@ -48,7 +48,7 @@ class PlacementOption:
     switches: int
     fragments: int
     nodelist: str
-    slowdown: float
+    network_slowdown: float
     low: float
     high: float
     own_node_hours: float

@@ -83,12 +83,12 @@ class Search:
         loads = JobLoads(scene)
         loads.keep(self._loads.known)
         after = solve(scene, loads)
-        own = after.slowdown[:, -1]
+        own = after.network_slowdown[:, -1]
         others = _lost(scene, after)[:, :-1] - self._others
         spread = np.quantile(own, (0.05, 0.5, 0.95)).tolist()
         to_others = float(others.sum(axis=1).mean())
         lost = HOURS * nodes.size * float((1.0 - 1.0 / own).mean())
-        worst = (after.slowdown[:, :-1] / self._before.slowdown).mean(axis=0)
+        worst = (after.network_slowdown[:, :-1] / self._before.network_slowdown).mean(axis=0)
         hurt = int(worst.argmax()) if worst.size and worst.max() > 1.0 + 1e-9 else None
         topology = self.scene.topology
         nodelist = fold_hostlist(topology.vertex_name(node) for node in held[0])
@@ -100,7 +100,7 @@ class Search:
             switches=np.unique(self._built.link_head[own_links]).size,
             fragments=1 + nodelist.count(","),
             nodelist=nodelist,
-            slowdown=spread[1],
+            network_slowdown=spread[1],
             low=spread[0],
             high=spread[2],
             own_node_hours=lost,
@@ -129,4 +129,4 @@ class Search:
 def _lost(scene: SiteState, found: Outcome) -> Floats:
     """Return the node-hours that each job loses in a day, (D, J)."""
     hours: Floats = HOURS * np.array([job.nodes.size for job in scene.jobs], dtype=np.float64)
-    return hours * (1.0 - 1.0 / found.slowdown)
+    return hours * (1.0 - 1.0 / found.network_slowdown)

@@ -90,7 +90,7 @@ def setting(snapshot: Snapshot, placed: Placed) -> Setting:
         owned=[job.partition.links is not None for job in snapshot.jobs],
         ranks_per_node=[int(number) for counts in per_node for number in distinct(counts)],
         options=options_of(snapshot),
-        mix=dominant_class(
+        traffic_class=dominant_class(
             (traffic_class(flows[job]), communicating_nodes(own)) for job, own in placed.items()
         ),
         hot_spot=hot_spot(snapshot.topology, (own.traffic for own in placed.values())),

@@ -245,7 +245,7 @@ def _jobs(made: ChangedState, before: Outcome, after: Outcome) -> list[JobChange
     for at, job in enumerate(made.before.jobs):
         if at in before.apart:
             continue
-        now = before.slowdown[:, at]
+        now = before.network_slowdown[:, at]
         then = place.get(job.number)
         status = MOVED if job.number in made.moved else ""
         if job.number in made.cut_off:
@@ -254,7 +254,7 @@ def _jobs(made: ChangedState, before: Outcome, after: Outcome) -> list[JobChange
             status = DRAINED
         elif then in after.apart:
             status, then = DISCONNECTED, None
-        ratio = None if then is None else after.slowdown[:, then] / now
+        ratio = None if then is None else after.network_slowdown[:, then] / now
         rows.append(
             JobChange(
                 job.id,
@@ -264,7 +264,7 @@ def _jobs(made: ChangedState, before: Outcome, after: Outcome) -> list[JobChange
                 status,
                 made.cut_off.get(job.number, 0),
                 float(np.median(now)),
-                None if then is None else float(np.median(after.slowdown[:, then])),
+                None if then is None else float(np.median(after.network_slowdown[:, then])),
                 *(_ratios(ratio)),
             )
         )

@@ -21,7 +21,7 @@ OVER = ("seeds", "days")
 _BY_CLASS = {
     "mean_turnaround_s": "turnaround_s",
     "mean_wait_s": "wait_s",
-    "mean_slowdown": "slowdown",
+    "mean_network_slowdown": "network_slowdown",
     "mean_interference": "interference",
 }
 """Column of the sums by class that has what a number of the summary is the mean of."""

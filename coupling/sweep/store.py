@@ -20,7 +20,7 @@ DAY_S = 86400.0
 _MARKS = "marks"
 _COSTS = "costs"
 GROUPS = ["day", "size", "pattern"]
-SUMS = ["jobs", "wait_s", "turnaround_s", "run_s", "node_s", "slowdown", "interference"]
+SUMS = ["jobs", "wait_s", "turnaround_s", "run_s", "node_s", "network_slowdown", "interference"]
 _LEFT_OUT = ["nodes"]  # of job tables: half of their bytes
 
 
@@ -43,7 +43,7 @@ def classes_of(jobs: pd.DataFrame) -> pd.DataFrame:
             "turnaround_s": done["turnaround_s"],
             "run_s": run_s,
             "node_s": done["n_nodes"] * run_s,
-            "slowdown": done["slowdown"],
+            "network_slowdown": done["network_slowdown"],
             "interference": done["interference"],
         }
     )

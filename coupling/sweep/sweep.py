@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 METRICS = (
     "mean_turnaround_s",
     "mean_wait_s",
-    "mean_slowdown",
+    "mean_network_slowdown",
     "mean_interference",
     "node_hours",
     "utilization_steady",

@@ -245,7 +245,7 @@ class CoSimulation:
             done_s = float(compute_s + steps[first:at].sum()) + min(spent_s, float(steps[at]))
         return int(state["count"]) + min(1.0, done_s / own.alone_s)
 
-    def lost_s(self, job: int) -> float:
+    def interference_delay_s(self, job: int) -> float:
         """
         Return by how much other jobs have made a job take longer until now.
 

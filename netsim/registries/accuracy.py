@@ -22,15 +22,15 @@ from netsim.topology.structure.kind import machine_kind
 from netsim.topology.switches import SWITCHES, switch_of
 
 TABLE = "accuracy.json"
-FEW, MANY, ONE, STEPS, ANY = "few at once", "many at once", "one with all", "in steps", "mixed"
-"""How jobs talk: a sender has few open messages, or many; one rank has most; steps; some of all."""
+FEW, MANY, ONE, STEPS, ANY = "low-fanout", "high-fanout", "incast", "multi-step", "mixed"
+"""Traffic classes: few or many open messages a sender; one rank has most; steps; some of all."""
 PACKET_BYTES = 4096.0  # of the packet simulations
 OWNED = "wraparound"
 """Routing of jobs that own links: on these alone."""
 FEWEST_JOBS = 20
 """Jobs of a comparison that is quoted for one way to communicate; with fewer, that of all is."""
 _SOME = 2  # names that a line lists
-MIXES = (FEW, MANY, ONE, STEPS, ANY)
+TRAFFIC_CLASSES = (FEW, MANY, ONE, STEPS, ANY)
 _NOTHING_TO_COMPARE = {
     "null": "Model null is an infinite network: there is nothing to compare with packets.",
     "assumed": "Model assumed states what jobs lose: there is nothing to compare with packets.",
@@ -87,8 +87,8 @@ class Comparison:
         Nodes of the largest machine, where there were several.
     most_ranks : int, optional
         Ranks of a job on each of its nodes at most, where jobs of several numbers were taken.
-    mix : str, optional
-        How the jobs talk: `FEW`, `MANY`, `ONE`, `STEPS`, or `ANY` for all together.
+    traffic_class : str, optional
+        Of the jobs: `FEW`, `MANY`, `ONE`, `STEPS`, or `ANY` for all together.
     """
 
     machine: str
@@ -110,7 +110,7 @@ class Comparison:
     source: str
     most_nodes: int | None = None
     most_ranks: int | None = None
-    mix: str = ANY
+    traffic_class: str = ANY
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +130,8 @@ class Setting:
         The numbers that occur.
     buffer_bytes : float
         Buffer of a port; 0 where the fabric states none.
-    mix : str, optional
-        How most of its jobs talk, as in a comparison.
+    traffic_class : str, optional
+        Of most of the communication of its jobs, as in a comparison.
     nodes : int, optional
         Nodes of the machine; 0 in results that do not say.
     hot_spot : str, optional
@@ -144,7 +144,7 @@ class Setting:
     routings: tuple[str, ...]
     ranks_per_node: tuple[int, ...]
     buffer_bytes: float
-    mix: str = ANY
+    traffic_class: str = ANY
     nodes: int = 0
     hot_spot: str = ""
 
@@ -162,7 +162,7 @@ class Setting:
             routings=tuple(known["routings"]),
             ranks_per_node=tuple(known["ranks_per_node"]),
             buffer_bytes=known["buffer_bytes"],
-            mix=known.get("mix", ANY),  # older results do not say
+            traffic_class=known.get("traffic_class", ANY),  # older results do not say
             nodes=known.get("nodes", 0),
             hot_spot=known.get("hot_spot", ""),
         )
@@ -196,7 +196,7 @@ def setting_of(
     owned: Iterable[bool] = (),
     ranks_per_node: Iterable[int] = (),
     options: Mapping[str, Any] | None = None,
-    mix: str = ANY,
+    traffic_class: str = ANY,
     hot_spot: str = "",
 ) -> Setting:
     """
@@ -204,8 +204,8 @@ def setting_of(
 
     `routing`: finds the way of each flow; None: no network is simulated. `owned`: for jobs that
     communicate: whether they own links; default: none of them does. `options`: those of the model,
-    of which `packets` has the table `[switch]` and its stepping. `mix`: how most jobs talk.
-    `hot_spot`: as in a setting.
+    of which `packets` has the table `[switch]` and its stepping. `traffic_class`: of most of the
+    communication. `hot_spot`: as in a setting.
     """
     buffer_bytes, told = topology.buffer_bytes, options or {}
     if model == "packets":
@@ -227,7 +227,7 @@ def setting_of(
         routings=tuple(sorted(ways)),
         ranks_per_node=tuple(sorted(set(ranks_per_node) or {1})),
         buffer_bytes=buffer_bytes,
-        mix=mix,
+        traffic_class=traffic_class,
         nodes=topology.n_nodes,
         hot_spot=hot_spot,
     )
@@ -261,8 +261,8 @@ def compared(setting: Setting) -> tuple[Comparison, ...]:
         lambda row: any(one.partition(" round ")[0] == row.routing for one in setting.routings),
         lambda row: row.fairness == setting.fairness,
         lambda row: row.buffer_bytes == setting.buffer_bytes,
-        lambda row: row.mix == setting.mix != ANY and row.jobs >= FEWEST_JOBS,
-        lambda row: row.mix == ANY,
+        lambda row: row.traffic_class == setting.traffic_class != ANY and row.jobs >= FEWEST_JOBS,
+        lambda row: row.traffic_class == ANY,
         lambda row: row.most_ranks is None and row.ranks_per_node in setting.ranks_per_node,
     )
     for near in nearer:
@@ -294,9 +294,9 @@ def outside(setting: Setting, rows: Sequence[Comparison]) -> tuple[str, ...]:
     if setting.buffer_bytes not in buffers:
         sizes = " or ".join(f"{one:,.0f}" for one in sorted(buffers))
         found.append(f"buffers of {setting.buffer_bytes:,.0f} bytes ({sizes})")
-    told_apart = any(row.mix != ANY for row in comparisons(setting.model))
-    if told_apart and setting.mix != ANY == rows[0].mix:
-        found.append(f"pattern: {setting.mix} (fewer than {FEWEST_JOBS} jobs)")
+    told_apart = any(row.traffic_class != ANY for row in comparisons(setting.model))
+    if told_apart and setting.traffic_class != ANY == rows[0].traffic_class:
+        found.append(f"pattern: {setting.traffic_class} (fewer than {FEWEST_JOBS} jobs)")
     return tuple(found)
 
 

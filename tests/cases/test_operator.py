@@ -694,13 +694,13 @@ def test_a_calibration_says_where_no_pattern_of_the_profile_fits(case):
 
     found = {group["group"]: group for group in right["groups"]}
     for name, fraction in (("a2a", 0.3), ("a2b", 0.1)):
-        assert found[name]["told"]
+        assert found[name]["identifiable"]
         assert found[name]["fraction"] == pytest.approx(fraction, abs=0.002)
         assert found[name]["bytes_per_s"] == pytest.approx(fraction * 25e9, rel=0.01)
     assert right["noise"] == 1.0
     off = {group["group"]: group for group in wrong["groups"] if group["group"] != "idle"}
     for group in off.values():
-        assert not group["told"]
+        assert not group["identifiable"]
         assert group["why"].startswith("no pattern of the profile fits")
     assert wrong["noise"] > 4.0  # most ports are idle, and idle ports fit anything
     named = [rule.get("match", {}).get("name") for rule in wrong["profile"]["rule"]]

@@ -275,11 +275,11 @@ def test_numbers_of_the_summary_are_what_the_jobs_alone_give(case, allocator):
         "mean_interference": jobs["interference"].mean(),
         "max_interference": jobs["interference"].max(),
         "mean_interference_by_node_seconds": (jobs["interference"] * work).sum() / work.sum(),
-        "mean_slowdown": (run_s / jobs["runtime_reference_s"]).mean(),
+        "mean_network_slowdown": (run_s / jobs["runtime_reference_s"]).mean(),
         "mean_placement_factor": jobs["placement_factor"].mean(),
-        "node_seconds_lost_to_interference": (nodes * jobs["lost_s"]).sum(),
+        "node_seconds_lost_to_interference": (nodes * jobs["interference_delay_s"]).sum(),
         "node_seconds_lost_to_placement": (
-            nodes * (run_s - jobs["lost_s"]) * (1 - 1 / jobs["placement_factor"])
+            nodes * (run_s - jobs["interference_delay_s"]) * (1 - 1 / jobs["placement_factor"])
         ).sum(),
         "mean_aph": jobs["aph"].mean(),
     }

@@ -17,7 +17,11 @@ MACHINE = fs.topology({"kind": "torus", "dims": [2]})
 def runs():
     """Return Baseline, in which two jobs disturb each other, and an isolating run."""
     return [
-        sample("first-free", runtimes_s=(7200.0, 3600.0, 1800.0), lost_s=(1800.0, 0.0, 0.0)),
+        sample(
+            "first-free",
+            runtimes_s=(7200.0, 3600.0, 1800.0),
+            interference_delay_s=(1800.0, 0.0, 0.0),
+        ),
         sample("jigsaw"),
     ]
 

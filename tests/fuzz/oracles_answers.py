@@ -74,12 +74,12 @@ def _owners(case: Case) -> Iterator[str]:
 
 def _job_estimate(row: Mapping[str, Any], least: float) -> Iterator[str]:
     """Check ratios at least 1 (0 where neighbours may clear the way) and what they are of."""
-    for name in ("placement_factor", "slowdown", "interference", "others_slowdown"):
+    for name in ("placement_factor", "network_slowdown", "interference", "others_network_slowdown"):
         value = row.get(name, 1.0)
         if not math.isfinite(value) or _below(value, least):
             yield f"{name} below {least:g} or infinite"
     product = row["interference"] * row["placement_factor"]
-    if not math.isclose(row["slowdown"], product, rel_tol=1e-6):
+    if not math.isclose(row["network_slowdown"], product, rel_tol=1e-6):
         yield "slowdown is no product"
     alone, together = row["alone_s"], row["together_s"]
     if _below(alone, 0.0) or _below(together, 0.0) or (alone is None) != (together is None):
@@ -152,9 +152,9 @@ def _summary(summary: Mapping[str, Any], jobs: int) -> Iterator[str]:
         share = any(word in name for word in ("utilization", "fragmentation", "capacity"))
         if share and value is not None and not -_SLACK <= value <= 1 + _SLACK:
             yield f"{name} outside 0 to 1"
-        if name.startswith(("mean_slowdown", "mean_interference", "max_inter", "mean_place")) and (
-            _below(value, 1.0)
-        ):
+        if name.startswith(
+            ("mean_network_slowdown", "mean_interference", "max_inter", "mean_place")
+        ) and (_below(value, 1.0)):
             yield f"{name} below 1"
     if summary["jobs"] != jobs:
         yield "jobs that are counted otherwise than listed"
@@ -180,7 +180,7 @@ def _run(case: Case, document: Any, folder: Path) -> Iterator[str]:
         yield from _timeline(timeline)
         blame = pd.read_parquet(place / "blame.parquet")
         lost = summary["node_seconds_lost_to_interference"]
-        told = blame["lost_node_s"].sum()
+        told = blame["interference_delay_node_s"].sum()
         if len(blame) and not math.isclose(told, lost, rel_tol=1e-6, abs_tol=1e-6):
             yield "blame that does not add up"
 
@@ -192,7 +192,7 @@ def _job_table(jobs: pd.DataFrame, *, exact: bool) -> Iterator[str]:
         yield "a job without times"
     if (times[:, 1] < times[:, 0] - _SLACK).any() or (times[:, 2] < times[:, 1]).any():
         yield "a job that starts before it comes or ends before it starts"
-    for name in ("slowdown", "interference", "placement_factor"):
+    for name in ("network_slowdown", "interference", "placement_factor"):
         column = jobs[name].to_numpy(dtype=float)
         if not np.isfinite(column).all() or (not exact and (column < 1 - _SLACK).any()):
             yield f"{name} of a job below 1 or no number"
@@ -297,7 +297,7 @@ def _convert(_case: Case, document: Any, folder: Path) -> Iterator[str]:
 def _now(_case: Case, document: Any, _folder: Path) -> Iterator[str]:
     """Check what running jobs do to each other."""
     for job in document["jobs"]:
-        if _below(job["low"], 1.0) or not job["low"] <= job["slowdown"] <= job["high"]:
+        if _below(job["low"], 1.0) or not job["low"] <= job["network_slowdown"] <= job["high"]:
             yield "a slowdown below 1, or outside its interval"
         if not (0.0 <= job["among_worst"] <= 1.0 and 0.0 <= job["culprit_share"] <= 1.0):
             yield "a share outside 0..1"

@@ -84,7 +84,9 @@ def compare(_case: Case, document: Any, _folder: Path) -> Iterator[str]:
         return
     yield from _names(document)
     for run in document["runs"]:
-        low = [run[name] for name in ("mean_slowdown", "mean_interference", "max_interference")]
+        low = [
+            run[name] for name in ("mean_network_slowdown", "mean_interference", "max_interference")
+        ]
         if any(value is not None and value < 1 - _SLACK for value in low):
             yield "a mean slowdown below 1"
         own = (run["makespan_ratio"], run["turnaround_ratio"], run["speedup_mean"])

@@ -25,7 +25,7 @@ ESTIMATE = {
             "id": "a",
             "alone_s": 1.0,
             "together_s": 2.0,
-            "slowdown": 3.0,
+            "network_slowdown": 3.0,
             "interference": 2.0,
             "placement_factor": 1.5,
             "blame": [{"job": "b", "share": 1.0}],
@@ -172,7 +172,9 @@ COMPARE = {
     "runs": [
         {
             "name": "a",
-            **dict.fromkeys(["mean_slowdown", "mean_interference", "max_interference"], 1.5),
+            **dict.fromkeys(
+                ["mean_network_slowdown", "mean_interference", "max_interference"], 1.5
+            ),
             **dict.fromkeys(["makespan_ratio", "turnaround_ratio", "speedup_mean"], 1.0),
         }
     ],
@@ -183,12 +185,12 @@ NONSENSE = {
     "waits": ("metrics", METRICS, ("runs", 0, "wait_by_size", 0, "p95_s"), 0.5),
     "a wait of nobody": ("metrics", METRICS, ("runs", 0, "wait_by_size", 1, "max_s"), 0.0),
     "a strange baseline": ("metrics", METRICS, ("baseline",), "b"),
-    "a mean speed-up": ("compare", COMPARE, ("runs", 0, "mean_slowdown"), 0.9),
+    "a mean speed-up": ("compare", COMPARE, ("runs", 0, "mean_network_slowdown"), 0.9),
     "faster than itself": ("compare", COMPARE, ("runs", 0, "makespan_ratio"), 0.9),
     "pairs too many": ("lft load", LOAD, ("pairs",), 13),
     "more like D-mod-k than there are": ("lft load", LOAD, ("pairs_as_d_mod_k",), 13),
     "a speed-up": ("estimate", ESTIMATE, ("jobs", 0, "interference"), 0.9),
-    "no product": ("estimate", ESTIMATE, ("jobs", 0, "slowdown"), 2.9),
+    "no product": ("estimate", ESTIMATE, ("jobs", 0, "network_slowdown"), 2.9),
     "a negative time": ("estimate", ESTIMATE, ("jobs", 0, "alone_s"), -1.0),
     "half the blame": ("estimate", ESTIMATE, ("jobs", 0, "blame", 0, "share"), 0.5),
     "blame of itself": ("estimate", ESTIMATE, ("jobs", 0, "blame", 0, "job"), "a"),

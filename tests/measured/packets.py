@@ -13,7 +13,7 @@ from scipy.stats import spearmanr
 from netsim.common.arrays import Floats
 from netsim.flows.contention import Traffic
 from netsim.flows.latency import LatencyOf
-from netsim.registries.accuracy import ANY, FEWEST_JOBS, MIXES
+from netsim.registries.accuracy import ANY, FEWEST_JOBS, TRAFFIC_CLASSES
 from netsim.registries.contention_models import make_contention_model
 from netsim.routing.dmodk import DModK
 from netsim.topology.base import Topology
@@ -122,8 +122,8 @@ def predict(name: str, case: Case, tree: FatTree) -> Floats:
     model = make_contention_model(name, tree)
     for job, traffic in enumerate(case.jobs):
         model.start(job, traffic)
-    slowdown = model.solve()
-    return np.array([slowdown[job] for job in range(len(case.jobs))])
+    network_slowdown = model.solve()
+    return np.array([network_slowdown[job] for job in range(len(case.jobs))])
 
 
 def tables(
@@ -138,7 +138,7 @@ def tables(
     true = np.concatenate([case.true for case in cases])
     said = {n: np.concatenate([predict(n, case, fabric) for case in cases]) for n in names}
     kinds = np.array([kind for case in cases for kind in case.kinds])
-    chosen = {mix: (kinds == mix) | (mix == ANY) for mix in MIXES}
+    chosen = {name: (kinds == name) | (name == ANY) for name in TRAFFIC_CLASSES}
     return {
         mix: {name: errors(true[keep], own[keep]) for name, own in said.items()}
         for mix, keep in chosen.items()

@@ -45,7 +45,7 @@ class Counted:
         True bytes per second of each directed link.
     missing : (k,) int array
         Links whose ports were not read.
-    slowdown : mapping of int to float
+    network_slowdown : mapping of int to float
         True, by job.
     """
 
@@ -55,7 +55,7 @@ class Counted:
     after: Path
     rate: Floats
     missing: np.ndarray
-    slowdown: Mapping[int, float]
+    network_slowdown: Mapping[int, float]
 
 
 def profile_of(kinds: Mapping[str, tuple[dict[str, Any], float]] = KINDS) -> dict[str, Any]:
@@ -136,7 +136,7 @@ def true_rates(
     """
     found = solve(site.scene, JobLoads(site.scene))
     numbers = [job.number for job in site.scene.jobs]
-    modelled = found.slowdown.mean(axis=0)
+    modelled = found.network_slowdown.mean(axis=0)
     true = modelled if judged is None else np.array([judged[number] for number in numbers])
     use = found.share * (modelled / true)[found.job]
     share = np.bincount(found.link, weights=use, minlength=site.scene.topology.n_links)

@@ -60,7 +60,7 @@ class Book(Observer):
     def _advance(self, member, now_s):
         elapsed_s = now_s - member.since_s
         member.since_s = now_s
-        member.work_s += elapsed_s / member.job_rate.slowdown
+        member.work_s += elapsed_s / member.job_rate.network_slowdown
         if member.job_rate.interference != 1.0:
             lost = elapsed_s * (1.0 - 1.0 / member.job_rate.interference) * member.n_nodes
             if member.worst_link >= 0:

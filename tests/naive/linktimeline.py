@@ -26,7 +26,7 @@ class Stretches(Observer):
                 self._stop(job, now_s)
                 placed = self._traffic[job]
                 links, nbytes = bytes_per_link(placed.traffic)
-                per_s = nbytes / (placed.ideal_s * job_rate.slowdown)
+                per_s = nbytes / (placed.ideal_s * job_rate.network_slowdown)
                 rates = dict(zip(links.tolist(), per_s.tolist(), strict=True))
                 self._since[job] = (now_s, rates)
 

@@ -61,7 +61,7 @@ def test_two_equal_jobs_at_half_speed_while_together_end_at_15_and_20_seconds():
     records = run([job(1), job(2, submit_s=5.0)], rates=HalfSpeedTogether())
 
     assert (records[1].end_s, records[2].end_s) == (15.0, 20.0)
-    assert (records[1].lost_s, records[2].lost_s) == (5.0, 5.0)
+    assert (records[1].interference_delay_s, records[2].interference_delay_s) == (5.0, 5.0)
     assert (records[1].interference, records[2].interference) == (1.5, 1.5)
 
 
@@ -82,7 +82,11 @@ def test_placement_factor_stretches_the_run():
 
     records = run([job(1)], rates=Bad())
 
-    assert (records[1].end_s, records[1].lost_s, records[1].interference) == (15.0, 0.0, 1.0)
+    assert (records[1].end_s, records[1].interference_delay_s, records[1].interference) == (
+        15.0,
+        0.0,
+        1.0,
+    )
 
 
 def test_easy_lets_a_short_job_overtake_but_never_delays_the_head():
@@ -212,7 +216,7 @@ class Diary(Observer):
 
     def on_change(self, ended, started, job_rates, now_s):
         who = [[each.job.id for each in some] for some in (ended, started)]
-        slow = {job: job_rate.slowdown for job, job_rate in job_rates.items()}
+        slow = {job: job_rate.network_slowdown for job, job_rate in job_rates.items()}
         self.lines.append((now_s, *who, slow))
 
     def on_instant(self, n_ended, now_s):

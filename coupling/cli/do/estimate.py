@@ -132,7 +132,9 @@ def _estimate_parts(snapshot: Snapshot, found: Estimate) -> list[RenderableType]
             left=(0, 7),
         )
     )
-    bars = SlowdownBars([Bar(str(j.id), j.slowdown, j.placement_factor) for j in found.jobs])
+    bars = SlowdownBars(
+        [Bar(str(j.id), j.network_slowdown, j.placement_factor) for j in found.jobs]
+    )
     if bars and on_terminal():
         parts.append(bars)
     lines = [line for job in found.jobs if (line := _blame_line(job))]
@@ -155,7 +157,7 @@ def _estimate_parts(snapshot: Snapshot, found: Estimate) -> list[RenderableType]
                         str(entry.job.id),
                         f"{entry.rank}. candidates[{entry.candidate}]",
                         *_cells(entry.job)[:4],
-                        ratio(entry.others_slowdown),
+                        ratio(entry.others_network_slowdown),
                     )
                     for entry in ranked
                 ],
@@ -170,7 +172,7 @@ def _estimate_parts(snapshot: Snapshot, found: Estimate) -> list[RenderableType]
 def _cells(job: JobEstimate) -> tuple[str, ...]:
     """Return what a line of the table says of a job."""
     times = (seconds(s) for s in (job.alone_s, job.together_s))
-    ratios = (job.slowdown, job.interference, job.placement_factor)
+    ratios = (job.network_slowdown, job.interference, job.placement_factor)
     return (*times, *(ratio(value) for value in ratios), job.worst_link or "-")
 
 

@@ -83,7 +83,7 @@ def _of_job(told: Mapping[str, Any]) -> list[str]:
         when = f"between {_hours(row['first_s'])} and {_hours(row['last_s'])}"
         lines.append(f"  {_hours(row['wait_s'])}: {why(row, job['id'])}, {when}")
     slowdown, met, placed = (
-        ratio(job[name]) for name in ("slowdown", "interference", "placement_factor")
+        ratio(job[name]) for name in ("network_slowdown", "interference", "placement_factor")
     )
     lines.append(
         f"  It ran {_hours(job['end_s'] - job['start_s'])}, {slowdown} times as long as ideally: "
@@ -95,7 +95,7 @@ def _of_job(told: Mapping[str, Any]) -> list[str]:
         when = f"both ran from {_hours(row['from_s'])} to {_hours(row['to_s'])}"
         lines.append(
             f"  {row['share']:6.1%} of what it lost: {who}{where}, "
-            f"{row['lost_node_s'] / HOUR_S:.3g} node-hours; {when}"
+            f"{row['interference_delay_node_s'] / HOUR_S:.3g} node-hours; {when}"
         )
     return lines
 

@@ -73,7 +73,7 @@ def run_blame(result: Result, most: int = MOST) -> pd.DataFrame:
             {
                 "victim": known["victim"],
                 "culprit": known["culprit"],
-                "lost": known["lost_node_s"] / 3600.0,
+                "lost": known["interference_delay_node_s"] / 3600.0,
             }
         ),
         most,

@@ -37,7 +37,7 @@ class Gantt:
 
     Parameters
     ----------
-    slowdown : (R, T) float array
+    network_slowdown : (R, T) float array
         Mean slowdown of the jobs in each cell, weighted by node time; NaN where all is idle.
     busy : (R, T) float array
         Share of the cell's node time in which jobs ran.
@@ -47,7 +47,7 @@ class Gantt:
         Name of every node, in the order of the rows.
     """
 
-    slowdown: Floats
+    network_slowdown: Floats
     busy: Floats
     node_edges: Floats
     time_edges: Floats
@@ -66,7 +66,7 @@ class Gantt:
                 "first_node": [self.names[node] for node in first],
                 "time_s": self.time_edges[column].round(3),
                 "busy": self.busy[row, column].round(6),
-                "slowdown": self.slowdown[row, column].round(6),
+                "network_slowdown": self.network_slowdown[row, column].round(6),
             }
         )
 
@@ -82,7 +82,9 @@ def gantt_of(
     names = node_names(result, topology)
     jobs = finished(result.jobs)
     jobs = jobs.loc[
-        np.isfinite(jobs[["start_s", "end_s", "slowdown"]].to_numpy(dtype=float)).all(axis=1)
+        np.isfinite(jobs[["start_s", "end_s", "network_slowdown"]].to_numpy(dtype=float)).all(
+            axis=1
+        )
     ]
     end_s = float(jobs["end_s"].max()) if end_s is None else end_s
     if jobs.empty or not names or not end_s > 0:
@@ -94,12 +96,12 @@ def gantt_of(
     job, node = found
     rows, columns = min(_ROWS, len(names)), _TIMES
     row = node * rows // len(names)
-    start, end, slowdown = (
-        jobs[name].to_numpy(dtype=float)[job] for name in ("start_s", "end_s", "slowdown")
+    start, end, network_slowdown = (
+        jobs[name].to_numpy(dtype=float)[job] for name in ("start_s", "end_s", "network_slowdown")
     )
     cell_s = end_s / columns
     time = partial(_filled, row, start / cell_s, end / cell_s, (rows, columns))
-    busy, slowed = time(np.ones(job.size)), time(slowdown)
+    busy, slowed = time(np.ones(job.size)), time(network_slowdown)
     per_row = np.bincount(np.arange(len(names)) * rows // len(names), minlength=rows)
     mean = np.full(busy.shape, np.nan)
     np.divide(slowed, busy, out=mean, where=busy > 1e-9)  # noqa: PLR2004 (rounding)
@@ -227,7 +229,7 @@ def _hint(axes: Axes, gantt: Gantt, clock: Clock) -> None:
 def draw_gantt(axes: Axes, gantt: Gantt, clock: Clock, scale: float) -> None:
     """Draw a map of nodes and time."""
     image = axes.imshow(
-        gantt.slowdown,
+        gantt.network_slowdown,
         extent=(
             float(clock.at(0.0)),
             float(clock.at(float(gantt.time_edges[-1]))),

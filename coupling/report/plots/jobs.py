@@ -74,7 +74,7 @@ def communicating(jobs: pd.DataFrame) -> pd.DataFrame:
 def affected(jobs: pd.DataFrame) -> pd.DataFrame:
     """Return the jobs that ran and that the network, or what is assumed of it, could slow."""
     done = finished(jobs)
-    return done[(done["comm_fraction"] > 0) | (done["slowdown"] != 1)]
+    return done[(done["comm_fraction"] > 0) | (done["network_slowdown"] != 1)]
 
 
 def speedups_to(results: Sequence[Result], baseline: Result | None) -> dict[str, pd.DataFrame]:
@@ -106,10 +106,11 @@ def slowdown_plots(results: Sequence[Result]) -> dict[str, Picture]:
     plots: dict[str, Picture] = {}
     colours = palette(list(tables))
     groups = {name: classes(table)["size"] for name, table in tables.items()}
-    for quantity, title in (("interference", "Interference"), ("slowdown", "Slowdown")):
+    for quantity, title in (("interference", "Interference"), ("network_slowdown", "Slowdown")):
         for by, words in (("size", "nodes of the job"), ("pattern", "pattern")):
-            plots[f"{quantity}-{by}"] = Picture(
-                f"{quantity}-{by}",
+            name = f"{title.lower()}-{by}"
+            plots[name] = Picture(
+                name,
                 f"{title} of jobs by {words}",
                 partial(
                     _paint_boxes,
@@ -123,8 +124,8 @@ def slowdown_plots(results: Sequence[Result]) -> dict[str, Picture]:
             )
     if all((table["interference"] == 1).all() for table in tables.values()):
         return plots
-    lost_s = {
-        name: (table["n_nodes"] * table["lost_s"]).groupby(groups[name]).sum()
+    interference_delay_s = {
+        name: (table["n_nodes"] * table["interference_delay_s"]).groupby(groups[name]).sum()
         for name, table in tables.items()
     }
     sizes = class_names(groups.values(), "size")
@@ -138,8 +139,14 @@ def slowdown_plots(results: Sequence[Result]) -> dict[str, Picture]:
         "lost": Picture(
             "lost",
             "Node-hours lost to interference by size of the job",
-            partial(lost_bars, lost_s=lost_s, labels=sizes, colours=colours, by="nodes of the job"),
-            partial(lost_numbers, lost_s, sizes, "size"),
+            partial(
+                lost_bars,
+                interference_delay_s=interference_delay_s,
+                labels=sizes,
+                colours=colours,
+                by="nodes of the job",
+            ),
+            partial(lost_numbers, interference_delay_s, sizes, "size"),
         ),
     }
 

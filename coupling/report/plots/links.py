@@ -61,17 +61,25 @@ def load_plots(results: Sequence[Result]) -> dict[str, Picture]:
             partial(_load_data, results, labels),
         )
     }
-    if any(result.links["lost_node_s"].any() for result in results):
-        lost_s = {
-            result.name: result.links.groupby("class", sort=False)["lost_node_s"].sum()
+    if any(result.links["interference_delay_node_s"].any() for result in results):
+        interference_delay_s = {
+            result.name: result.links.groupby("class", sort=False)[
+                "interference_delay_node_s"
+            ].sum()
             for result in results
         }
         colours = palette([result.name for result in results])
         plots["lost"] = Picture(
             "link-lost",
             "Node-hours lost by class of link",
-            partial(lost_bars, lost_s=lost_s, labels=labels, colours=colours, by="link class"),
-            partial(lost_numbers, lost_s, labels, "class"),
+            partial(
+                lost_bars,
+                interference_delay_s=interference_delay_s,
+                labels=labels,
+                colours=colours,
+                by="link class",
+            ),
+            partial(lost_numbers, interference_delay_s, labels, "class"),
         )
     return plots
 

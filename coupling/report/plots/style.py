@@ -276,15 +276,17 @@ def box_numbers(values: Mapping[tuple[str, str], Floats], by: str) -> pd.DataFra
     return pd.DataFrame(rows, columns=heads)
 
 
-def lost_numbers(lost_s: Mapping[str, pd.Series], labels: Sequence[str], by: str) -> pd.DataFrame:
+def lost_numbers(
+    interference_delay_s: Mapping[str, pd.Series], labels: Sequence[str], by: str
+) -> pd.DataFrame:
     """
     Return the numbers behind `lost_bars`.
 
-    `lost_s`: as for `lost_bars`. Result: a row per run and class: node-hours lost.
+    `interference_delay_s`: as for `lost_bars`. Result: a row per run and class: node-hours lost.
     """
     rows = [
         [run, label, float(value) / 3600.0]
-        for run, lost in lost_s.items()
+        for run, lost in interference_delay_s.items()
         for label, value in lost.reindex(list(labels), fill_value=0.0).items()
     ]
     return pd.DataFrame(rows, columns=["run", by, "node_hours_lost"])
@@ -292,7 +294,7 @@ def lost_numbers(lost_s: Mapping[str, pd.Series], labels: Sequence[str], by: str
 
 def lost_bars(
     figure: Figure,
-    lost_s: Mapping[str, pd.Series],
+    interference_delay_s: Mapping[str, pd.Series],
     labels: Sequence[str],
     colours: Mapping[str, str],
     by: str,
@@ -303,8 +305,8 @@ def lost_bars(
     `labels`: classes, from the left; one that a run does not have counts 0.
     """
     axes = figure.add_subplot()
-    x, width = places(len(labels), len(lost_s))
-    for row, (name, lost) in zip(x, lost_s.items(), strict=True):
+    x, width = places(len(labels), len(interference_delay_s))
+    for row, (name, lost) in zip(x, interference_delay_s.items(), strict=True):
         hours = lost.reindex(list(labels), fill_value=0.0).to_numpy(dtype=float) / 3600.0
         axes.bar(row, hours, width, color=colours[name])
         for place, label, value in zip(row, labels, hours, strict=True):

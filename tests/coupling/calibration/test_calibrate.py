@@ -54,7 +54,7 @@ def test_exact_counters_tell_pattern_and_fraction_of_every_group(exact):
     }
     for group in found.groups:
         assert group.fraction == pytest.approx(KINDS[group.group][1], abs=0.003)
-        assert group.told
+        assert group.identifiable
     assert (found.rank, found.columns, found.slow) == (4, 4, ())
     assert found.explained > 0.999
 
@@ -89,8 +89,8 @@ def test_waiting_ports_of_nodes_tell_the_slowdown_without_the_model(noisy):
 
     jobs = json.loads(noisy.queue.read_text())["jobs"]
     for group in found.groups:
-        own = [noisy.slowdown[job["job_id"]] for job in jobs if job["name"] == group.group]
-        assert group.slowdown == pytest.approx(np.mean(own), rel=0.02)
+        own = [noisy.network_slowdown[job["job_id"]] for job in jobs if job["name"] == group.group]
+        assert group.network_slowdown == pytest.approx(np.mean(own), rel=0.02)
     assert not any("bytes alone tell no other share" in what for what in found.assumed)
 
 
@@ -155,8 +155,8 @@ def test_groups_that_always_send_over_the_same_links_share_one_fraction(tmp_path
     found = calibrated(site, profile=profile_of(kinds))
 
     told = {group.group: group for group in found.groups}
-    assert not told["cfd"].told
-    assert not told["twin"].told
+    assert not told["cfd"].identifiable
+    assert not told["twin"].identifiable
     assert told["twin"].why == "not told apart from cfd: one fraction for all"
     assert told["cfd"].fraction == told["twin"].fraction
     assert told["train"].why.startswith("no pattern of the profile fits")  # it is no stencil
@@ -191,7 +191,7 @@ def test_a_group_that_no_measured_port_sees_is_said_so(tmp_path, exact):
 
     unseen = [group for group in found.groups if group.why == "sends over no measured link"]
     assert unseen
-    assert all(not group.told and group.fraction == 0.0 for group in unseen)
+    assert all(not group.identifiable and group.fraction == 0.0 for group in unseen)
 
 
 def test_the_written_profile_gives_back_the_measured_loads(exact, tmp_path):

@@ -32,7 +32,7 @@ def test_run_times_tell_the_fraction_of_every_group(found):
     Its fixed points are within the default tolerance of the solver, 1e-2 of every rate.
     """
     for group in found.groups:
-        assert group.told
+        assert group.identifiable
         assert group.fraction == pytest.approx(KINDS[group.group][1], rel=0.06)
 
 

@@ -67,7 +67,7 @@ def test_runs_tell_no_bytes_and_too_few_of_them_no_fraction(tmp_path):
     found, shown = run(*given, "--json"), run(*given)
 
     (group,) = json.loads(found.stdout)["groups"]
-    assert (group["told"], group["fraction"], group["bytes_per_s"]) == (False, None, None)
+    assert (group["identifiable"], group["fraction"], group["bytes_per_s"]) == (False, None, None)
     assert "too few" in group["why"]
     (line,) = (line for line in shown.stdout.splitlines() if line.startswith("own "))
     assert line.split()[-4:-1] == ["not", "told", "-"]

@@ -91,7 +91,7 @@ def test_the_command_prints_what_the_function_returns(command):
     told = json.loads(out)
     assert told == json.loads(json.dumps(estimate(read_snapshot(path)).to_dict()))
     assert {
-        "id", "alone_s", "together_s", "slowdown", "interference", "placement_factor",
+        "id", "alone_s", "together_s", "network_slowdown", "interference", "placement_factor",
         "worst_link", "end_s", "blame",
     } == told["jobs"][0].keys()  # fmt: skip
     assert told["jobs"][0]["blame"] == [{"job": "training", "share": 1.0}]
@@ -170,11 +170,11 @@ def test_a_kind_of_network_that_was_compared_with_packets_has_its_error(command)
 
 
 @pytest.mark.parametrize(
-    ("fractions", "mix"),
-    [((0.5, 0.25), "in steps"), ((0.5, 0.5), "mixed"), ((0.1, 0.9), "few at once")],
+    ("fractions", "traffic_class"),
+    [((0.5, 0.25), "multi-step"), ((0.5, 0.5), "mixed"), ((0.1, 0.9), "low-fanout")],
 )
 def test_the_mix_of_a_snapshot_is_that_of_what_keeps_most_nodes_communicating(
-    command, fractions, mix
+    command, fractions, traffic_class
 ):
     """Four nodes each: 4 x 0.5 beside 4 x 0.25 are two thirds, one half are not."""
     patterns = ({"name": "recursive-doubling"}, {"name": "pairs"})
@@ -188,7 +188,7 @@ def test_the_mix_of_a_snapshot_is_that_of_what_keeps_most_nodes_communicating(
 
     told = json.loads(command("estimate", "-", "--json", stdin=document)[1])["network"]
 
-    assert told["mix"] == mix
+    assert told["traffic_class"] == traffic_class
 
 
 def test_help_names_every_model():

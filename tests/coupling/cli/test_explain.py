@@ -42,14 +42,14 @@ def test_a_job_is_told_why_it_waited_and_who_slowed_it(command, done):
 
 def test_culprits_are_told_with_the_time_in_which_both_ran(command, done):
     jobs = pd.read_parquet(done / "random" / "jobs.parquet").set_index("id")
-    worst = int(jobs["lost_s"].idxmax())
+    worst = int(jobs["interference_delay_s"].idxmax())
 
     told = json.loads(command("explain", done, "--job", worst, "--run", "random", "--json")[1])
     slowed = told["runs"][0]["slowed"]
 
     assert slowed
-    lost = jobs.loc[worst, "lost_s"] * jobs.loc[worst, "n_nodes"]
-    assert sum(row["lost_node_s"] for row in slowed) <= lost * (1 + 1e-9)
+    lost = jobs.loc[worst, "interference_delay_s"] * jobs.loc[worst, "n_nodes"]
+    assert sum(row["interference_delay_node_s"] for row in slowed) <= lost * (1 + 1e-9)
     first = slowed[0]
     assert first["from_s"] == max(jobs.loc[[worst, first["culprit"]], "start_s"])
     assert first["to_s"] == min(jobs.loc[[worst, first["culprit"]], "end_s"])

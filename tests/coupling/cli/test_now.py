@@ -54,8 +54,8 @@ def test_json_holds_all_jobs_and_files_the_same_table(command, tmp_path):
         pd.read_csv(tmp_path / "jobs.csv"),
     ):
         assert table["id"].tolist() == [job["id"] for job in found["jobs"]]
-        assert table["slowdown"].tolist() == pytest.approx(
-            [job["slowdown"] for job in found["jobs"]]
+        assert table["network_slowdown"].tolist() == pytest.approx(
+            [job["network_slowdown"] for job in found["jobs"]]
         )
     page = (tmp_path / "now.html").read_text()
     assert "train_net" in page

@@ -151,7 +151,7 @@ def test_placements_are_numbered_with_lines_for_sbatch(command, tmp_path):
     assert (
         (tmp_path / "p.csv")
         .read_text()
-        .startswith("allocators,switches,fragments,nodelist,slowdown")
+        .startswith("allocators,switches,fragments,nodelist,network_slowdown")
     )
 
 

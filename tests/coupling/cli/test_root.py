@@ -83,7 +83,7 @@ def test_json_alone_is_on_stdout(quick):
         "mean_bounded_slowdown",
         "mean_interference",
         "max_interference",
-        "mean_slowdown",
+        "mean_network_slowdown",
         "node_seconds_lost_to_interference",
         "dropped",
         "nodes",
@@ -124,14 +124,14 @@ def test_a_run_says_whether_its_kind_of_network_was_compared_with_packets(
 
 
 @pytest.mark.parametrize(
-    ("pattern", "model", "mix"),
+    ("pattern", "model", "traffic_class"),
     [
-        ("pairwise", "fluid", "in steps"),
-        ("pairs", "fluid", "few at once"),
+        ("pairwise", "fluid", "multi-step"),
+        ("pairs", "fluid", "low-fanout"),
         ("pairs", "assumed", "mixed"),
     ],
 )
-def test_a_run_says_how_most_of_its_jobs_talk(fabricsim, tmp_path, pattern, model, mix):
+def test_a_run_says_how_most_of_its_jobs_talk(fabricsim, tmp_path, pattern, model, traffic_class):
     """Most jobs of the log have 4 to 7 nodes: pairwise exchange then takes 3 to 6 steps."""
     rule = f'pattern = {{name = "{pattern}"}}\ncomm_fraction = 0.5\nbytes_per_flow = "1 MiB"\n'
     profile = f"[communication]\nversion = 1\n[[communication.rule]]\n{rule}"
@@ -141,7 +141,7 @@ def test_a_run_says_how_most_of_its_jobs_talk(fabricsim, tmp_path, pattern, mode
 
     assert done.returncode == 0, done.stderr
     told = json.loads((tmp_path / "one" / "summary.json").read_text())["network"]
-    assert told["mix"] == mix
+    assert told["traffic_class"] == traffic_class
 
 
 def test_experiment_is_read_from_standard_input(quick):

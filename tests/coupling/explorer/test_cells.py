@@ -57,8 +57,9 @@ def test_a_cell_is_run_again_and_is_the_same(folder):
     assert cells.names == names
     assert awaited(cells, names) == ""
     assert {
-        one["factors"]["scheduler.allocator"]: one["summary"]["mean_slowdown"] for one in kept
-    } == {name.split()[-1]: cells.results[name].summary["mean_slowdown"] for name in names}
+        one["factors"]["scheduler.allocator"]: one["summary"]["mean_network_slowdown"]
+        for one in kept
+    } == {name.split()[-1]: cells.results[name].summary["mean_network_slowdown"] for name in names}
     assert len(cells.run(names[0]).jobs) == kept[0]["summary"]["jobs"]
     assert not cells.run(names[1]).load.why_not  # load over time is there as well
 
@@ -66,12 +67,14 @@ def test_a_cell_is_run_again_and_is_the_same(folder):
 def test_a_cell_that_comes_out_otherwise_is_refused(folder):
     for path in (folder / "marks").iterdir():
         mark = json.loads(path.read_text())
-        mark["summary"]["mean_slowdown"] *= 2
+        mark["summary"]["mean_network_slowdown"] *= 2
         write_file(path, json.dumps(mark).encode())
 
     words = awaited(SweepView(folder), ["allocator random"])
 
-    assert "run again, it has another mean_slowdown: files or versions have changed" in words
+    assert (
+        "run again, it has another mean_network_slowdown: files or versions have changed" in words
+    )
 
 
 def test_a_sweep_that_is_half_done_shows_the_finished_cells_and_one_without_any_is_refused(folder):

@@ -67,7 +67,7 @@ def test_a_drag_over_the_overview_chooses_a_time(explorer, opened):
 def test_a_culprit_leads_to_its_victims(explorer, opened, small_result):
     exhibit = exhibit_of([small_result])
     blame = exhibit.run("random").result.blame
-    victim, culprit = blame.sort_values("lost_node_s").iloc[-1][["victim", "culprit"]]
+    victim, culprit = blame.sort_values("interference_delay_node_s").iloc[-1][["victim", "culprit"]]
     page = opened(f"{explorer.address}&job={victim}")
     panel(page, f"Job {victim}")
 
@@ -81,7 +81,7 @@ def test_a_job_tells_why_it_waited_who_sends_in_it_and_when_it_was_slowed_on_whi
     explorer, opened, small_result
 ):
     run = exhibit_of([small_result]).run("random")
-    worst = run.jobs.loc[run.jobs["lost_s"].idxmax()]
+    worst = run.jobs.loc[run.jobs["interference_delay_s"].idxmax()]
     ranks = worst["n_nodes"]
     page = opened(f"{explorer.address}&run=random&beside=first-free&job={worst['id']}")
     told = panel(page, "ranks,")
@@ -105,7 +105,7 @@ def test_a_job_tells_why_it_waited_who_sends_in_it_and_when_it_was_slowed_on_whi
         found["xs"][0][::2], found["xs"][0][1::2], found["ys"][0][::2], strict=True
     ):
         lost += (end - begin) / 1e3 * (1 - worst["placement_factor"] / job_rate)
-    assert lost == pytest.approx(worst["lost_s"], rel=1e-2)
+    assert lost == pytest.approx(worst["interference_delay_s"], rel=1e-2)
 
     page.locator("#panel h3:has-text('When it was slowed') + table a").first.click()
     at_s = float(shown(page, "at=")["at"])
@@ -275,7 +275,7 @@ def test_at_400_pixels_nothing_is_cut_off(explorer, opened):
 
 
 def test_hostile_names_are_text(opened):
-    runs = [sample(EVIL, lost_s=(600.0, 0.0, 0.0)), sample("jigsaw")]
+    runs = [sample(EVIL, interference_delay_s=(600.0, 0.0, 0.0)), sample("jigsaw")]
     runs = [replace(run, jobs=run.jobs.assign(pattern=EVIL)) for run in runs]
     runs = [
         replace(

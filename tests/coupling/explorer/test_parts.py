@@ -42,7 +42,12 @@ def test_an_address_of_nonsense_shows_everything(text):
 def test_what_is_lost_is_spread_over_the_run_of_a_job():
     """2 nodes lose 3 of 6 s, 1 node 2 of 2 s: of 4 nodes 1 node in each of the first 4 s, say."""
     jobs = pd.DataFrame(
-        {"start_s": [0.0, 4.0], "end_s": [6.0, 6.0], "lost_s": [3.0, 2.0], "n_nodes": [2, 1]}
+        {
+            "start_s": [0.0, 4.0],
+            "end_s": [6.0, 6.0],
+            "interference_delay_s": [3.0, 2.0],
+            "n_nodes": [2, 1],
+        }
     )
 
     share = lost_share(jobs, 4, np.array([0.0, 2.0, 4.0, 6.0, 8.0]))
@@ -65,7 +70,9 @@ def test_colours_are_kept_as_points():
 
 
 def test_classes_have_colours_of_their_own_and_the_rest_one():
-    jobs = pd.DataFrame({"pattern": ["a"] * 3 + ["b"] * 2 + [""], "id": range(6), "slowdown": 1.0})
+    jobs = pd.DataFrame(
+        {"pattern": ["a"] * 3 + ["b"] * 2 + [""], "id": range(6), "network_slowdown": 1.0}
+    )
 
     found = shades_of(jobs, "pattern", "random", ["#000000"], 2.0)
 
@@ -76,9 +83,14 @@ def test_classes_have_colours_of_their_own_and_the_rest_one():
 
 
 def test_the_ramp_ends_at_the_scale():
-    jobs = pd.DataFrame({"slowdown": [1.0, 1.5, 2.0, 9.0]})
+    jobs = pd.DataFrame({"network_slowdown": [1.0, 1.5, 2.0, 9.0]})
 
-    assert shades_of(jobs, "slowdown", "", ["#000000"] * 11, 2.0).place.tolist() == [0, 5, 10, 10]
+    assert shades_of(jobs, "slowdown", "", ["#000000"] * 11, 2.0).place.tolist() == [
+        0,
+        5,
+        10,
+        10,
+    ]
 
 
 def test_idle_cells_are_transparent_and_full_ones_opaque():

@@ -54,7 +54,7 @@ def test_the_default_itself_and_jobs_that_do_not_communicate_keep_their_time():
     job_rate = HopCostRateModel(TREE, CostRatio())
     job_rates = job_rate.change([], [placed(1, (0b1111, 0)), placed(2, (0, 0b0101), 0.0)], 0.0)
 
-    assert [job_rates[number].slowdown for number in (1, 2)] == [1.0, 1.0]
+    assert [job_rates[number].network_slowdown for number in (1, 2)] == [1.0, 1.0]
 
 
 def test_a_run_under_the_default_takes_as_long_as_on_an_infinite_network(experiment):

@@ -67,21 +67,23 @@ def test_ledgers_hold_what_the_twin_holds_to_the_last_bit(
     )
 
     blame = ledger.blame
-    rows = zip(blame.victim, blame.culprit, blame.kind_of_row, blame.lost_node_s, strict=True)
+    rows = zip(
+        blame.victim, blame.culprit, blame.kind_of_row, blame.interference_delay_node_s, strict=True
+    )
     assert list(rows) == book.rows
     assert len(book.rows) > 150
     assert ledger.links.nbytes.tolist() == book.nbytes
-    assert ledger.links.lost_node_s.tolist() == book.lost
+    assert ledger.links.interference_delay_node_s.tolist() == book.lost
 
 
 def test_a_loss_of_which_no_culprit_was_told_is_nobodys(opened):
     """By hand: 10 s at twice the time lose 5 s on 2 nodes; half the work is done."""
     goes_on(opened, 0.0, 2.0)
 
-    keys, lost_node_s, work_s = opened.account(10.0, [1], ([], [], [], []))
+    keys, interference_delay_node_s, work_s = opened.account(10.0, [1], ([], [], [], []))
 
     assert keys.T.tolist() == [[1, -1, -1]]
-    assert lost_node_s.tolist() == [10.0]
+    assert interference_delay_node_s.tolist() == [10.0]
     assert work_s.tolist() == [5.0]
 
 
@@ -94,20 +96,20 @@ def test_who_is_told_nothing_new_keeps_the_culprits_of_before(opened):
     goes_on(opened, 12.0, 4 / 3)
     opened.blame([1], culprits((1, 8, 2, 1.0)))
 
-    keys, lost_node_s, _ = opened.account(16.0, [1], ([], [], [], []))
+    keys, interference_delay_node_s, _ = opened.account(16.0, [1], ([], [], [], []))
 
     assert keys.T.tolist() == [[1, 7, 0], [1, 8, 2]]
-    assert lost_node_s == pytest.approx([1.5, 6.5])
+    assert interference_delay_node_s == pytest.approx([1.5, 6.5])
 
 
 def test_a_culprit_that_is_told_twice_counts_twice(opened):
     goes_on(opened, 0.0, 2.0)
     opened.blame([1], culprits((1, 7, 0, 0.25), (1, 8, 0, 0.5), (1, 7, 0, 0.25)))
 
-    keys, lost_node_s, _ = opened.account(4.0, [1], ([], [], [], []))
+    keys, interference_delay_node_s, _ = opened.account(4.0, [1], ([], [], [], []))
 
     assert keys.T.tolist() == [[1, 7, 0], [1, 8, 0]]
-    assert lost_node_s.tolist() == [2.0, 2.0]
+    assert interference_delay_node_s.tolist() == [2.0, 2.0]
 
 
 def test_culprits_of_a_job_that_was_not_asked_for_are_refused(opened):

@@ -100,10 +100,12 @@ def test_tables_of_a_simulated_run_add_up(disturbed):
     """Lost times by jobs and by blame, whose culprit is not told; bytes by link and over time."""
     jobs, blame = disturbed.jobs, disturbed.blame
     alone_s = jobs["runtime_reference_s"] * jobs["placement_factor"]
-    lost_s = jobs["end_s"] - jobs["start_s"] - alone_s
+    interference_delay_s = jobs["end_s"] - jobs["start_s"] - alone_s
 
-    np.testing.assert_allclose(jobs["lost_s"], lost_s, atol=1e-6)
-    assert blame["lost_node_s"].sum() == pytest.approx((lost_s * jobs["n_nodes"]).sum(), rel=1e-6)
+    np.testing.assert_allclose(jobs["interference_delay_s"], interference_delay_s, atol=1e-6)
+    assert blame["interference_delay_node_s"].sum() == pytest.approx(
+        (interference_delay_s * jobs["n_nodes"]).sum(), rel=1e-6
+    )
     assert set(blame["culprit"]) == {-1}
     over_time = disturbed.extras["links/timeline"].groupby("link")["bytes"].sum()
     links = disturbed.links
@@ -126,7 +128,7 @@ def test_isolated_jobs_have_interference_exactly_one():
     found = run(made(allocator="jigsaw"))
 
     assert set(found.jobs["interference"]) == {1.0}
-    assert set(found.jobs["lost_s"]) == {0.0}
+    assert set(found.jobs["interference_delay_s"]) == {0.0}
     assert found.blame.empty
 
 
@@ -148,7 +150,7 @@ def test_jobs_that_reach_their_limit_are_killed_and_what_they_did_is_booked(dist
 
     assert 0 < len(killed) < len(jobs)
     np.testing.assert_allclose(killed["end_s"] - killed["start_s"], killed["runtime_reference_s"])
-    assert (killed["lost_s"] > 0.0).mean() > 0.9
+    assert (killed["interference_delay_s"] > 0.0).mean() > 0.9
     assert found.links["bytes"].sum() < disturbed.links["bytes"].sum()
 
 

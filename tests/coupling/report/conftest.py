@@ -8,6 +8,10 @@ from coupling_samples import sample
 def runs():
     """Return Baseline, in which two jobs disturb each other, and an isolating run."""
     return [
-        sample("first-free", runtimes_s=(7200.0, 3600.0, 1800.0), lost_s=(1800.0, 0.0, 0.0)),
+        sample(
+            "first-free",
+            runtimes_s=(7200.0, 3600.0, 1800.0),
+            interference_delay_s=(1800.0, 0.0, 0.0),
+        ),
         sample("jigsaw"),
     ]

@@ -31,7 +31,9 @@ NEEDED = {
 
 
 def run():
-    first = sample("first-free", runtimes_s=(7200.0, 3600.0, 1800.0), lost_s=(1800.0, 0.0, 0.0))
+    first = sample(
+        "first-free", runtimes_s=(7200.0, 3600.0, 1800.0), interference_delay_s=(1800.0, 0.0, 0.0)
+    )
 
     return replace(first, jobs=with_dropped(first.jobs, ["too large"]))
 

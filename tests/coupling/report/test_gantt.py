@@ -17,7 +17,9 @@ def run_of(rows):
     """Return a run of jobs given as (nodes, start, end, slowdown)."""
     base = sample("first-free")
     jobs = pd.concat([base.jobs.iloc[:1]] * len(rows), ignore_index=True)
-    jobs["nodes"], jobs["start_s"], jobs["end_s"], jobs["slowdown"] = zip(*rows, strict=True)
+    jobs["nodes"], jobs["start_s"], jobs["end_s"], jobs["network_slowdown"] = zip(
+        *rows, strict=True
+    )
     jobs["id"] = range(len(rows))
     return type(base)("x", jobs, base.links, base.timeline, base.blame, base.summary)
 
@@ -52,7 +54,7 @@ def test_a_map_has_the_mean_slowdown_and_the_busy_share_of_each_cell(fabric):
             assert found.busy[node, column] == pytest.approx(time / cell, abs=1e-6)
             if time > cell / 1000:
                 mean = sum(part * s for part, s in parts) / time
-                assert found.slowdown[node, column] == pytest.approx(mean)
+                assert found.network_slowdown[node, column] == pytest.approx(mean)
 
 
 def test_a_row_of_several_nodes_is_as_busy_as_they_are_together():
@@ -62,9 +64,9 @@ def test_a_row_of_several_nodes_is_as_busy_as_they_are_together():
     found = gantt_of(run_of([("n[0-1]", 0.0, 480.0, 2.0)]), fabric)
 
     np.testing.assert_allclose(found.busy[0], 2 / 5)
-    np.testing.assert_allclose(found.slowdown[0], 2.0)
+    np.testing.assert_allclose(found.network_slowdown[0], 2.0)
     assert not found.busy[1:].any()
-    assert np.isnan(found.slowdown[1:]).all()
+    assert np.isnan(found.network_slowdown[1:]).all()
     assert found.node_edges[:2].tolist() == [0, 5]
     assert len(found.table()) == 480
 

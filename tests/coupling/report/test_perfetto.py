@@ -20,7 +20,9 @@ DEMANDED = {
 @pytest.fixture
 def events():
     """Return the events of two runs, one of which dropped a job."""
-    first = sample("first-free", runtimes_s=(7200.0, 3600.0, 1800.0), lost_s=(1800.0, 0.0, 0.0))
+    first = sample(
+        "first-free", runtimes_s=(7200.0, 3600.0, 1800.0), interference_delay_s=(1800.0, 0.0, 0.0)
+    )
     jobs = with_dropped(first.jobs, ["too large"])
     text = trace_events([replace(first, jobs=jobs), sample('"<evil>"')])
     return json.loads(text)["traceEvents"]

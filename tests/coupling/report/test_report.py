@@ -283,8 +283,10 @@ def test_a_run_without_traffic_says_so(runs, tables):
     silent = [
         replace(
             run,
-            jobs=run.jobs.assign(comm_fraction=0.0, pattern="", interference=1.0, slowdown=1.0),
-            links=run.links.assign(bytes=0.0, busy_fraction=0.0, lost_node_s=0.0),
+            jobs=run.jobs.assign(
+                comm_fraction=0.0, pattern="", interference=1.0, network_slowdown=1.0
+            ),
+            links=run.links.assign(bytes=0.0, busy_fraction=0.0, interference_delay_node_s=0.0),
         )
         for run in runs
     ]
@@ -313,7 +315,7 @@ def empty(runs):
         runs[0],
         jobs=jobs,
         timeline=runs[0].timeline.iloc[:0],
-        links=runs[0].links.assign(bytes=0.0, busy_fraction=0.0, lost_node_s=0.0),
+        links=runs[0].links.assign(bytes=0.0, busy_fraction=0.0, interference_delay_node_s=0.0),
         summary={"name": "first-free", "jobs": 0, "dropped": 3, "killed": 0, "nodes": 8},
         cost={},
     )

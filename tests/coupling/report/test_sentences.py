@@ -186,7 +186,7 @@ def test_runs_of_other_jobs_are_never_weighed_against_each_other(scene):
 def test_the_job_called_slowest_has_the_largest_slowdown_of_all(scene):
     lines = headlines(scene.results())
     jobs = [(name, job) for name, ran in scene.runs.items() for job in ran]
-    most = max(job.slowdown for _, job in jobs)
+    most = max(job.network_slowdown for _, job in jobs)
     line = next((line for line in lines if "largest slowdown" in line), None)
 
     if line is None:
@@ -199,12 +199,12 @@ def test_the_job_called_slowest_has_the_largest_slowdown_of_all(scene):
     )
     value, number, size, name, more, interference, placement = said.groups()
     job = next(job for job in scene.runs[name] if job.id == int(number))
-    assert job.slowdown == most
+    assert job.network_slowdown == most
     assert float(value) == pytest.approx(most, abs=5.01e-4)
     assert int(size) == job.size
     assert float(interference) == pytest.approx(job.interference, abs=5.01e-4)
     assert float(placement) == pytest.approx(job.placement, abs=5.01e-4)
-    assert int(more or 0) == sum(one.slowdown == most for _, one in jobs) - 1
+    assert int(more or 0) == sum(one.network_slowdown == most for _, one in jobs) - 1
 
 
 @MANY
@@ -225,7 +225,7 @@ def test_the_network_is_said_to_change_what_it_changes(scene):
         else:
             assert differs(found[1], change[name])
         if "no job is slowed" in line:
-            assert all(job.slowdown == 1 for job in scene.runs[name])
+            assert all(job.network_slowdown == 1 for job in scene.runs[name])
     (line,) = [line for line in headlines(results) if "infinite network" in line]
     found = re.match(r"(.+?) mean turnaround under (.+?) (?:than|as) on an infinite", line)
     name = re.split(r", | and ", found[2])[0]
@@ -326,7 +326,7 @@ def test_runs_whose_jobs_have_other_work_are_not_weighed():
 
 def test_a_link_without_a_known_loss_is_not_the_worst():
     (result,) = Scene({"ta": (Ran(1, 4, 100.0, 0.0, 1.5, 1.0),)}).results()
-    result.links["lost_node_s"] = [np.nan, 7200.0, 36000.0, *[np.nan] * 7]
+    result.links["interference_delay_node_s"] = [np.nan, 7200.0, 36000.0, *[np.nan] * 7]
 
     (line,) = [line for line in headlines([result]) if "node-hours" in line]
 

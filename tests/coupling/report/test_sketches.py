@@ -43,7 +43,11 @@ def test_the_part_of_the_placement_comes_first():
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
 def test_nothing_is_wider_than_the_terminal(width, encoding):
     runs = [
-        sample("first-free", runtimes_s=(7200.0, 3600.0, 1800.0), lost_s=(1800.0, 0.0, 0.0)),
+        sample(
+            "first-free",
+            runtimes_s=(7200.0, 3600.0, 1800.0),
+            interference_delay_s=(1800.0, 0.0, 0.0),
+        ),
         sample("x" * 60),
     ]
     bars = SlowdownBars([Bar("y" * 60, 1e6, 3.0), Bar("名" * 30, 1.001, 1.0)])
@@ -66,7 +70,7 @@ def test_shares_beyond_their_range_and_none_have_letters():
 
 
 def test_a_comparison_is_drawn_on_a_terminal_and_silent_in_a_pipe():
-    runs = [sample("first-free", lost_s=(1800.0, 0.0, 0.0)), sample("jigsaw")]
+    runs = [sample("first-free", interference_delay_s=(1800.0, 0.0, 0.0)), sample("jigsaw")]
 
     shown, piped = (drawn(ComparisonTable(runs), terminal=on) for on in (True, False))
 

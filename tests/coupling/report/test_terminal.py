@@ -68,7 +68,9 @@ def test_times_of_a_column_share_one_unit(runs):
 
 
 def test_a_slowdown_of_exactly_one_differs_from_one_that_is_rounded_to_it():
-    nearly = sample("random", runtimes_s=(7200.0, 3600.0, 1800.0), lost_s=(0.36, 0.0, 0.0))
+    nearly = sample(
+        "random", runtimes_s=(7200.0, 3600.0, 1800.0), interference_delay_s=(0.36, 0.0, 0.0)
+    )
     exactly = sample("ta", runtimes_s=(7200.0, 3600.0, 1800.0))
 
     table = markdown_table([nearly, exactly])

@@ -12,15 +12,15 @@ def test_the_rows_of_a_victim_add_up_to_what_it_lost(experiment, model):
     workload = {"generator": "synth", "mean_nodes": 6, "n_jobs": 80, "seed": 3}
     result = run(experiment(model=model, workload=workload, self_check=False))
     jobs = result.jobs.set_index("id")
-    lost = (jobs["lost_s"] * jobs["n_nodes"]).loc[lambda values: values > 0.0]
+    lost = (jobs["interference_delay_s"] * jobs["n_nodes"]).loc[lambda values: values > 0.0]
 
-    by_victim = result.blame.groupby("victim")["lost_node_s"].sum()
+    by_victim = result.blame.groupby("victim")["interference_delay_node_s"].sum()
 
     assert len(lost) > 20
     assert set(lost.index) <= set(by_victim.index)
     np.testing.assert_allclose(by_victim.loc[lost.index], lost, rtol=1e-9)
     total = result.summary["node_seconds_lost_to_interference"]
-    assert result.blame["lost_node_s"].sum() == pytest.approx(total, rel=1e-9)
+    assert result.blame["interference_delay_node_s"].sum() == pytest.approx(total, rel=1e-9)
 
 
 def test_culprits_ran_at_the_same_time_and_shared_the_network(experiment):
@@ -29,7 +29,7 @@ def test_culprits_ran_at_the_same_time_and_shared_the_network(experiment):
     victim, culprit = jobs.loc[blame["victim"]], jobs.loc[blame["culprit"]]
 
     assert (blame["victim"] != blame["culprit"]).all()
-    assert (blame["lost_node_s"] > 0.0).all()
+    assert (blame["interference_delay_node_s"] > 0.0).all()
     assert not blame.duplicated(["victim", "culprit", "link_class"]).any()
     assert (culprit["start_s"].to_numpy() < victim["end_s"].to_numpy()).all()
     assert (victim["start_s"].to_numpy() < culprit["end_s"].to_numpy()).all()

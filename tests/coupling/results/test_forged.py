@@ -46,8 +46,8 @@ TABLES = {
     ),
     "no loss": (
         "jobs",
-        lambda t: t.assign(lost_s=t["lost_s"].where(t["id"] > 1)),
-        "column 'lost_s': expected a number for every job",
+        lambda t: t.assign(interference_delay_s=t["interference_delay_s"].where(t["id"] > 1)),
+        "column 'interference_delay_s': expected a number for every job",
     ),
     "no class of links": ("links", lambda t: t.drop(columns="class"), "one column 'class'"),
     "counts as texts": ("timeline", lambda t: t.astype({"queued": str}), "'queued': expected"),
@@ -121,10 +121,10 @@ NUMBERS = {
         {"network": NETWORK | {"ranks_per_node": [0.5]}},
         "network: ranks_per_node: expected a list of whole numbers, got [0.5]",
     ),
-    "a mix that nobody knows": (
+    "a traffic_class that nobody knows": (
         "summary",
-        {"network": NETWORK | {"mix": "loud"}},
-        "network: mix: expected",
+        {"network": NETWORK | {"traffic_class": "loud"}},
+        "network: traffic_class: expected",
     ),
     "more of a network": (
         "summary",

@@ -37,10 +37,10 @@ def table(rows, aph=0.0):
             "idle_nodes": idle.astype(int),
             "wait_s": start - submit,
             "turnaround_s": end - submit,
-            "slowdown": 1.0,
+            "network_slowdown": 1.0,
             "interference": 1.0,
             "placement_factor": 1.0,
-            "lost_s": 0.0,
+            "interference_delay_s": 0.0,
             "aph": aph,
             "communication_cost": 0.0,
             "killed": False,
@@ -162,13 +162,13 @@ def test_means_by_node_seconds_weigh_nodes_times_run_time():
     jobs = table(ROWS)
     jobs["placement_factor"] = [1.0, 2.0, 4.0]
     jobs["interference"] = [1.5, 1.0, 2.0]
-    jobs["slowdown"] = [1.5, 2.0, 8.0]
+    jobs["network_slowdown"] = [1.5, 2.0, 8.0]
 
     found = summarize(jobs, 10)
 
     assert found["mean_placement_factor_by_node_seconds"] == pytest.approx(1560 / 960)
     assert found["mean_interference_by_node_seconds"] == pytest.approx(1380 / 960)
-    assert found["mean_slowdown_by_node_seconds"] == pytest.approx(2340 / 960)
+    assert found["mean_network_slowdown_by_node_seconds"] == pytest.approx(2340 / 960)
 
 
 def test_hops_by_size_class_plain_and_weighted_by_node_seconds():
@@ -267,7 +267,10 @@ def test_lost_node_seconds_are_told_apart_by_cause():
     Alone on its nodes the job takes 120 s, on ideal ones 100 s. A dropped job costs nothing.
     """
     jobs = table([(0.0, 0.0, 180.0, 4, 0), (0.0, 0.0, 50.0, 2, 0)]).assign(
-        lost_s=[60.0, 0.0], interference=[1.5, 1.0], placement_factor=[1.2, 1.0], dropped=["", "no"]
+        interference_delay_s=[60.0, 0.0],
+        interference=[1.5, 1.0],
+        placement_factor=[1.2, 1.0],
+        dropped=["", "no"],
     )
 
     assert node_seconds_lost(jobs) == {

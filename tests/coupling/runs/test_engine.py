@@ -34,7 +34,7 @@ def test_null_model_equals_the_uncoupled_schedule_start_by_start(experiment, all
 
     starts = {record.job.id: record.start_s for record in uncoupled.records}
     assert dict(zip(result.jobs["id"], result.jobs["start_s"], strict=True)) == starts
-    assert (result.jobs["slowdown"] == 1.0).all()
+    assert (result.jobs["network_slowdown"] == 1.0).all()
     ideal_end_s = result.jobs["start_s"] + result.jobs["runtime_reference_s"]
     assert (result.jobs["end_s"] == ideal_end_s).all()
 
@@ -59,7 +59,7 @@ def test_jobs_that_share_links_slow_each_other_down(experiment, allocator):
     assert (result.jobs["interference"] >= 1.0).all()
     assert result.summary["mean_interference"] > 1.005
     assert result.summary["node_seconds_lost_to_interference"] > 0
-    assert result.links["lost_node_s"].sum() == pytest.approx(
+    assert result.links["interference_delay_node_s"].sum() == pytest.approx(
         result.summary["node_seconds_lost_to_interference"],
         rel=1e-3,  # the model's tolerance
     )
@@ -70,7 +70,9 @@ def test_run_time_is_reference_times_slowdown(experiment):
     jobs = run(experiment()).jobs
 
     np.testing.assert_allclose(
-        jobs["end_s"] - jobs["start_s"], jobs["runtime_reference_s"] * jobs["slowdown"], rtol=1e-9
+        jobs["end_s"] - jobs["start_s"],
+        jobs["runtime_reference_s"] * jobs["network_slowdown"],
+        rtol=1e-9,
     )
 
 
@@ -110,7 +112,7 @@ def test_baseline_reading_makes_an_ordinary_run_take_what_the_log_says(experimen
     parts = with_reference_runtimes(replace(ordinary, runtime_means="baseline"), assemble(ordinary))
 
     ours = np.array([job.runtime_s for job in parts.workload.jobs])
-    np.testing.assert_allclose(ours, first["runtime_reference_s"] / first["slowdown"])
+    np.testing.assert_allclose(ours, first["runtime_reference_s"] / first["network_slowdown"])
 
 
 def test_read_as_alone_run_times_hold_what_the_placement_costs(experiment):
@@ -124,7 +126,7 @@ def test_read_as_alone_run_times_hold_what_the_placement_costs(experiment):
     np.testing.assert_array_equal(alone["end_s"], null["end_s"])
     assert (shared["placement_factor"] == 1.0).all()
     assert shared["interference"].mean() > 1.005
-    np.testing.assert_array_equal(shared["slowdown"], shared["interference"])
+    np.testing.assert_array_equal(shared["network_slowdown"], shared["interference"])
 
 
 def test_read_as_alone_a_job_sends_so_much_less_as_its_placement_stretches_an_iteration(experiment):
@@ -165,7 +167,7 @@ def test_jobs_whose_latency_leaves_no_time_to_send_are_counted(experiment):
     silent = (jobs["comm_fraction"] == 0.2) & (jobs["n_nodes"] > 1)
     assert 0 < silent.sum() < len(jobs)
     assert found.summary["latency_bound"] == silent.sum()
-    assert (jobs["slowdown"][silent] == 1).all()
+    assert (jobs["network_slowdown"][silent] == 1).all()
 
 
 @pytest.mark.parametrize("allocator", ["lc", "lc+s"])

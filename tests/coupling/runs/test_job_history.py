@@ -57,17 +57,19 @@ def test_what_jobs_lost_when_on_which_link_and_to_whom_adds_up_to_the_tables_of_
         assert life.stretches[0].begin_s == job.start_s
         assert life.stretches[-1].end_s == job.end_s
         tolerance_s = 1e-3 * (job.end_s - job.start_s)  # that of the model
-        assert life.lost_s == pytest.approx(job.lost_s, abs=tolerance_s)
+        assert life.interference_delay_s == pytest.approx(job.interference_delay_s, abs=tolerance_s)
         assert life.placement_factor == pytest.approx(job.placement_factor)
         for stretch in life.stretches:
-            lost = stretch.lost_s * job.n_nodes
+            lost = stretch.interference_delay_s * job.n_nodes
             if lost > 0:
                 on_link[row[stretch.cable]] += lost
             for culprit, share in stretch.culprits.items():
                 blame[job.id, culprit] = blame.get((job.id, culprit), 0.0) + lost * share
 
-    np.testing.assert_allclose(on_link, result.links["lost_node_s"], rtol=2e-2, atol=1e-3)
-    told = result.blame.groupby(["victim", "culprit"])["lost_node_s"].sum()
+    np.testing.assert_allclose(
+        on_link, result.links["interference_delay_node_s"], rtol=2e-2, atol=1e-3
+    )
+    told = result.blame.groupby(["victim", "culprit"])["interference_delay_node_s"].sum()
     assert blame.keys() >= {pair for pair, lost in told.items() if lost > 1e-3}
     for pair, lost in told.items():
         assert blame.get(pair, 0.0) == pytest.approx(lost, rel=2e-2, abs=1e-3)

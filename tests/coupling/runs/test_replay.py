@@ -74,7 +74,7 @@ def test_interference_is_as_it_was_and_ends_are_as_recorded(tmp_path):
     for number, start, end, wait in ((7, 0.0, 100.0, 40.0), (9, 50.0, 150.0, 40.0)):
         job = jobs[number]
         assert (job["start_s"], job["end_s"], job["wait_s"]) == (start, end, wait)
-        assert job["lost_s"] == pytest.approx(25.0, rel=CLOSE)
+        assert job["interference_delay_s"] == pytest.approx(25.0, rel=CLOSE)
         assert job["runtime_reference_s"] == pytest.approx(75.0, rel=CLOSE)
     assert jobs[7]["submit_s"] == -40.0
     assert found.summary["log_begin_unix_s"] == BEGIN.timestamp()
@@ -164,8 +164,10 @@ def test_interference_is_that_of_the_snapshot_at_every_instant(tmp_path, fabric,
     assert sum(wanted.values()) > 5.0
     # where windows close, two jobs may hold each other up in two ways: which, depends on the past
     close = 0.2 if fabric == "with buffers" else CLOSE
-    for number, lost_s in wanted.items():
-        assert found[number]["lost_s"] == pytest.approx(lost_s, rel=close, abs=1e-6)
+    for number, interference_delay_s in wanted.items():
+        assert found[number]["interference_delay_s"] == pytest.approx(
+            interference_delay_s, rel=close, abs=1e-6
+        )
 
 
 def test_site_is_replayed_as_its_snapshots(shared):
@@ -183,8 +185,10 @@ def test_site_is_replayed_as_its_snapshots(shared):
 
     wanted = lost_as_estimated(experiment)
     assert len(wanted) == 235
-    for number, lost_s in wanted.items():
-        assert found[number]["lost_s"] == pytest.approx(lost_s, rel=CLOSE, abs=0.01)
+    for number, interference_delay_s in wanted.items():
+        assert found[number]["interference_delay_s"] == pytest.approx(
+            interference_delay_s, rel=CLOSE, abs=0.01
+        )
 
 
 def test_what_runs_when_the_queue_is_freed_goes_on_and_all_others_are_placed_anew(tmp_path):
@@ -346,7 +350,7 @@ def test_result_of_a_replay_is_kept_loaded_and_reproduced(tmp_path):
     assert stored.experiment.replay == {**replay, "unknown": "skip"}
     assert [result.name for result in campaign.results] == ["first-free", "slurm-best-fit"]
     assert rerun(stored).agrees
-    assert np.isfinite(campaign.results[0].jobs["lost_s"]).all()
+    assert np.isfinite(campaign.results[0].jobs["interference_delay_s"]).all()
 
 
 def test_a_queue_with_jobs_that_have_ended_is_a_record_too(tmp_path):

@@ -21,7 +21,7 @@ def test_three_flows_on_one_uplink_take_three_times_as_long(model, fairness):
         assert job.alone_s == pytest.approx(1.0)
         assert job.placement_factor == 1.0
         assert job.interference == pytest.approx(3.0, rel=0.02)
-        assert job.slowdown == pytest.approx(3.0, rel=0.02)
+        assert job.network_slowdown == pytest.approx(3.0, rel=0.02)
         assert job.together_s == pytest.approx(3.0, rel=0.02)
         assert job.worst_link == "s1.0>s2.0"
         assert {other for other, _ in job.blame} == {"a", "b", "c"} - {job.id}
@@ -78,7 +78,7 @@ def test_own_collisions_are_the_placement_factor(model):
     assert found.alone_s == pytest.approx(3.0)
     assert found.placement_factor == pytest.approx(1.5)
     assert found.interference == 1.0
-    assert found.slowdown == pytest.approx(1.5)
+    assert found.network_slowdown == pytest.approx(1.5)
     assert found.worst_link is None
     assert found.blame == ()
 
@@ -154,7 +154,11 @@ def test_null_is_an_infinite_network():
     job = {"id": 1, "nodes": [0, 1, 4, 6], "steps": [[[0, 2, GB], [1, 3, GB]]], "compute_s": 1}
 
     for found in estimate(scene(job, *THREE[1:], model="null", shared=True)).jobs:
-        assert (found.slowdown, found.interference, found.placement_factor) == (1.0, 1.0, 1.0)
+        assert (found.network_slowdown, found.interference, found.placement_factor) == (
+            1.0,
+            1.0,
+            1.0,
+        )
         assert found.together_s == found.alone_s
         assert found.worst_link is None
     assert estimate(scene(job, model="null")).jobs[0].alone_s == pytest.approx(2.0)
@@ -172,7 +176,7 @@ def test_jobs_that_spend_no_time_on_the_network(model):
 
     found = estimate(scene(*jobs, model=model))
 
-    assert [(job.slowdown, job.interference) for job in found.jobs] == [(1.0, 1.0)] * 4
+    assert [(job.network_slowdown, job.interference) for job in found.jobs] == [(1.0, 1.0)] * 4
     assert [job.together_s for job in found.jobs] == [None, 2.5, 0.003, None]
     assert found.links == ()
 
@@ -205,9 +209,9 @@ def test_candidates_are_ranked_by_the_jobs_time_then_by_the_others():
 
     assert [entry.rank for entry in found.candidates] == [4, 1, 3, 2]
     assert found.candidates[0].job.interference == pytest.approx(3.0, rel=0.02)
-    assert found.candidates[0].others_slowdown == pytest.approx(3.0, rel=0.02)
+    assert found.candidates[0].others_network_slowdown == pytest.approx(3.0, rel=0.02)
     assert found.candidates[1].job.interference == 1.0
-    assert found.candidates[1].others_slowdown == pytest.approx(2.0, rel=0.02)
+    assert found.candidates[1].others_network_slowdown == pytest.approx(2.0, rel=0.02)
     assert found.candidates[2].job.interference == pytest.approx(2.0, rel=0.02)
     assert found.to_dict()["ranking"] == [{"job": "a", "candidates": [1, 3, 2, 0]}]
 
@@ -299,7 +303,7 @@ def test_what_holds_for_every_estimate(document, random):
     again = by_id(estimate(document | {"jobs": shuffled}))
 
     for job in found.jobs:
-        assert job.slowdown == pytest.approx(job.interference * job.placement_factor)
+        assert job.network_slowdown == pytest.approx(job.interference * job.placement_factor)
         assert job.together_s == pytest.approx(job.alone_s * job.interference)
         assert job.placement_factor >= 1.0
         assert job.interference >= (0.3 if document["model"] == "flow-level" else 1.0)

@@ -70,7 +70,9 @@ def test_what_draws_say_is_counted_as_by_hand(tmp_path):
     per_draw = np.array([2.0] * both + [1.0] * (draws - both))
     low, middle, high = np.quantile(per_draw, (0.05, 0.5, 0.95))
     for job, other in zip(found.jobs, reversed(found.jobs), strict=True):
-        assert (job.low, job.slowdown, job.high) == pytest.approx((low, middle, high), CLOSE)
+        assert (job.low, job.network_slowdown, job.high) == pytest.approx(
+            (low, middle, high), CLOSE
+        )
         assert job.among_worst == job.culprit_share == both / draws
         assert job.culprit == other.id
         assert job.worst_link == "s1.0>s2.0"
@@ -119,7 +121,12 @@ def test_a_profile_without_chance_says_what_estimate_says(tmp_path):
     assert max(job.interference for job in told.jobs) > 1.05
     for job in told.jobs:
         own = found[job.id]
-        assert own.slowdown == own.low == own.high == pytest.approx(job.slowdown, rel=1e-12)
+        assert (
+            own.network_slowdown
+            == own.low
+            == own.high
+            == pytest.approx(job.network_slowdown, rel=1e-12)
+        )
         assert own.interference == pytest.approx(job.interference, rel=1e-12)
         assert own.culprit == (job.blame[0][0] if job.blame else None)
         assert own.worst_link == job.worst_link
@@ -130,22 +137,24 @@ def test_the_mix_of_a_site_is_that_of_all_its_draws(tmp_path):
     jobs = [("1", "n[0-5]"), ("2", "n[6-11]")]
     path = queue(tmp_path / "q.json", jobs)
 
-    def mix(*patterns):
+    def traffic_class(*patterns):
         rules = [
             {"pattern": {"name": name}, "chance": chance, "comm_fraction": 0.5}
             | {"bytes_per_flow": "1 MB"}
             for name, chance in zip(patterns, (1 / len(patterns), 1.0), strict=False)
         ]
-        return fs.now(TREE, path, profile={"version": 1, "rule": rules}, draws=30).setting.mix
+        return fs.now(
+            TREE, path, profile={"version": 1, "rule": rules}, draws=30
+        ).setting.traffic_class
 
-    assert mix("pairwise") == "in steps"
-    assert mix("pairs") == "few at once"
-    assert mix("pairs", "pairwise") == "mixed"
+    assert traffic_class("pairwise") == "multi-step"
+    assert traffic_class("pairs") == "low-fanout"
+    assert traffic_class("pairs", "pairwise") == "mixed"
 
 
 def test_who_is_among_the_worst_is_slowed_and_has_fewer_than_five_before_it():
-    slowdown = np.array([[1.0, 1.0, 2.0, 1.0], [1.0, 1.0, 1.0, 1.0]])
-    assert among_worst(slowdown).tolist() == [[False, False, True, False], [False] * 4]
+    network_slowdown = np.array([[1.0, 1.0, 2.0, 1.0], [1.0, 1.0, 1.0, 1.0]])
+    assert among_worst(network_slowdown).tolist() == [[False, False, True, False], [False] * 4]
     many = np.array([[1.6, 1.1, 1.2, 1.3, 1.4, 1.5]])
     assert among_worst(many).tolist() == [[True, False, True, True, True, True]]
 
@@ -183,7 +192,7 @@ def test_the_site_of_the_examples_is_told_whole():
         "Tasks of arrays, each a job of its own": 1,
         "2 jobs on a single node": 1,
     }
-    assert found.jobs[0].slowdown == max(job.slowdown for job in found.jobs)
+    assert found.jobs[0].network_slowdown == max(job.network_slowdown for job in found.jobs)
     assert {job.id for job in found.jobs[:2]} == {4105, 4107}  # they share one cable
     assert repr(found).startswith("<Now ")
     frame = found.to_frame()
@@ -196,7 +205,7 @@ def test_nodes_of_two_jobs_are_shared_by_both(tmp_path):
 
     found = fs.now(TREE, path, profile=rule(), draws=1)
 
-    assert [job.slowdown for job in found.jobs] == pytest.approx([2.0, 2.0], CLOSE)
+    assert [job.network_slowdown for job in found.jobs] == pytest.approx([2.0, 2.0], CLOSE)
     assert found.used_nodes == 2
     assert "2 nodes of several jobs: they share the links of the node." in found.remarks
 
@@ -225,7 +234,7 @@ def test_tasks_are_spread_evenly_over_the_nodes(tmp_path):
 
     (job,) = fs.now(TREE, path, profile=profile, draws=1).jobs
 
-    assert job.slowdown == 1.0
+    assert job.network_slowdown == 1.0
 
 
 @pytest.mark.parametrize(
@@ -353,7 +362,7 @@ def test_jobs_that_latency_keeps_from_communicating_are_told(tmp_path):
 
     found = fs.now(TREE | {"latency_base_s": "1 ms"}, path, profile=profile, draws=3)
 
-    assert {job.slowdown for job in found.jobs} == {1.0}
+    assert {job.network_slowdown for job in found.jobs} == {1.0}
     assert any(line.startswith("Latency alone") and "6 jobs" in line for line in found.remarks)
 
 
@@ -386,7 +395,7 @@ def test_all_running_jobs_of_a_site_are_found_on_its_fabric(shared, fabric, name
 
     assert (len(found.jobs), found.left_out) == (counts[0], {"pending": counts[1]})
     assert found.unknown_hosts == ()
-    assert all(1.0 <= job.low <= job.slowdown <= job.high for job in found.jobs)
+    assert all(1.0 <= job.low <= job.network_slowdown <= job.high for job in found.jobs)
 
 
 def test_two_descriptions_of_one_fabric_give_one_answer(shared):
@@ -400,7 +409,9 @@ def test_two_descriptions_of_one_fabric_give_one_answer(shared):
 
     for one, other in zip(by_slurm.jobs, by_wiring.jobs, strict=True):
         assert one.id == other.id
-        assert one.slowdown == pytest.approx(other.slowdown, rel=1e-2)  # the solver stops at 1e-5
+        assert one.network_slowdown == pytest.approx(
+            other.network_slowdown, rel=1e-2
+        )  # the solver stops at 1e-5
         assert one.culprit == other.culprit
 
 

@@ -65,7 +65,7 @@ def lost_by_all(nodes, running):
             if own
         ],
     }
-    found = {job.id: job.slowdown for job in fs.estimate(snapshot, blame=False).jobs}
+    found = {job.id: job.network_slowdown for job in fs.estimate(snapshot, blame=False).jobs}
     return sum(24 * len(own) * (1 - 1 / found[name]) for name, own in jobs if own)
 
 
@@ -137,8 +137,8 @@ def test_a_pattern_takes_the_place_of_the_profile(tmp_path):
         TREE, log, nodes=4, profile=silent, pattern="all-to-all", comm_fraction=1.0, draws=1
     )
 
-    assert {own.slowdown for own in quiet.options} == {1.0}
-    assert max(own.slowdown for own in loud.options) > 1.1
+    assert {own.network_slowdown for own in quiet.options} == {1.0}
+    assert max(own.network_slowdown for own in loud.options) > 1.1
 
 
 def test_isolated_links_are_those_over_which_nobody_sends(tmp_path):
@@ -158,7 +158,7 @@ def test_isolated_links_are_those_over_which_nobody_sends(tmp_path):
         assert own.certified
         routes = site.scene.routing.routes(np.array([0, 3]), np.array([3, 0]))
         assert not set(routes.links.tolist()) & set(own.owned)
-        assert own.slowdown == 1.0
+        assert own.network_slowdown == 1.0
         checked = fs.verify(document_of(site, own), allow_unknown=True)
         assert next(job for job in checked.jobs if job.id == "new").isolated
     assert tree.n_nodes == 8
@@ -217,4 +217,4 @@ def test_on_an_idle_machine_one_leaf_is_best(tmp_path):
 
     assert found.free == 8
     assert found.all_tried
-    assert found.options[0].slowdown == 1.0
+    assert found.options[0].network_slowdown == 1.0

@@ -46,7 +46,7 @@ def compared(*, fields=None, **changes):
 
 def slowdowns(fields):
     """Return the slowdown of each job, by `estimate`."""
-    return {job.id: job.slowdown for job in fs.estimate(fields).jobs}
+    return {job.id: job.network_slowdown for job in fs.estimate(fields).jobs}
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,9 @@ def test_jobs_on_lost_nodes_are_told_with_all_their_node_hours():
     assert (found.cut_off, found.cut_off_hours) == (2, 240)
     assert [(leaf.leaf, leaf.before, leaf.after) for leaf in found.leaves] == [("s1.0", 2, None)]
     alone = fs.estimate(document() | {"jobs": document()["jobs"][2:]}).jobs[0]
-    assert next(job.after for job in found.jobs if job.id == "c") == pytest.approx(alone.slowdown)
+    assert next(job.after for job in found.jobs if job.id == "c") == pytest.approx(
+        alone.network_slowdown
+    )
 
 
 def test_jobs_on_drained_nodes_end_and_nobody_is_cut_off():

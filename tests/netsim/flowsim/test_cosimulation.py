@@ -105,7 +105,7 @@ def test_two_jobs_on_one_link_by_hand():
     assert simulation.made(7) == pytest.approx(1 / 3)
     assert simulation.advance(np.inf) == 4.0
     assert simulation.over == (3, 7)
-    assert (simulation.lost_s(7), simulation.lost_s(3)) == (1.0, 1.0)
+    assert (simulation.interference_delay_s(7), simulation.interference_delay_s(3)) == (1.0, 1.0)
     assert simulation.news() == {7: 4 / 3, 3: 1.5}
 
 
@@ -119,7 +119,7 @@ def test_a_job_that_meets_nobody_loses_nothing_exactly():
     while len(simulation.over) == 0:
         simulation.advance(np.inf)
 
-    assert simulation.lost_s(0) == 0.0
+    assert simulation.interference_delay_s(0) == 0.0
     assert set(simulation.news().values()) == {1.0}
 
 

@@ -225,8 +225,8 @@ def test_what_simulates_no_network_has_nothing_to_compare(model):
 
 
 def test_jobs_that_talk_alike_are_quoted_where_there_are_twenty(table):
-    own, every = row(mix="in steps", most_ranks=8, jobs=20), row()
-    stepping = replace(TORUS, mix="in steps")
+    own, every = row(traffic_class="multi-step", most_ranks=8, jobs=20), row()
+    stepping = replace(TORUS, traffic_class="multi-step")
 
     table(own, every)
     assert compared(stepping) == (own,)
@@ -234,14 +234,14 @@ def test_jobs_that_talk_alike_are_quoted_where_there_are_twenty(table):
 
     table(replace(own, jobs=19), every)
     assert compared(stepping) == (every,)
-    assert "compared: pattern: in steps (fewer than 20 jobs)." in accuracy_line(stepping)
+    assert "compared: pattern: multi-step (fewer than 20 jobs)." in accuracy_line(stepping)
 
 
 def test_results_that_do_not_say_how_jobs_talk_count_as_mixed():
-    old = {key: value for key, value in TORUS.to_dict().items() if key != "mix"}
+    old = {key: value for key, value in TORUS.to_dict().items() if key != "traffic_class"}
 
     assert Setting.from_dict(old) == TORUS
-    assert TORUS.mix == "mixed"
+    assert TORUS.traffic_class == "mixed"
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_pages_state_the_errors_of_the_table(path, section, least):
     known = {
         (one.load, one.buffer_bytes == 0, one.model): one
         for one in comparisons()
-        if one.machine == "full fat-tree" and one.mix == "mixed"
+        if one.machine == "full fat-tree" and one.traffic_class == "mixed"
     }
     seen = 0
     for load, dry, model, numbers in packet_tables(path, section):
