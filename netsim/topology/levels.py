@@ -28,7 +28,7 @@ def connected_parts(size: int, tail: Ints, head: Ints) -> Ints:
     from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
 
     graph = csr_array((np.ones(tail.size), (tail, head)), shape=(size, size))
-    part: Ints = connected_components(graph, directed=False)[1]
+    part: Ints = connected_components(graph, directed=False)[1].astype(np.int64)
     return part
 
 

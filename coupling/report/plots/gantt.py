@@ -212,7 +212,7 @@ def _hint(axes: Axes, gantt: Gantt, clock: Clock) -> None:
     n_rows, n_columns = gantt.busy.shape
     rows = np.unique(np.linspace(0, n_rows, min(_HINTS[0], n_rows) + 1).astype(np.int64))
     columns = np.linspace(0, n_columns, _HINTS[1] + 1).astype(np.int64)
-    slowed = np.nan_to_num(gantt.slowdown) * gantt.busy
+    slowed = np.nan_to_num(gantt.network_slowdown) * gantt.busy
     for low, high in pairwise(rows.tolist()):
         nodes = float(gantt.node_edges[low]), float(gantt.node_edges[high])
         first, last = gantt.names[int(nodes[0])], gantt.names[int(nodes[1]) - 1]
