@@ -9,11 +9,11 @@ from rich.console import RenderableType
 
 from coupling.inputs.files import write_whole
 from coupling.report.columns import table, text_lines
-from coupling.report.page import Html, bullets, figures, page
+from coupling.report.page import Html, bullets, details, figures, page
 from coupling.report.page import table as html_table
 from coupling.report.plots.style import Picture
 from coupling.report.plots.sweeps import forest_picture, heat_picture
-from coupling.results.formatting import counted, number
+from coupling.results.formatting import counted, duration, number, percent
 from coupling.sweep.comparison import ALL, POLICY, Comparison, better
 from coupling.sweep.factors import is_seed
 from coupling.sweep.intervals import FEW
@@ -70,7 +70,8 @@ def sweep_page(sweep: Sweep, found: Comparison, heat: tuple[str, str] | None = N
         *(
             (
                 f"By {by}",
-                _drawn(pictures, f"forest-{by}") + html_table(class_heads, _class_rows(found, by)),
+                _drawn(pictures, f"forest-{by}")
+                + details("The numbers", html_table(class_heads, _class_rows(found, by))),
             )
             for by in ("size", "pattern")
             if len(found.differences[found.differences["by"] == by])
@@ -87,7 +88,8 @@ def sweep_pictures(found: Comparison, heat: tuple[str, str] | None = None) -> di
     """Return forest plots over metrics, sizes and patterns, and a map over two factors."""
     table = found.differences
     over_all = table[table["by"] == ALL]
-    pictures = {"forest": forest_picture("forest", over_all, found.baseline, "metric")}
+    named = over_all.assign(metric=over_all["metric"].map(metric_words))
+    pictures = {"forest": forest_picture("forest", named, found.baseline, "metric")}
     for by in ("size", "pattern"):
         own = table[(table["by"] == by) & (table["metric"] == found.metrics[0])]
         if len(own):
@@ -110,7 +112,7 @@ def _map(found: Comparison, heat: tuple[str, str] | None) -> Picture | None:
         return None
     row, column = pair
     cells = long.pivot_table(index=row, columns=column, values="difference", sort=False)
-    title = f"{metric} against {found.baseline}"
+    title = f"{metric_words(metric)} against {found.baseline}"
     if POLICY not in pair:
         title = f"{title}, mean of {counted(len(policies), 'other')}"
     return heat_picture("heat", cells, title)
@@ -139,9 +141,9 @@ def _row(row: Mapping[Hashable, Any]) -> tuple[str, ...]:
     known = row["low"] == row["low"]  # no NaN
     return (
         str(row[POLICY]),
-        str(row["metric"]),
-        number(row["baseline"]),
-        number(row["mean"]),
+        metric_words(str(row["metric"])),
+        metric_value(str(row["metric"]), row["baseline"]),
+        metric_value(str(row["metric"]), row["mean"]),
         _signed(row["difference"]),
         f"{_signed(row['low'])} to {_signed(row['high'])}" if known else "-",
         f"{row['draws']:,}",
@@ -165,7 +167,7 @@ def _shares(found: Comparison) -> list[tuple[str, ...]]:
     """Write the shares of variance."""
     return [
         (
-            str(row["outcome"]),
+            _outcome(found, str(row["outcome"])),
             str(row["factor"]),
             "-" if row["share"] != row["share"] else f"{row['share']:.0%}",
         )
@@ -173,13 +175,48 @@ def _shares(found: Comparison) -> list[tuple[str, ...]]:
     ]
 
 
+def _outcome(found: Comparison, outcome: str) -> str:
+    """Write what varies: the metric, or the difference of a policy."""
+    return metric_words(outcome) if outcome == found.metrics[0] else outcome
+
+
+def metric_words(metric: str) -> str:
+    """
+    Return what people call a number of the summary.
+
+    Examples
+    --------
+    >>> metric_words("mean_wait_s"), metric_words("utilization_steady")
+    ('mean wait', 'steady utilisation')
+    >>> metric_words("node_seconds_lost_to_placement")
+    'node-hours lost to placement'
+    """
+    head = metric.removesuffix("_by_node_seconds")
+    weighted = ", weighted by node time" if head != metric else ""
+    if head.startswith("utilization_"):
+        head = f"{head.removeprefix('utilization_')}_utilisation"
+    for before, after in (("node_seconds", "node-hours"), ("node_hours", "node-hours")):
+        head = head.replace(before, after)
+    words = head.removesuffix("_s").replace("_", " ").replace("aph", "hops between nodes")
+    return f"{words}{weighted}"
+
+
+def metric_value(metric: str, value: float) -> str:
+    """Write a number of the summary in a unit that people use."""
+    if metric.endswith("_s"):
+        return duration(value)
+    if metric.startswith(("utilization", "share")):
+        return percent(value)
+    return number(value / 3600.0 if metric.startswith("node_seconds") else value)
+
+
 def _sentences(found: Comparison) -> list[str]:
     """Say in words what was found, and how far that can be trusted."""
     metric, ranks = found.metrics[0], found.ranks
+    way = "more" if better(metric) > 0 else "less"
     said = [
         f"{row[POLICY]} beats {found.baseline} in {row['wins']:,} of "
-        f"{counted(row['draws'], 'draw')} ({metric}, {'more' if better(metric) > 0 else 'less'} "
-        "is better)."
+        f"{counted(row['draws'], 'draw')} ({metric_words(metric)}, {way} is better)."
         for row in ranks.to_dict("records")
     ]
     tau = float(ranks["tau"].iloc[0])
@@ -196,8 +233,8 @@ def _sentences(found: Comparison) -> list[str]:
     elif first["draws"] < FEW:
         draws = counted(int(first["draws"]), "draw")
         said.append(
-            f"Intervals: Student's, from {draws}; so few are taken to be normal, cut off where "
-            "a value is impossible."
+            f"Intervals: Student's, from {draws}; so few are taken to be normal (of times "
+            "the logarithms), cut off where a value is impossible."
         )
     else:
         said.append(f"Intervals: bootstrap over {counted(int(first['draws']), 'draw')}.")

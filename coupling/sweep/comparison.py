@@ -50,8 +50,8 @@ class Comparison:
     differences : DataFrame
         A row per policy (but the baseline), metric and class of jobs: ``policy``, ``metric``,
         ``by`` (``all``, ``size`` or ``pattern``), ``class``, ``baseline`` and ``mean`` (means over
-        draws), ``difference`` (relative to the baseline, mean over draws), its 95 % interval
-        ``low`` to ``high``, and ``draws``.
+        draws), ``difference`` (relative to the baseline, mean over draws; of times the geometric
+        mean of the ratios, less 1), its 95 % interval ``low`` to ``high``, and ``draws``.
     ranks : DataFrame
         A row per policy: ``wins`` over the baseline, ``ties``, ``draws``, ``first`` (draws in
         which it is the best of all), and ``tau``: Kendall's, between the order of the policies in
@@ -246,21 +246,31 @@ def _of_metric(cells: pd.DataFrame, metric: str, sides: _Sides) -> pd.DataFrame:
 
 
 def _rows(wide: pd.DataFrame, sides: _Sides, metric: str) -> Iterator[dict[str, str | float]]:
-    """Yield means, difference and interval of each policy: draws are independent units."""
+    """
+    Yield means, difference and interval of each policy: draws are independent units.
+
+    Of times the ratios are averaged as logarithms, so that no interval reaches below -100 %; not
+    where one of them is 0.
+    """
     relative = _relative(wide, sides)
     least, most = possible(metric)
     for name in relative:
         both = relative[name].dropna()
-        apart = both.groupby(list(sides.units), sort=False).mean() if sides.units else both.iloc[:0]
+        logs = metric.endswith("_s") and bool((both > -1.0).all())
+        own = np.log1p(both) if logs else both
+        apart = own.groupby(list(sides.units), sort=False).mean() if sides.units else own.iloc[:0]
         values = apart.to_numpy(dtype=np.float64)
         below = (1.0 / wide[sides.baseline].loc[both.index]).mean()
         ends = least * below - 1.0, most * below - 1.0 if isfinite(most) else inf
-        low, high = mean_interval(values, possible=ends)
+        low, high = mean_interval(values, possible=(-inf, inf) if logs else ends)
+        mean = float(values.mean() if values.size else own.mean())
+        if logs:
+            mean, low, high = np.expm1([mean, low, high]).tolist()
         yield {
             POLICY: str(name),
             "baseline": float(wide[sides.baseline].loc[both.index].mean()),
             "mean": float(wide[name].loc[both.index].mean()),
-            "difference": float(values.mean() if values.size else both.mean()),
+            "difference": mean,
             "low": low,
             "high": high,
             "draws": values.size or len(both),

@@ -9,10 +9,9 @@ from netsim.common.arrays import Floats, Ints
 
 LEVEL = 0.95
 RESAMPLES = 10_000
-_FEWEST_BLOCKS = 2
 _AT_ONCE = 2_000_000  # numbers drawn together
 FEWEST = 3
-"""Draws that an interval needs: two hardly tell how far a third would be off."""
+"""Draws, or blocks of days, that an interval needs: two hardly tell how far a third is off."""
 FEW = 15  # draws below which resampling leaves the truth out too often
 _MANY = 200
 
@@ -59,7 +58,7 @@ def block_interval(
     """
     days = here.size
     length = max(1, round(days ** (1 / 3))) if length is None else length
-    if days < _FEWEST_BLOCKS * length:
+    if days < FEWEST * length:
         return nan, nan
     low, high = _shares(days // length, level)
     steps: Ints = np.arange(length)

@@ -33,7 +33,7 @@ def sweep_of(wait, seeds=(1, 2, 3), loads=(4, 8), allocators=tuple(FACTOR)):
             cells[["cell"]].assign(
                 day=day, size=size, pattern="", jobs=2, wait_s=2 * cells["mean_wait_s"] * weight
             )
-            for day, size, weight in ((0, "1", 0.5), (1, "2-4", 1.5))
+            for day, size, weight in ((0, "1", 0.5), (1, "2-4", 1.5), (2, "2-4", 1.0))
         ],
         ignore_index=True,
     )
@@ -69,7 +69,7 @@ def test_differences_are_paired():
 
 
 def test_a_draw_is_a_seed_with_its_mean_over_the_other_factors():
-    """By hand: seed 1 has 0.1 and 0.3, each further one 0.1 more; means 0.2, 0.3 and 0.4."""
+    """By hand: seed 1 has 0.1 and 0.3, each further one 0.1 more; logarithms."""
     told = {(4, 1): 0.1, (8, 1): 0.3, (4, 2): 0.2, (8, 2): 0.4, (4, 3): 0.3, (8, 3): 0.5}
     made = sweep_of(
         lambda name, load, seed: 100 * (1 + (name == "ta") * told[load, seed]),
@@ -78,22 +78,22 @@ def test_a_draw_is_a_seed_with_its_mean_over_the_other_factors():
     )
     ta = row_of(compare_policies(made, metrics=METRIC), "ta")
 
-    reach = 4.30265 * 0.1 / 3**0.5
-    assert ta["difference"] == pytest.approx(0.3)
-    assert ta["low"] == pytest.approx(0.3 - reach, abs=1e-4)
-    assert ta["high"] == pytest.approx(0.3 + reach, abs=1e-4)
+    logs = np.log([1.1 * 1.3, 1.2 * 1.4, 1.3 * 1.5]) / 2
+    mean, reach = logs.mean(), 4.30265 * logs.std(ddof=1) / 3**0.5
+    assert ta["difference"] == pytest.approx(np.exp(mean) - 1)
+    assert ta["low"] == pytest.approx(np.exp(mean - reach) - 1, abs=1e-4)
+    assert ta["high"] == pytest.approx(np.exp(mean + reach) - 1, abs=1e-4)
 
 
 @pytest.mark.parametrize(
     ("metric", "before", "after", "ends"),
     [
-        ("mean_wait_s", 100.0, (1.0, 5.0, 90.0), (-1.0, np.inf)),
         ("utilization_steady", 0.5, (0.6, 0.99, 0.99), (-1.0, 1.0)),
         ("max_slowdown", 2.0, (1.01, 1.01, 1.9), (-0.5, np.inf)),
     ],
 )
 def test_no_interval_holds_what_is_impossible(metric, before, after, ends):
-    """A wait falls by 100 % at most, a utilisation of 50 % doubles, a slowdown of 2 halves."""
+    """A utilisation of 50 % doubles at most, a slowdown of 2 halves."""
     made = sweep_of(
         lambda name, _, seed: after[seed - 1] if name == "ta" else before,
         allocators=("first-free", "ta"),
@@ -104,6 +104,30 @@ def test_no_interval_holds_what_is_impossible(metric, before, after, ends):
 
     assert ends[0] <= ta["low"] <= ta["difference"] <= ta["high"] <= ends[1]
     assert ta["low"] == ends[0] or ta["high"] == ends[1]
+
+
+def test_the_interval_of_a_wait_ends_above_none():
+    """Waits of 1, 5 and 90 s for 100 s: the geometric mean of the ratios is 0.00045^(1/3)."""
+    made = sweep_of(
+        lambda name, _, seed: (1.0, 5.0, 90.0)[seed - 1] if name == "ta" else 100.0,
+        allocators=("first-free", "ta"),
+    )
+    ta = row_of(compare_policies(made, metrics=METRIC), "ta")
+
+    assert ta["difference"] == pytest.approx(0.00045 ** (1 / 3) - 1)
+    assert -1.0 < ta["low"] < ta["difference"] < ta["high"]
+
+
+def test_a_wait_that_vanishes_is_averaged_as_it_is():
+    """Ratios 0, 0.5 and 1 have no logarithm: the mean difference is -50 %."""
+    made = sweep_of(
+        lambda name, _, seed: 50.0 * (seed - 1) if name == "ta" else 100.0,
+        allocators=("first-free", "ta"),
+    )
+    ta = row_of(compare_policies(made, metrics=METRIC), "ta")
+
+    assert ta["difference"] == pytest.approx(-0.5)
+    assert ta["low"] == -1.0
 
 
 def test_intervals_hold_a_known_difference_in_95_of_100_sweeps():
@@ -225,7 +249,7 @@ def test_over_days_the_log_is_resampled():
     ta = row_of(found, "ta")
 
     assert (ta["difference"], ta["low"], ta["high"], ta["draws"]) == pytest.approx(
-        (0.2, 0.2, 0.2, 2)
+        (0.2, 0.2, 0.2, 3)
     )
 
 

@@ -59,7 +59,7 @@ def test_days_apart_would_be_too_sure_of_themselves():
 def test_fewer_than_three_draws_have_no_interval():
     for few in ([1.0], [1.0, 3.0]):
         assert all(map(isnan, mean_interval(np.array(few))))
-    assert all(map(isnan, block_interval(np.ones(3), np.ones(3), length=2)))
+    assert all(map(isnan, block_interval(np.ones(5), np.ones(5), length=2)))
 
 
 def test_equal_draws_have_an_interval_without_width():
