@@ -217,7 +217,7 @@ class Examined(Easy):
                 continue  # came within reach after the pass
             policy, other = deepcopy(state)
             other.allocator = OneFree(other.allocator, waiting.id)
-            policy._watch = None  # it knows what the other allocator refused
+            policy._rule_of = None  # it knows what the other allocator refused
             with (
                 patch("scheduler.queues.easy.Attempts", EveryTime),
                 patch.dict("scheduler.queues.easy.RULES", R2=Forgetful),
