@@ -33,7 +33,7 @@ def sweep_of(wait, seeds=(1, 2, 3), loads=(4, 8), allocators=tuple(FACTOR)):
             cells[["cell"]].assign(
                 day=day, size=size, pattern="", jobs=2, wait_s=2 * cells["mean_wait_s"] * weight
             )
-            for day, size, weight in ((0, "1", 0.5), (1, "2-4", 1.5), (2, "2-4", 1.0))
+            for day, size, weight in ((0, "1", 0.5), (1, "2-4", 1.5), (2, "2-4", 1.5))
         ],
         ignore_index=True,
     )
