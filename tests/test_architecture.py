@@ -161,10 +161,6 @@ MOST_ARGUMENTS = 8
 WIDE = [
     "coupling/rates/ledger_kernels.py",
     "netsim/nonblocking/static_table_kernels.py",
-    "netsim/packetsim/choice_kernels.py",
-    "netsim/packetsim/packet_kernels.py",
-    "netsim/packetsim/queue_kernels.py",
-    "netsim/packetsim/step_kernels.py",
     "netsim/routing/detour_kernels.py",
     "netsim/routing/leastloaded_kernels.py",
     "netsim/routing/ways_kernels.py",

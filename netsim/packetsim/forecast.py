@@ -1,8 +1,10 @@
-"""What a packet simulation will cost, before it starts."""
+"""What a packet simulation will cost, and how far it is."""
 
+import logging
 import os
 import resource
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,10 +14,13 @@ from netsim.common.arrays import Floats
 from netsim.common.errors import ContentionError
 from netsim.common.time_budget import require_within_a_day, spoken
 from netsim.flows.contention import Traffic
-from netsim.packetsim.columns import ENTRY, FLOW, PACKET
+from netsim.packetsim.records import ENTRY, FLOW, PACKET, World
 from netsim.packetsim.world import packets_of
 from netsim.topology.switches import Switch
 
+_LOG = logging.getLogger("fabricsim")
+_REPORT_S = 10.0
+_LAST = 0.02  # of a simulation: what is left at least, until it ends
 HOPS_PER_S = 4e6  # packets moved over a link in a second of CPU time; 1024 nodes, 2024
 _PER_PLACE = ENTRY.itemsize + 12 * 8  # of a path, with what building the tables takes
 _PER_FLOW = FLOW.itemsize + 12 * 8
@@ -129,3 +134,48 @@ def free_memory_bytes() -> float:
     except (OSError, ValueError):
         pass
     return min(most, float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")))
+
+
+class Progress:
+    """
+    Reports how far the simulations of one question are, one after the other.
+
+    Parameters
+    ----------
+    forecast : Forecast
+        Of all, announced where it is long.
+    by_group : mapping of int to float
+        Packets that each group of jobs is to move over links.
+    """
+
+    def __init__(self, forecast: Forecast, by_group: Mapping[int, float]) -> None:
+        self._left = dict(by_group)
+        self._done = self._expected = 0.0
+        self._reported_s = self._since_s = time.monotonic()
+        if forecast.cpu_s > _REPORT_S:
+            _LOG.warning("packet simulation: %s", forecast)
+
+    def begin(self, group: int, expected: float, after: float) -> None:
+        """Note what a simulation is to move over links, and what its group will after it."""
+        self._expected, self._left[group] = expected, max(0.0, after)
+
+    def report(self, world: World) -> None:
+        """Say how far all is, from time to time."""
+        at_s = time.monotonic()
+        if at_s - self._reported_s < _REPORT_S:
+            return
+        self._reported_s, hops = at_s, float(world.clock["hops"][0])
+        share = min(1.0, float((world.jobs["count"][:-1] / world.jobs["need"][:-1]).min()))
+        # by the forecast at first, then by the iterations that are done
+        by_forecast = (1.0 - share**2) * max(self._expected - hops, _LAST * self._expected)
+        left = by_forecast + share * (1.0 - share) * hops + sum(self._left.values())
+        done = self._done + hops
+        _LOG.warning(
+            "packet simulation: %.0f %%, about %s left",
+            100.0 * done / (done + left),
+            spoken((at_s - self._since_s) * left / done),
+        )
+
+    def end(self, world: World) -> None:
+        """Count what a simulation has moved."""
+        self._done += float(world.clock["hops"][0])

@@ -1,86 +1,430 @@
 """Compiled packet-level simulation of iterating jobs; import through `netsim.common.jit`."""
 
 import numpy as np
-from numba import from_dtype, int32, int64, types
+from numba import from_dtype, int64, types, uint64
 
 from netsim.common.arrays import Table
 from netsim.common.jit import njit
-from netsim.packetsim.choice_kernels import first_place, onward
-from netsim.packetsim.columns import (
+from netsim.packetsim.records import (
     BUSY,
-    CHANNEL,
-    CLOCK,
     CROWDED,
     DEADLOCK,
     DONE,
-    ENTRY,
-    EVENT,
     FIXED,
-    FLOW,
     IDLE,
-    JOB,
-    LANE,
-    LINK,
-    NIC,
     NONE,
-    PACKET,
+    RECORDS,
     RUNNING,
+    SPRAY,
     STALLED,
-    STEP,
-    TURN,
-    WAY,
-    Ints32,
-    Paths,
-)
-from netsim.packetsim.queue_kernels import admit, release, wait
-from netsim.packetsim.step_kernels import arrived, queue_flow, sent, wake_job
-from netsim.packetsim.wheel_kernels import draw, idle_delay, schedule
-
-_CLOCK, _EVENTS, _LINKS, _CHANNELS, _LANES, _ENTRIES, _PACKETS, _NICS, _FLOWS, _STEPS, _JOBS = (
-    from_dtype(record)[::1]
-    for record in (CLOCK, EVENT, LINK, CHANNEL, LANE, ENTRY, PACKET, NIC, FLOW, STEP, JOB)
-)
-_PATHS = types.NamedTuple(
-    (_ENTRIES, from_dtype(TURN)[::1], from_dtype(WAY)[::1], int32[::1]), Paths
-)
-_WORLD = (
-    _CLOCK,
-    int32[::1],
-    _EVENTS,
-    _LINKS,
-    _CHANNELS,
-    _LANES,
-    _PATHS,
-    _PACKETS,
-    _NICS,
-    _FLOWS,
-    _STEPS,
-    _JOBS,
-    int32[::1],
+    World,
 )
 
+_FREE_CHANNEL = 2  # of a torus: the one for any minimal path
+_WORLD = types.NamedTuple(tuple(from_dtype(record)[::1] for record in RECORDS), World)
 
-@njit()
-def _make_packet(
-    clock: Table,
-    wheel: Ints32,
-    events: Table,
-    links: Table,
-    channels: Table,
-    lanes: Table,
-    paths: Paths,
-    packets: Table,
-    nics: Table,
-    flows: Table,
-    number: int,
-    now: float,
-) -> int:
+
+@njit(inline="always", allocates=False)
+def schedule(world: World, event: int, time: float) -> None:
+    """Put an event that is not scheduled into its slot of the wheel, behind earlier ones."""
+    clock, wheel, events = world.clock, world.wheel, world.events
+    slot = int(time * clock[0]["per_ns"]) & (wheel.size - 1)
+    before = NONE
+    at = wheel[slot]
+    while at != NONE and (events[at]["time"] < time or (events[at]["time"] == time and at < event)):
+        before = at
+        at = events[at]["next"]
+    events[event]["time"] = time
+    events[event]["next"] = at
+    if before == NONE:
+        wheel[slot] = event
+    else:
+        events[before]["next"] = event
+    clock[0]["scheduled"] += 1
+
+
+@njit(inline="always", allocates=False)
+def draw(clock: Table) -> float:
+    """Return a random number in [0, 1): SplitMix64, as in `netsim.common.rng`."""
+    state = clock[0]["random"] + uint64(0x9E3779B97F4A7C15)
+    clock[0]["random"] = state
+    state = (state ^ (state >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> uint64(27))) * uint64(0x94D049BB133111EB)
+    state ^= state >> uint64(31)
+    return float((state >> uint64(11)) * 2.0**-53)
+
+
+@njit(inline="always", allocates=False)
+def idle_delay(clock: Table) -> float:
+    """Return the random delay before a link or NIC that was idle."""
+    return float(clock[0]["idle_least"] + clock[0]["idle_span"] * draw(clock))
+
+
+@njit(allocates=False)
+def first_place(world: World, flow: int, packet: int) -> int:
+    """Return the first place of a packet, written down where each packet has places of its own."""
+    clock, entries, flows = world.clock, world.entries, world.flows
+    if clock[0]["rule"] == FIXED:
+        return int(flows[flow]["entry"])
+    base = packet * clock[0]["width"]
+    entries[base]["channel"] = flows[flow]["target"]
+    channel = flows[flow]["entry"] * clock[0]["per_link"]
+    entries[base + 1]["channel"] = channel
+    entries[base + 1]["queue"] = channel * max(1, clock[0]["ports"])
+    return int(base + 1)
+
+
+@njit(allocates=False)
+def is_first(world: World, packet: int) -> bool:
+    """Say whether a packet is at the first place of its path."""
+    clock, packets, flows = world.clock, world.packets, world.flows
+    place = packets[packet]["entry"]
+    if clock[0]["rule"] == FIXED:
+        return bool(place == flows[packets[packet]["flow"]]["entry"])
+    return bool(place % clock[0]["width"] == 1)
+
+
+@njit(allocates=False)
+def _channel(world: World, next_hop: Table, here: int, number: int, link: int) -> int:
+    """Return the channel of a link for a packet that comes by another one, on channel `here`."""
+    clock, link_ends = world.clock, world.link_ends
+    per_link = clock[0]["per_link"]
+    if next_hop["escape"] != NONE:
+        return int(link * per_link + _FREE_CHANNEL)
+    rank, following = link_ends[number]["rank"], link_ends[link]["rank"]
+    turned = 1 if 0 < following <= rank else 0
+    return int(link * per_link + here % per_link + turned)
+
+
+@njit(allocates=False)
+def _occupied(world: World, channel: int) -> int:
+    """Return how many packets hold a place of a channel or wait for one."""
+    clock, channels = world.clock, world.channels
+    return int(clock[0]["ahead"] - channels[channel]["free"] + channels[channel]["waiting"])
+
+
+@njit(allocates=False)
+def _least_occupied(world: World, key: int, here: int, number: int) -> int:
+    """Return how occupied the least occupied of the channels that lead on is."""
+    next_hops, options = world.next_hops, world.options
+    next_hop = next_hops[key]
+    least = np.iinfo(np.int32).max
+    for i in range(next_hop["first"], next_hop["first"] + next_hop["count"]):
+        channel = _channel(world, next_hop, here, number, options[i])
+        least = min(least, _occupied(world, channel))
+    return int(least)
+
+
+@njit(allocates=False)
+def _ugal_target(world: World, flow: int, here: int, number: int) -> int:
+    """
+    Return where a packet goes first: to its end, or into a third group drawn at random.
+
+    The shorter of the two queues, each times the links to go: UGAL-L (J. Kim et al., *Technology-
+    driven, highly-scalable dragonfly topology*, 2008).
+    """
+    clock, link_ends, next_hops, flows = world.clock, world.link_ends, world.next_hops, world.flows
+    f = flows[flow]
+    groups, states, state = clock[0]["groups"], clock[0]["states"], link_ends[number]["state"]
+    group = int(draw(clock) * (groups - 2))
+    low, high = min(f["home"], f["group"]), max(f["home"], f["group"])
+    if group >= low:
+        group += 1
+    if group >= high:
+        group += 1
+    target = next_hops.size // states - groups + group
+    straight, round_ = f["target"] * states + state, target * states + state
+    own = _least_occupied(world, straight, here, number)
+    other = _least_occupied(world, round_, here, number)
+    longer = next_hops[round_]["hops_left"] + clock[0]["nonminimal_hops"]
+    return (
+        int(f["target"])
+        if own * next_hops[straight]["hops_left"] <= other * longer
+        else int(target)
+    )
+
+
+@njit(allocates=False)
+def choose_channel(world: World, packet: int, number: int) -> int:
+    """
+    Choose the next channel of a packet that comes off a link, and write it down.
+
+    Returns NONE at the end of its path.
+    """
+    clock, channels, entries, link_ends = (
+        world.clock,
+        world.channels,
+        world.entries,
+        world.link_ends,
+    )
+    next_hops, options, packets, flows = world.next_hops, world.options, world.packets, world.flows
+    place, at = packets[packet]["entry"], packets[packet]["flow"]
+    flow = flows[at]
+    if number == flow["end"]:
+        return NONE
+    here = entries[place]["channel"]
+    base = place - place % clock[0]["width"]
+    if place == base + 1 and clock[0]["groups"] > 0 and flow["home"] != flow["group"]:
+        entries[base]["channel"] = _ugal_target(world, at, here, number)
+    state, states = link_ends[number]["state"], clock[0]["states"]
+    key = entries[base]["channel"] * states + state
+    if next_hops[key]["count"] == 0:
+        entries[base]["channel"] = flow["target"]
+        key = flow["target"] * states + state
+    next_hop = next_hops[key]
+    if next_hop["count"] == 0:
+        channel = flow["end"] * clock[0]["per_link"]
+    else:
+        start = int(draw(clock) * next_hop["count"]) if next_hop["count"] > 1 else 0
+        channel = _channel(world, next_hop, here, number, options[next_hop["first"] + start])
+        if clock[0]["rule"] != SPRAY:
+            least = _occupied(world, channel)
+            for i in range(1, next_hop["count"]):
+                option = options[next_hop["first"] + (start + i) % next_hop["count"]]
+                other = _channel(world, next_hop, here, number, option)
+                occupied = _occupied(world, other)
+                if occupied < least:
+                    least, channel = occupied, other
+        if next_hop["escape"] != NONE and channels[channel]["free"] == 0:
+            channel = next_hop["escape"]
+    entries[place + 1]["channel"] = channel
+    ports = clock[0]["ports"]
+    entries[place + 1]["queue"] = channel * ports + link_ends[number]["port"] if ports else channel
+    return int(channel)
+
+
+@njit(allocates=False)
+def admit(world: World, packet: int, now: float) -> None:
+    """Give a packet, which has a slot of its channel, its time on the link."""
+    clock, links, channels, entries = world.clock, world.links, world.channels, world.entries
+    packets = world.packets
+    p = packets[packet]
+    number = channels[entries[p["entry"]]["channel"]]["link"]
+    link = links[number]
+    start = link["free_at"]
+    if start < now + (clock[0]["idle_least"] + clock[0]["idle_span"]):
+        start = max(start, now + idle_delay(clock))
+    size = p["bytes"]
+    link["free_at"] = start + size * link["per_byte"]
+    link["packets"] += 1
+    link["bytes"] += size
+    link["waited"] += start - p["time"]
+    p["time"] = start + max(link["lag_least"], size * link["lag_per_byte"]) + link["delay"]
+    p["next"] = NONE
+    if link["head"] == NONE:
+        link["head"] = packet
+        schedule(world, number, p["time"])
+    else:
+        packets[link["tail"]]["next"] = packet
+    link["tail"] = packet
+
+
+@njit(allocates=False)
+def wait(world: World, packet: int, place: int) -> None:
+    """Put a packet behind those that wait for a slot of the channel at a place of its path."""
+    channels, queues, entries, packets = world.channels, world.queues, world.entries, world.packets
+    entry = entries[place]
+    queue = queues[entry["queue"]]
+    packets[packet]["next"] = NONE
+    channels[entry["channel"]]["waiting"] += 1
+    if queue["head"] != NONE:
+        packets[queue["tail"]]["next"] = packet
+        queue["tail"] = packet
+        return
+    queue["head"] = queue["tail"] = packet
+    _append_queue(world, entry["channel"], entry["queue"])
+
+
+@njit(allocates=False)
+def _append_queue(world: World, channel: int, queue: int) -> None:
+    """Give a queue the last turn at a channel."""
+    channels, queues = world.channels, world.queues
+    c = channels[channel]
+    queues[queue]["next"] = NONE
+    if c["first"] == NONE:
+        c["first"] = queue
+    else:
+        queues[c["last"]]["next"] = queue
+    c["last"] = queue
+
+
+@njit(allocates=False)
+def release(world: World, channel: int, now: float) -> int:
+    """
+    Give back a slot; packets that wait move up, and give back theirs.
+
+    Returns the packet that left a NIC thereby, or NONE.
+    """
+    channels, queues, entries, packets = world.channels, world.queues, world.entries, world.packets
+    while True:
+        c = channels[channel]
+        number = c["first"]
+        if number == NONE:
+            c["free"] += 1
+            return NONE
+        queue = queues[number]
+        packet = queue["head"]
+        c["waiting"] -= 1
+        queue["head"] = packets[packet]["next"]
+        c["first"] = queue["next"]
+        if queue["head"] != NONE:
+            _append_queue(world, channel, number)
+        admit(world, packet, now)
+        if is_first(world, packet):
+            return int(packet)
+        channel = entries[packets[packet]["entry"] - 1]["channel"]
+
+
+@njit(allocates=False)
+def queue_flow(world: World, number: int, flow: int) -> None:
+    """Give a message the last turn at its NIC."""
+    nics, flows = world.nics, world.flows
+    nic = nics[number]
+    flows[flow]["next"] = NONE
+    if nic["first"] == NONE:
+        nic["first"] = flow
+    else:
+        flows[nic["last"]]["next"] = flow
+    nic["last"] = flow
+
+
+@njit(allocates=False)
+def begin_step(world: World, number: int, now: float) -> bool:
+    """Give the flows of a step to their NICs, in their order; say whether any is to come."""
+    clock, nics, flows, steps, jobs = world.clock, world.nics, world.flows, world.steps, world.jobs
+    order = world.order
+    first, end = steps[number]["flow"], steps[number + 1]["flow"]
+    n_open = end - first
+    if clock[0]["by_rank"] == 1:
+        count = jobs[steps[number]["job"]]["count"]
+        for i in range(steps[number]["receives"], steps[number + 1]["receives"]):
+            if flows[order[i]]["done"] <= count:
+                n_open += 1
+    steps[number]["open"] = n_open
+    for i in range(end - 1, first - 1, -1):
+        if clock[0]["shuffles"] == 1:
+            other = first + int(draw(clock) * (i + 1 - first))
+            at = order[other]
+            order[other] = order[i]
+            order[i] = at
+        else:
+            at = order[first + end - 1 - i]
+        flow = flows[at]
+        flow["unsent"] = flow["packets"]
+        nic = nics[flow["nic"]]
+        queue_flow(world, flow["nic"], at)
+        if nic["state"] == IDLE:
+            time = now + idle_delay(clock)
+            nic["fresh"] = 1 if nic["free_at"] <= time else 0
+            nic["state"] = BUSY
+            schedule(world, clock[0]["links"] + flow["nic"], max(time, nic["free_at"]))
+    return bool(n_open > 0)
+
+
+@njit(allocates=False)
+def _end_iteration(world: World, number: int, now: float) -> bool:
+    """Count an iteration; say whether the job communicates on at once."""
+    clock, jobs = world.clock, world.jobs
+    job = jobs[number]
+    job["step"] = job["first"]
+    job["count"] += 1
+    job["last_end"] = now
+    if job["count"] == job["dropped"]:
+        job["first_end"] = now
+    if job["count"] == 1:
+        job["comm_first"] = now - job["began"]
+    else:
+        job["comm_sum"] += now - job["began"]
+    if job["count"] == job["need"]:
+        job["need_end"] = now
+        clock[0]["unfinished"] -= 1
+        if job["leaves"] == 1:
+            return False
+    if job["compute"] > 0.0:
+        part = 1.0 - job["spread"]
+        if job["spread"] > 0.0:
+            part += 2.0 * job["spread"] * draw(clock)
+        job["wake"] = now + job["compute"] * part
+        clock[0]["wake"] = min(clock[0]["wake"], job["wake"])
+        return False
+    job["began"] = now
+    return True
+
+
+@njit(allocates=False)
+def end_step(world: World, number: int, now: float) -> None:
+    """Go on to a job's next step, or to its next iteration, until something is to come."""
+    jobs = world.jobs
+    job = jobs[number]
+    while True:
+        job["step"] += 1
+        if job["step"] == jobs[number + 1]["first"] and not _end_iteration(world, number, now):
+            return
+        if begin_step(world, job["step"], now):
+            return
+
+
+@njit(allocates=False)
+def sent(world: World, flow: int, now: float) -> None:
+    """Note that the last packet of a message has left its NIC."""
+    flows, steps = world.flows, world.steps
+    step = steps[flows[flow]["step"]]
+    step["open"] -= 1
+    if step["open"] == 0:
+        end_step(world, step["job"], now)
+
+
+@njit(allocates=False)
+def arrived(world: World, at: int, now: float) -> None:
+    """Count a packet of a message that has arrived; the last one is news to who waits for it."""
+    clock, flows, steps, jobs = world.clock, world.flows, world.steps, world.jobs
+    flow = flows[at]
+    flow["unarrived"] -= 1
+    if flow["unarrived"] > 0:
+        return
+    flow["unarrived"] = flow["packets"]
+    flow["done"] += 1
+    step = steps[flow["into"]]
+    if clock[0]["by_rank"] == 1 and (
+        step["open"] == 0 or jobs[step["job"]]["count"] + 1 != flow["done"]
+    ):
+        return  # too early: counted when its step begins
+    step["open"] -= 1
+    if step["open"] == 0:
+        end_step(world, step["job"], now)
+
+
+@njit(allocates=False)
+def wake_job(world: World) -> float:
+    """Start the job whose compute phase ends first; return when that is."""
+    clock, jobs = world.clock, world.jobs
+    now = clock[0]["wake"]
+    which, following = NONE, np.inf
+    for number in range(jobs.size - 1):
+        wake = jobs[number]["wake"]
+        if which == NONE and wake == now:
+            which = number
+        else:
+            following = min(following, wake)
+    clock[0]["wake"] = following
+    jobs[which]["wake"] = np.inf
+    jobs[which]["began"] = now
+    clock[0]["tick"] = int(now * clock[0]["per_ns"])
+    first = jobs[which]["first"]
+    if not begin_step(world, first, now):
+        end_step(world, which, now)
+    return float(now)
+
+
+@njit(allocates=False)
+def _make_packet(world: World, number: int, now: float) -> int:
     """
     Let a NIC make the next packet of the message whose turn it is.
 
     Returns the packet, if it found a place at once, or NONE.
     """
-    entries = paths.entries
+    clock, channels, entries, packets = world.clock, world.channels, world.entries, world.packets
+    nics, flows = world.nics, world.flows
     nic = nics[number]
     at = nic["first"]
     flow = flows[at]
@@ -88,22 +432,22 @@ def _make_packet(
     packet = clock[0]["spare"]
     p = packets[packet]
     clock[0]["spare"] = p["next"]
-    place = first_place(clock, entries, flows, at, packet)
+    place = first_place(world, at, packet)
     size = clock[0]["packet"] if flow["unsent"] > 0 else flow["rest"]
     p["time"], p["bytes"], p["entry"], p["flow"] = now, size, place, at
     p["last"] = 1 if flow["unsent"] == 0 else 0
-    if flow["unsent"] == 0 or (clock[0]["turns"] == 1 and nic["fresh"] == 0):
+    if flow["unsent"] == 0 or (clock[0]["round_robin"] == 1 and nic["fresh"] == 0):
         nic["first"] = flow["next"]
         if flow["unsent"] > 0:
-            queue_flow(nics, flows, number, at)
+            queue_flow(world, number, at)
     nic["fresh"] = 0
     channel = channels[entries[place]["channel"]]
     if channel["free"] > 0:
         channel["free"] -= 1
-        admit(clock, wheel, events, links, channels, entries, packets, packet, now)
+        admit(world, packet, now)
     else:
         nic["waiting"] += 1
-        wait(channels, lanes, entries, packets, packet, place)
+        wait(world, packet, place)
         packet = NONE
     time = (
         now + size * nic["per_byte"] + (clock[0]["gap_least"] + clock[0]["gap_span"] * draw(clock))
@@ -114,56 +458,41 @@ def _make_packet(
     elif nic["waiting"] >= clock[0]["ahead"]:
         nic["state"] = STALLED
     else:
-        schedule(clock, wheel, events, clock[0]["links"] + number, time)
+        schedule(world, clock[0]["links"] + number, time)
     return int(packet)
 
 
-@njit()
-def _leave_nic(
-    clock: Table, wheel: Ints32, events: Table, nics: Table, number: int, now: float
-) -> None:
-    """Note that a packet that waited in a NIC is on its way."""
+@njit(allocates=False)
+def _leave_nic(world: World, number: int, now: float) -> None:
+    """Note that a packet that waited in a NIC is on its next_hop."""
+    clock, nics = world.clock, world.nics
     nic = nics[number]
     nic["waiting"] -= 1
     if nic["state"] == STALLED:
         nic["state"] = BUSY
         time = now + idle_delay(clock)
-        schedule(clock, wheel, events, clock[0]["links"] + number, time)
+        schedule(world, clock[0]["links"] + number, time)
 
 
-@njit()
-def _arrive(
-    clock: Table,
-    wheel: Ints32,
-    events: Table,
-    links: Table,
-    channels: Table,
-    lanes: Table,
-    paths: Paths,
-    packets: Table,
-    nics: Table,
-    flows: Table,
-    steps: Table,
-    jobs: Table,
-    order: Ints32,
-    number: int,
-) -> None:
+@njit(allocates=False)
+def _arrive(world: World, number: int) -> None:
     """Take the first packet off a link: on to the next channel, or to its end."""
-    entries = paths.entries
+    clock, events, links, channels = world.clock, world.events, world.links, world.channels
+    entries, packets, flows = world.entries, world.packets, world.flows
     now = events[number]["time"]
     link = links[number]
     packet = link["head"]
     p = packets[packet]
     link["head"] = p["next"]
     if link["head"] != NONE:
-        schedule(clock, wheel, events, number, packets[link["head"]]["time"])
+        schedule(world, number, packets[link["head"]]["time"])
     clock[0]["hops"] += 1
     place = p["entry"]
     channel = entries[place]["channel"]
     if clock[0]["rule"] == FIXED:
         following = entries[place + 1]["channel"]
     else:
-        following = onward(clock, channels, paths, packets, flows, packet, number)
+        following = choose_channel(world, packet, number)
     at = p["flow"]
     if following == NONE:
         p["next"] = clock[0]["spare"]
@@ -172,44 +501,29 @@ def _arrive(
         p["entry"] = place + 1
         p["time"] = now
         if channels[following]["free"] == 0:
-            wait(channels, lanes, entries, packets, packet, place + 1)
+            wait(world, packet, place + 1)
             return
         channels[following]["free"] -= 1
-        admit(clock, wheel, events, links, channels, entries, packets, packet, now)
-    left = release(
-        clock, wheel, events, links, channels, lanes, entries, packets, flows, channel, now
-    )
+        admit(world, packet, now)
+    left = release(world, channel, now)
     if left != NONE:
         sender = packets[left]["flow"]
-        _leave_nic(clock, wheel, events, nics, flows[sender]["nic"], now)
+        _leave_nic(world, flows[sender]["nic"], now)
         if packets[left]["last"] == 1 and clock[0]["by_rank"] == 1:
-            sent(clock, wheel, events, nics, flows, steps, jobs, order, sender, now)
+            sent(world, sender, now)
     if following == NONE:
-        arrived(clock, wheel, events, nics, flows, steps, jobs, order, at, now)
+        arrived(world, at, now)
 
 
-@njit(int64(*_WORLD), cache=True)
-def advance(
-    clock: Table,
-    wheel: Ints32,
-    events: Table,
-    links: Table,
-    channels: Table,
-    lanes: Table,
-    paths: Paths,
-    packets: Table,
-    nics: Table,
-    flows: Table,
-    steps: Table,
-    jobs: Table,
-    order: Ints32,
-) -> int:
+@njit(int64(_WORLD), cache=True, allocates=False)
+def advance(world: World) -> int:
     """
     Run until all jobs have made their iterations, or the clock says pause.
 
     Returns DONE; RUNNING at a pause; CROWDED when there are no more spare packets, to be called
-    again with more of them; DEADLOCK when packets are under way and none can move.
+    again with more of them; DEADLOCK when packets are under next_hop and none can move.
     """
+    clock, wheel, events, packets = world.clock, world.wheel, world.events, world.packets
     n_links = clock[0]["links"]
     mask = wheel.size - 1
     now = clock[0]["now"]
@@ -229,47 +543,19 @@ def advance(
         if clock[0]["wake"] <= time:
             if clock[0]["wake"] == np.inf:
                 return DEADLOCK
-            now = wake_job(clock, wheel, events, nics, flows, steps, jobs, order)
+            now = wake_job(world)
             continue
         clock[0]["tick"] = tick
         now = time
         wheel[tick & mask] = events[event]["next"]
         clock[0]["scheduled"] -= 1
         if event < n_links:
-            _arrive(
-                clock,
-                wheel,
-                events,
-                links,
-                channels,
-                lanes,
-                paths,
-                packets,
-                nics,
-                flows,
-                steps,
-                jobs,
-                order,
-                event,
-            )
+            _arrive(world, event)
         else:
-            made = _make_packet(
-                clock,
-                wheel,
-                events,
-                links,
-                channels,
-                lanes,
-                paths,
-                packets,
-                nics,
-                flows,
-                event - n_links,
-                now,
-            )
+            made = _make_packet(world, event - n_links, now)
             if made != NONE and packets[made]["last"] == 1 and clock[0]["by_rank"] == 1:
                 sender = packets[made]["flow"]
-                sent(clock, wheel, events, nics, flows, steps, jobs, order, sender, now)
+                sent(world, sender, now)
     clock[0]["now"] = now
     if clock[0]["unfinished"] == 0:
         return DONE

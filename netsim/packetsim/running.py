@@ -8,7 +8,7 @@ import numpy as np
 from netsim.common.arrays import Floats, Ints
 from netsim.common.errors import ContentionError
 from netsim.common.jit import load_kernels
-from netsim.packetsim.columns import CROWDED, DEADLOCK, DONE, World
+from netsim.packetsim.records import CROWDED, DEADLOCK, DONE, World
 from netsim.packetsim.world import NS, with_packets
 from netsim.topology.base import Topology
 
@@ -77,14 +77,14 @@ class Ledger:
         return LinkUse(links, nbytes, share, waited / packets / NS)
 
 
-def advance(world: World, told: Callable[[World], None] | None = None) -> World:
+def advance(world: World, report: Callable[[World], None] | None = None) -> World:
     """Run a world until all its jobs have made their iterations."""
     kernels = load_kernels("netsim.packetsim.packet_kernels", "packet simulation", seconds=10)
     world.clock["unfinished"] = np.count_nonzero(world.jobs["need"])
     world.clock["wake"] = world.jobs["wake"].min()
     while True:
         world.clock["pause"] = world.clock["hops"] + _CHUNK
-        state = kernels.advance(*world)
+        state = kernels.advance(world)
         if state == DONE:
             return world
         if state == CROWDED:
@@ -95,5 +95,5 @@ def advance(world: World, told: Callable[[World], None] | None = None) -> World:
                 f"deadlock: packets of {open_flows} messages wait for each other in a circle "
                 f"after {world.clock['now'][0] / NS:.3g} s."
             )
-        elif told is not None:
-            told(world)
+        elif report is not None:
+            report(world)

@@ -12,22 +12,21 @@ from netsim.common.rng import uniforms
 from netsim.flows.contention import Traffic
 from netsim.flows.isolation import shared_links, used_links
 from netsim.flows.traffic import require_rule
+from netsim.flows.virtual_channels import virtual_channels
 from netsim.flowsim.cosimulation import outside_nodes
 from netsim.flowsim.snapshot import SLOWEST_DOES, JobTimes, check_names
-from netsim.packetsim.channels import virtual_channels
-from netsim.packetsim.columns import World
 from netsim.packetsim.forecast import (
     Forecast,
+    Progress,
     fluid_iteration_s,
     forecast_of,
     free_memory_bytes,
     require_affordable,
 )
-from netsim.packetsim.progress import Progress
-from netsim.packetsim.ranks import by_rank
+from netsim.packetsim.next_hops import links_within_reach, next_hops_bytes, next_hops_to
+from netsim.packetsim.records import World
 from netsim.packetsim.running import Ledger, LinkUse, advance
-from netsim.packetsim.ways import links_within_reach, ways_bytes, ways_to
-from netsim.packetsim.world import NS, build, scene_of
+from netsim.packetsim.world import NS, build, by_rank, scene_of
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from netsim.topology.routes import Routes
@@ -112,7 +111,7 @@ def simulate_packets(
     )
     groups = groups_that_meet([own[job] for job in talking], topology)
     named = [[talking[member] for member in group] for group in groups]
-    run.tell(named, asked)
+    run.check_cost(named, asked)
     for names in named:
         times.update(run.group(names, asked))
     return PacketTimes({job: times[job] for job in traffic}, run.ledger.use(), run.ledger.hops)
@@ -178,14 +177,14 @@ class _Run:
         links = np.concatenate([part.routes.links for part in parts.values()])
         hops = np.concatenate([part.routes.hops for part in parts.values()])
         routes = Routes(np.concatenate([[0], np.cumsum(hops)]), links, topology.n_links)
-        self._ways, self._tables_bytes = None, 0.0
+        self._next_hops, self._tables_bytes = None, 0.0
         if topology.spread is None:
             self._capacity = topology.capacity
             channels = virtual_channels(topology, routes, switch.virtual_channels)
         else:
             self._capacity = topology.spread.capacity
             last = topology.link_tail[links[routes.indptr[1:] - 1]]
-            self._tables_bytes = ways_bytes(topology, np.unique(last).size)
+            self._tables_bytes = next_hops_bytes(topology, np.unique(last).size)
             free = free_memory_bytes()
             if self._tables_bytes > free:
                 raise ContentionError(
@@ -193,14 +192,14 @@ class _Run:
                     f"{self._tables_bytes / 1e6:,.0f} MB, of which {free / 1e6:,.0f} MB are free: "
                     "jobs on fewer switches, a smaller fabric or static routing take less."
                 )
-            self._ways = ways_to(topology, last, switch.virtual_channels)
+            self._next_hops = next_hops_to(topology, last, switch.virtual_channels)
             channels = np.zeros_like(links)
         ends = np.cumsum([part.routes.links.size for part in parts.values()])
         self._channels = dict(zip(parts, np.split(channels, ends[:-1]), strict=True))
         self.ledger = Ledger(topology)
         self.by_rank = False
 
-    def tell(self, groups: Sequence[Sequence[int]], asked: _Asked) -> None:
+    def check_cost(self, groups: Sequence[Sequence[int]], asked: _Asked) -> None:
         """Refuse groups of jobs that cost too much, and announce what takes long."""
         capacity, switch = self._capacity, self._switch
         forecasts, longest_s = [], 0.0
@@ -227,7 +226,7 @@ class _Run:
     def _forecast(self, names: Sequence[int], seconds: Floats, asked: _Asked) -> Forecast:
         """Return the cost of jobs that meet; a lone one is simulated by itself only."""
         parts = [self._parts[name] for name in names]
-        width = 0 if self._ways is None else self._ways.longest + 2
+        width = 0 if self._next_hops is None else self._next_hops.longest + 2
         alone = forecast_of(parts, seconds, 0.0, self._switch, width)
         hops = 0.0
         if len(names) > 1 and asked.iterations:
@@ -292,20 +291,20 @@ class _Run:
         parts = [self._parts[name] for name in names]
         channels = np.concatenate([self._channels[name] for name in names])
         seed = int(uniforms(self._seed, np.array(names[:1]), len(names))[0] * 2**53)
-        scene, rows = scene_of(parts, channels, self._ways), np.arange(len(names))
+        scene, rows = scene_of(parts, channels, self._next_hops), np.arange(len(names))
         if self.by_rank:
             scene, rows = by_rank(scene, self._topology)
         return build(scene, self._capacity, self._switch, seed, _SPARE), rows
 
     def _links(self, names: Sequence[int]) -> Ints:
         """Return the links of a world with some jobs."""
-        if self._ways is not None:
+        if self._next_hops is not None:
             return np.arange(self._topology.n_links)
         return np.unique(np.concatenate([self._parts[name].routes.links for name in names]))
 
     def _finished(self, world: World, names: Sequence[int], *, counted: bool) -> World:
         """Run a world, and write down what its links carried."""
-        world = advance(world, self._progress.tell)
+        world = advance(world, self._progress.report)
         self._progress.end(world)
         self.ledger.hops += int(world.clock["hops"][0])
         if counted:

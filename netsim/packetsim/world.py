@@ -1,4 +1,4 @@
-"""The records that a packet simulation runs on, made from flows and a switch."""
+"""The world that a packet simulation runs on, made from flows and a switch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,25 +8,25 @@ import numpy as np
 from netsim.common.arrays import Bools, Floats, Ints, Table
 from netsim.common.units import ROUNDING
 from netsim.flows.contention import Traffic
-from netsim.packetsim.columns import (
+from netsim.packetsim.next_hops import NextHops
+from netsim.packetsim.records import (
     CHANNEL,
     CLOCK,
     ENTRY,
     EVENT,
     FLOW,
     JOB,
-    LANE,
     LINK,
+    LINK_END,
+    NEXT_HOP,
     NIC,
     NONE,
     PACKET,
+    QUEUE,
     STEP,
-    TURN,
-    WAY,
-    Paths,
     World,
 )
-from netsim.packetsim.ways import Ways
+from netsim.topology.base import Topology
 from netsim.topology.switches import Switch
 
 NS = 1e9
@@ -55,7 +55,7 @@ class Scene:
     into, receives, receive_first : int arrays, optional
         Where each rank goes on by itself, and jobs above are ranks: the step that each flow goes
         into, the flows by that step, and where those of each step begin.
-    ways : Ways, optional
+    next_hops : NextHops, optional
         Where switches choose: of a path only the first and the last link count.
     """
 
@@ -68,16 +68,16 @@ class Scene:
     into: Ints | None = None
     receives: Ints | None = None
     receive_first: Ints | None = None
-    ways: Ways | None = None
+    next_hops: NextHops | None = None
 
 
-def scene_of(parts: Sequence[Traffic], channels: Ints, ways: Ways | None = None) -> Scene:
+def scene_of(parts: Sequence[Traffic], channels: Ints, next_hops: NextHops | None = None) -> Scene:
     """
     Put jobs side by side.
 
     `parts`: what each job sends, without flows inside nodes, at least one flow each. `channels`
-    (nnz,): virtual channel of each link of their routes. `ways`: where switches choose. Result: the
-    jobs in the same order.
+    (nnz,): virtual channel of each link of their routes. `next_hops`: where switches choose.
+    Result: the jobs in the same order.
     """
     hops = np.concatenate([part.routes.hops for part in parts])
     steps = [np.flatnonzero(np.diff(part.step, prepend=-1)) for part in parts]
@@ -90,8 +90,45 @@ def scene_of(parts: Sequence[Traffic], channels: Ints, ways: Ways | None = None)
         nbytes=np.concatenate([part.nbytes for part in parts]),
         step_first=np.concatenate([*first, n_flows[-1:]]),
         job_first=np.cumsum([0] + [step.size for step in steps]),
-        ways=ways,
+        next_hops=next_hops,
     )
+
+
+def by_rank(scene: Scene, topology: Topology) -> tuple[Scene, Ints]:
+    """
+    Turn each rank of each job, with a barrier after each step, into a job of its own.
+
+    The ranks of a job are the nodes that it sends from and to. A rank has the steps in which it
+    sends or receives; one ends when its own messages have left the NIC and those for it have
+    arrived. Result: the ranks, and the job of each, (R,).
+    """
+    step = np.repeat(np.arange(scene.step_first.size - 1), np.diff(scene.step_first))
+    job = np.searchsorted(scene.job_first, step, side="right") - 1
+    n_nodes, n_steps = topology.n_nodes, scene.step_first.size
+    sender = job * n_nodes + topology.link_tail[scene.links[scene.indptr[:-1]]]
+    receiver = job * n_nodes + topology.link_head[scene.links[scene.indptr[1:] - 1]]
+    sends, gets = sender * n_steps + step, receiver * n_steps + step
+    tasks, place = np.unique(np.concatenate([sends, gets]), return_inverse=True)
+    out, into = place[: step.size], place[step.size :]
+    order = np.argsort(out, kind="stable")
+    ranks, first = np.unique(tasks // n_steps, return_index=True)
+    hops = np.diff(scene.indptr)
+    rows = np.concatenate([np.arange(scene.indptr[f], scene.indptr[f + 1]) for f in order])
+    bounds = np.arange(tasks.size + 1)
+    receives = np.argsort(into[order], kind="stable")
+    found = Scene(
+        indptr=np.concatenate([[0], np.cumsum(hops[order])]),
+        links=scene.links[rows],
+        channels=scene.channels[rows],
+        nbytes=scene.nbytes[order],
+        step_first=np.searchsorted(out[order], bounds),
+        job_first=np.append(first, tasks.size),
+        into=into[order],
+        receives=receives,
+        receive_first=np.searchsorted(into[order][receives], bounds),
+        next_hops=scene.next_hops,
+    )
+    return found, ranks // n_nodes
 
 
 def packets_of(nbytes: Floats, packet_bytes: float) -> Ints:
@@ -113,14 +150,14 @@ def build(scene: Scene, capacity: Floats, switch: Switch, seed: int, spare: int)
     for, at least 1. Result: links and NICs are numbered without gaps, in the order of the links'
     numbers.
     """
-    ways = scene.ways
-    if ways is None:
+    hops = scene.next_hops
+    if hops is None:
         used, number = np.unique(scene.links, return_inverse=True)
         n_channels = int(scene.channels.max()) + 1
-        entries, n_lanes = _entries(scene, number, number * n_channels + scene.channels, switch)
+        entries, n_queues = _entries(scene, number, number * n_channels + scene.channels, switch)
     else:
-        used, number, n_channels = np.arange(capacity.size), scene.links, ways.n_channels
-        entries, n_lanes = np.zeros(0, dtype=ENTRY), used.size * n_channels
+        used, number, n_channels = np.arange(capacity.size), scene.links, hops.n_channels
+        entries, n_queues = np.zeros(0, dtype=ENTRY), used.size * n_channels
     links = _links(scene, number, capacity[used], switch)
     flows, nics = _flows(scene, number, links, switch)
     channels = np.zeros(used.size * n_channels, dtype=CHANNEL)
@@ -141,12 +178,12 @@ def build(scene: Scene, capacity: Floats, switch: Switch, seed: int, spare: int)
     jobs["wake"], jobs["dropped"] = np.inf, 1
     clock = _clock(switch, seed, used.size)
     clock["by_rank"] = scene.into is not None
-    turns, table, options = (np.zeros(1, TURN), np.zeros(1, WAY), np.zeros(1, np.int32))
-    if ways is not None:
-        n_lanes *= _choose(clock, flows, scene, ways, switch)
-        turns, table, options = ways.turns, ways.ways, ways.options
-    lanes = np.zeros(n_lanes, dtype=LANE)
-    lanes["head"] = NONE
+    link_ends, table, options = np.zeros(1, LINK_END), np.zeros(1, NEXT_HOP), np.zeros(1, np.int32)
+    if hops is not None:
+        n_queues *= _choose(clock, flows, scene, hops, switch)
+        link_ends, table, options = hops.link_ends, hops.table, hops.options
+    queues = np.zeros(n_queues, dtype=QUEUE)
+    queues["head"] = NONE
     # no event lies further ahead than the slowest packet on the slowest link
     largest = min(switch.packet_bytes, float(scene.nbytes.max()))
     ahead = float((links["per_byte"] * largest + links["delay"]).max())
@@ -158,8 +195,11 @@ def build(scene: Scene, capacity: Floats, switch: Switch, seed: int, spare: int)
         np.zeros(used.size + nics.size, dtype=EVENT),
         links,
         channels,
-        lanes,
-        Paths(entries, turns, table, options),
+        queues,
+        entries,
+        link_ends,
+        table,
+        options,
         np.zeros(0, dtype=PACKET),
         nics,
         flows,
@@ -187,8 +227,8 @@ def with_packets(world: World, more: int) -> World:
     if not width:
         return world._replace(packets=packets)
     entries = np.zeros(packets.size * width, dtype=ENTRY)
-    entries[: old * width] = world.paths.entries
-    return world._replace(packets=packets, paths=world.paths._replace(entries=entries))
+    entries[: old * width] = world.entries
+    return world._replace(packets=packets, entries=entries)
 
 
 def _clock(switch: Switch, seed: int, n_links: int) -> Table:
@@ -199,7 +239,7 @@ def _clock(switch: Switch, seed: int, n_links: int) -> Table:
     clock["spare"] = NONE
     clock["packet"] = switch.packet_bytes
     clock["ahead"] = switch.slots
-    clock["turns"] = switch.nic == "round-robin"
+    clock["round_robin"] = switch.nic == "round-robin"
     clock["shuffles"] = switch.order == "random"
     clock["links"] = n_links
     jitter = switch.jitter_s * NS
@@ -228,31 +268,31 @@ def _ends(scene: Scene, number: Ints, per_byte: Floats) -> tuple[Bools, Bools, F
     """Return which links start and which end paths, and ns per byte of the fastest next one."""
     size = per_byte.size
     fastest = np.full(size, np.inf)
-    if scene.ways is None:
+    if scene.next_hops is None:
         last = scene.indptr[1:] - 1
         inner = np.flatnonzero(~_marked(number.size, last))
         np.minimum.at(fastest, number[inner], per_byte[number[inner + 1]])
         return _marked(size, number[scene.indptr[:-1]]), _marked(size, number[last]), fastest
-    fabric = scene.ways.topology
+    fabric = scene.next_hops.topology
     leaving = np.full(fabric.n_nodes + fabric.n_switches, np.inf)
     np.minimum.at(leaving, fabric.link_tail, per_byte)
     starts, ends = fabric.link_tail < fabric.n_nodes, fabric.link_head < fabric.n_nodes
     return starts, ends, np.where(ends, np.inf, leaving[fabric.link_head])
 
 
-def _choose(clock: Table, flows: Table, scene: Scene, ways: Ways, switch: Switch) -> int:
-    """Tell clock and flows that switches choose; return the lanes of a channel."""
-    fabric = ways.topology
+def _choose(clock: Table, flows: Table, scene: Scene, hops: NextHops, switch: Switch) -> int:
+    """Set clock and flows for switches that choose; return the queues of a channel."""
+    fabric = hops.topology
     first, last = scene.links[scene.indptr[:-1]], scene.links[scene.indptr[1:] - 1]
-    ports = int(ways.turns["port"].max()) + 1 if switch.arbitration == "round-robin" else 0
-    clock["rule"], clock["width"], clock["states"] = ways.rule, ways.longest + 2, ways.n_states
-    clock["per_link"], clock["groups"] = ways.n_channels, ways.n_groups
-    clock["lanes"], clock["beyond"] = ports, ways.beyond
+    ports = int(hops.link_ends["port"].max()) + 1 if switch.arbitration == "round-robin" else 0
+    clock["rule"], clock["width"], clock["states"] = hops.rule, hops.longest + 2, hops.n_states
+    clock["per_link"], clock["groups"] = hops.n_channels, hops.n_groups
+    clock["ports"], clock["nonminimal_hops"] = ports, hops.nonminimal_hops
     flows["entry"], flows["end"] = first, last
-    flows["target"] = ways.target[fabric.link_tail[last]]
-    if ways.n_groups:
-        flows["home"] = ways.group[fabric.link_head[first]]
-        flows["group"] = ways.group[fabric.link_tail[last]]
+    flows["target"] = hops.target[fabric.link_tail[last]]
+    if hops.n_groups:
+        flows["home"] = hops.group[fabric.link_head[first]]
+        flows["group"] = hops.group[fabric.link_tail[last]]
     return max(1, ports)
 
 
@@ -264,18 +304,18 @@ def _marked(size: int, places: Ints) -> Bools:
 
 
 def _entries(scene: Scene, number: Ints, channel: Ints, switch: Switch) -> tuple[Table, int]:
-    """Return the places of all paths, and how many lanes there are."""
+    """Return the places of all paths, and how many queues there are."""
     n_flows = scene.nbytes.size
     entries = np.full(channel.size + n_flows, NONE, dtype=ENTRY)
     place = np.arange(channel.size) + np.repeat(np.arange(n_flows), np.diff(scene.indptr))
     entries["channel"][place] = channel
     if switch.arbitration == "first-come":
-        entries["lane"][place] = channel
+        entries["queue"][place] = channel
         return entries, int(channel.max()) + 1
-    port = np.concatenate([[NONE], number[:-1]])  # a lane for every input port of a channel
+    port = np.concatenate([[NONE], number[:-1]])  # a queue for every input port of a channel
     port[scene.indptr[:-1]] = NONE
-    found, lane = np.unique(channel * (int(number.max()) + 2) + port + 1, return_inverse=True)
-    entries["lane"][place] = lane
+    found, queue = np.unique(channel * (int(number.max()) + 2) + port + 1, return_inverse=True)
+    entries["queue"][place] = queue
     return entries, found.size
 
 

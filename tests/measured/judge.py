@@ -12,10 +12,9 @@ import numpy as np
 from measured.packets import FILES, errors, traffic_of, tree_of_packets
 from netsim.common.arrays import Floats, Ints
 from netsim.flows.contention import Traffic
-from netsim.packetsim.columns import World
-from netsim.packetsim.ranks import by_rank
+from netsim.packetsim.records import World
 from netsim.packetsim.running import advance
-from netsim.packetsim.world import build, scene_of
+from netsim.packetsim.world import build, by_rank, scene_of
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import FatTree
 from netsim.topology.switches import Switch

@@ -26,8 +26,8 @@ class Twin:
         self.now, self.hops = 0.0, 0
         self.events = []
         self.jitter, self.delay = switch.jitter_s * 1e9, switch.delay_s * 1e9
-        self.ways = scene.ways and Ways(scene.ways.topology)
-        self.rule = scene.ways and scene.ways.topology.spread.rule
+        self.ways = scene.next_hops and Ways(scene.next_hops.topology)
+        self.rule = scene.next_hops and scene.next_hops.topology.spread.rule
         used = sorted(set(scene.links.tolist())) if self.ways is None else range(capacity.size)
         firsts = {int(scene.links[a]) for a in scene.indptr[:-1]}
         lasts = {int(scene.links[b - 1]) for b in scene.indptr[1:]}
@@ -41,7 +41,7 @@ class Twin:
             for number, name in enumerate(used)
         }
         if self.ways is not None:
-            self._see_all_links(scene.ways.topology)
+            self._see_all_links(scene.next_hops.topology)
         self.channels = {}
         self.nics = {
             name: Nic(number, self.links[name].per_byte)

@@ -30,7 +30,7 @@ def two_jobs():
 
 def test_a_scene_moves_about_as_many_packets_as_are_forecast(monkeypatch, caplog, two_jobs):
     """20 iterations together and 5 each alone."""
-    monkeypatch.setattr("netsim.packetsim.progress._TELL_S", 0.0)
+    monkeypatch.setattr("netsim.packetsim.forecast._REPORT_S", 0.0)
     tree, jobs = two_jobs
 
     with caplog.at_level(logging.WARNING, "fabricsim"):
@@ -46,7 +46,7 @@ def test_progress_counts_all_that_is_simulated_and_goes_one_way(
     monkeypatch, caplog, two_jobs, start_s
 ):
     """Also while one job has not started, and through the simulations of each job alone."""
-    monkeypatch.setattr("netsim.packetsim.progress._TELL_S", 0.0)
+    monkeypatch.setattr("netsim.packetsim.forecast._REPORT_S", 0.0)
     monkeypatch.setattr("netsim.packetsim.running._CHUNK", 500)
     tree, jobs = two_jobs
 

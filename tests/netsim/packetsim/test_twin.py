@@ -5,9 +5,8 @@ import pytest
 from naive.packets import Twin
 
 from netsim.common.errors import ContentionError
-from netsim.packetsim.ranks import by_rank
 from netsim.packetsim.running import advance
-from netsim.packetsim.world import Scene, build
+from netsim.packetsim.world import Scene, build, by_rank
 from netsim.registries.topologies import make_topology
 from netsim.routing.dmodk import DModK
 from netsim.topology.switches import Switch

@@ -6,11 +6,10 @@ from naive.packets import Twin
 
 from netsim.common.errors import ContentionError, RoutingError
 from netsim.flows.contention import Traffic
-from netsim.packetsim.ranks import by_rank
+from netsim.packetsim.next_hops import next_hops_to
 from netsim.packetsim.running import advance
 from netsim.packetsim.simulation import simulate_packets
-from netsim.packetsim.ways import ways_to
-from netsim.packetsim.world import Scene, build
+from netsim.packetsim.world import Scene, build, by_rank
 from netsim.registries.routings import make_routing
 from netsim.registries.topologies import make_topology
 from netsim.routing.spread import as_routed
@@ -62,7 +61,7 @@ def random_scene(topology, routing, seed, n_jobs=2):
         np.array(nbytes),
         np.array(step_first),
         np.arange(0, 2 * n_jobs + 1, 2),
-        ways=ways_to(topology, last),
+        next_hops=next_hops_to(topology, last),
     )
 
 

@@ -1,4 +1,4 @@
-"""Columns of the records that the packet simulation works on; times in ns, sizes in bytes."""
+"""Records that the packet simulation works on; times in ns, sizes in bytes."""
 
 from typing import NamedTuple
 
@@ -9,47 +9,40 @@ from netsim.common.arrays import Table
 
 Ints32 = NDArray[np.int32]
 
-NONE = -1  # no packet, lane, flow, ...
+NONE = -1  # no packet, queue, flow, ...
 IDLE, BUSY, STALLED = 0, 1, 2  # state of a NIC
-FIXED, ADAPTIVE, SPRAY = 0, 1, 2  # who chooses the way of a packet
+FIXED, ADAPTIVE, SPRAY = 0, 1, 2  # next link: by table, by queues, by chance
 RUNNING, DONE, DEADLOCK, CROWDED = 0, 1, 2, 3  # what `advance` returns
 
-# One row: time now, tick of the wheel that it is in, state of the random numbers, events in the
-# wheel, earliest end of a compute phase, jobs that have not made their iterations, packets moved
-# over a link, where `advance` returns for a while, first packet that is not in use. Then what does
-# not change: bytes of a packet, packets that a NIC makes ahead, whether it takes turns among its
-# messages, whether these come in another order each time, ticks per ns, links (NICs follow them in
-# the events), whether each rank goes on by itself; who chooses ways, entries of a packet, states,
-# channels of a link, groups for detours, lanes of a channel, mean links to go after a detour;
-# random delays are least + span * u before a link that was idle, and between the packets of a NIC
+# One row: what changes, then what the switch and the routing say.
 CLOCK = np.dtype(
     [
         ("now", "f8"),
-        ("tick", "i8"),
-        ("random", "u8"),
-        ("scheduled", "i8"),
-        ("wake", "f8"),
-        ("unfinished", "i8"),
-        ("hops", "i8"),
-        ("pause", "i8"),
-        ("spare", "i8"),
-        ("packet", "f8"),
-        ("ahead", "i8"),
-        ("turns", "i8"),
-        ("shuffles", "i8"),
-        ("per_ns", "f8"),
-        ("links", "i8"),
-        ("by_rank", "i8"),
-        ("rule", "i8"),
-        ("width", "i8"),
-        ("states", "i8"),
-        ("per_link", "i8"),
-        ("groups", "i8"),
-        ("lanes", "i8"),
-        ("beyond", "f8"),
-        ("idle_least", "f8"),
+        ("tick", "i8"),  # of the wheel, in which `now` is
+        ("random", "u8"),  # state of SplitMix64
+        ("scheduled", "i8"),  # events in the wheel
+        ("wake", "f8"),  # earliest end of a compute phase
+        ("unfinished", "i8"),  # jobs that have not made their iterations
+        ("hops", "i8"),  # packets moved over a link
+        ("pause", "i8"),  # hops at which `advance` returns for a while
+        ("spare", "i8"),  # first packet that is not in use
+        ("packet", "f8"),  # bytes
+        ("ahead", "i8"),  # packets that a NIC makes ahead: slots of a channel
+        ("round_robin", "i8"),  # whether a NIC goes round its messages
+        ("shuffles", "i8"),  # whether these come in another order each time
+        ("per_ns", "f8"),  # ticks
+        ("links", "i8"),  # their number; NICs follow them in the events
+        ("by_rank", "i8"),  # whether each rank goes on by itself
+        ("rule", "i8"),  # FIXED, ADAPTIVE or SPRAY
+        ("width", "i8"),  # entries of a packet, where switches choose
+        ("states", "i8"),  # places where a packet can be (`NextHops.n_states`)
+        ("per_link", "i8"),  # virtual channels of a link
+        ("groups", "i8"),  # through which packets may go non-minimally
+        ("ports", "i8"),  # input ports with queues of their own at a channel; 0: one queue for all
+        ("nonminimal_hops", "f8"),  # mean links to go after the group in between
+        ("idle_least", "f8"),  # random delay before a link that was idle: least + span * u
         ("idle_span", "f8"),
-        ("gap_least", "f8"),
+        ("gap_least", "f8"),  # the same between the packets of a NIC
         ("gap_span", "f8"),
     ]
 )
@@ -71,16 +64,16 @@ LINK = np.dtype(
         ("waited", "f8"),
     ]
 )
-# Link x virtual channel: free slots; lanes with packets that wait for one, whose turn it is first;
-# packets that wait
+# Link x virtual channel: free slots; list of the queues with packets that wait for one; packets
+# that wait
 CHANNEL = np.dtype(
     [("link", "i4"), ("free", "i4"), ("first", "i4"), ("last", "i4"), ("waiting", "i4")]
 )
 # Packets that wait for a slot of a channel: all of them, or those of one input port
-LANE = np.dtype([("head", "i4"), ("tail", "i4"), ("next", "i4")])
+QUEUE = np.dtype([("head", "i4"), ("tail", "i4"), ("next", "i4")])
 # A place on a flow's path; after the last one there is one with channel NONE. Where switches
 # choose, each packet has `width` entries of its own: its target, then places as it comes to them
-ENTRY = np.dtype([("channel", "i4"), ("lane", "i4")])
+ENTRY = np.dtype([("channel", "i4"), ("queue", "i4")])
 # A packet: when it came to where it is or will arrive, bytes, place, flow, the next in a list,
 # whether it is the last of its message
 PACKET = np.dtype(
@@ -131,8 +124,8 @@ FLOW = np.dtype(
 )
 # Target x state: the first of the options that lead on, their number, channel to escape by, links
 # to go. After a link: state, rank by which channels change, port of its switch
-WAY = np.dtype([("first", "i4"), ("count", "i4"), ("escape", "i4"), ("togo", "i4")])
-TURN = np.dtype([("state", "i4"), ("rank", "i4"), ("port", "i4")])
+NEXT_HOP = np.dtype([("first", "i4"), ("count", "i4"), ("escape", "i4"), ("hops_left", "i4")])
+LINK_END = np.dtype([("state", "i4"), ("rank", "i4"), ("port", "i4")])
 # A step (and one after the last): its first flow, its job, flows under way, where the list of the
 # flows that its rank receives begins
 STEP = np.dtype([("flow", "i4"), ("job", "i4"), ("open", "i4"), ("receives", "i4")])
@@ -160,28 +153,41 @@ JOB = np.dtype(
 )
 
 
-class Paths(NamedTuple):
-    """Places of paths; where switches choose: what comes after a link, ways, and their options."""
-
-    entries: Table
-    turns: Table
-    ways: Table
-    options: Ints32
-
-
 class World(NamedTuple):
-    """All that the simulation holds; records as above."""
+    """
+    All that the simulation holds, a table for each kind of record.
+
+    An event takes a packet off a link or lets a NIC make one. The packet finds its channel by its
+    entry, waits in a queue of the channel or gets a slot, and then its time on the link::
+
+        wheel -> events -> links, nics
+        jobs -> steps -> flows -> packets -> entries -> channels -> links
+                                                     -> queues  -> packets that wait
+
+    Where switches choose, `link_ends` gives the state of a packet after a link, `next_hops` the
+    links that lead on from a state to a target, as a range of `options`.
+    """
 
     clock: Table
     wheel: Ints32
     events: Table
     links: Table
     channels: Table
-    lanes: Table
-    paths: Paths
+    queues: Table
+    entries: Table
+    link_ends: Table
+    next_hops: Table
+    options: Ints32
     packets: Table
     nics: Table
     flows: Table
     steps: Table
     jobs: Table
     order: Ints32
+
+
+RECORDS = (
+    *(CLOCK, np.int32, EVENT, LINK, CHANNEL, QUEUE, ENTRY, LINK_END, NEXT_HOP),
+    *(np.int32, PACKET, NIC, FLOW, STEP, JOB, np.int32),
+)
+"""Types of the tables of a `World`."""

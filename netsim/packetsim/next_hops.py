@@ -1,4 +1,4 @@
-"""The ways that packets may take where switches choose: which links lead on, and safe channels."""
+"""Next hops of packets where switches choose: links that lead on, and virtual channels."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ import numpy as np
 from netsim.common.arrays import Ints, Table
 from netsim.common.errors import ContentionError
 from netsim.flows.isolation import minimal_links, used_links
-from netsim.packetsim.columns import ADAPTIVE, NONE, SPRAY, TURN, WAY, Ints32
+from netsim.packetsim.records import ADAPTIVE, LINK_END, NEXT_HOP, NONE, SPRAY, Ints32
 from netsim.topology.base import Topology
 from netsim.topology.counters import occurrence
 from netsim.topology.dragonfly import Dragonfly
@@ -22,9 +22,9 @@ _TORUS_CHANNELS = 3  # two that escape, and one for any minimal path
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ways:
+class NextHops:
     """
-    Minimal ways to the last switches of some flows, from everywhere.
+    Links that lead on to the last switches of some flows, from everywhere.
 
     Parameters
     ----------
@@ -37,19 +37,19 @@ class Ways:
     n_states : int
         Places where a packet can be: vertices, on trees twice (`netsim.topology.moves.Moves`).
     n_groups : int
-        Groups of a dragonfly on which packets may take a detour through a third one; 0 elsewhere.
+        Groups of a dragonfly on which packets may go through a third one; 0 elsewhere.
     longest : int
         Most links of a path, those of the nodes included.
-    beyond : float
+    nonminimal_hops : float
         Mean links between routers of different groups.
     target : (V,) int array
         Target of each last switch, -1 for others; those of groups follow.
-    ways : (T * S,) table
+    table : (T * S,) table
         For each target and state: the first of `options` that lead on and their number, the
         channel to escape by, and links to go.
     options : (M,) int array
         Links.
-    turns : (E,) table
+    link_ends : (E,) table
         For each link: state after it, rank by which channels change, and port where it enters.
     """
 
@@ -59,11 +59,11 @@ class Ways:
     n_states: int
     n_groups: int
     longest: int
-    beyond: float
+    nonminimal_hops: float
     target: Ints
-    ways: Table
+    table: Table
     options: Ints32
-    turns: Table
+    link_ends: Table
 
     @property
     def group(self) -> Ints:
@@ -73,9 +73,9 @@ class Ways:
         return (vertices - self.topology.n_nodes) // self.topology.routers_per_group
 
 
-def ways_to(topology: Topology, switches: Ints, most: int | None = None) -> Ways:
+def next_hops_to(topology: Topology, switches: Ints, most: int | None = None) -> NextHops:
     """
-    Return the ways to some switches on a fabric whose switches choose.
+    Return the next hops to some switches on a fabric whose switches choose.
 
     `switches` (n,): where paths end, apart from the link of the node. `most`: virtual channels of a
     link; absent: as many as needed.
@@ -83,7 +83,7 @@ def ways_to(topology: Topology, switches: Ints, most: int | None = None) -> Ways
     On a tree packets go up, then down: one channel. On a torus channel 2 is for any minimal path; a
     packet that finds no place there waits for the next link of its dimension-order path, on channel
     0 while the cable that closes the ring lies ahead, else on 1: these two are free of circles by
-    themselves, and nobody ever waits for channel 2 (J. Duato, *A new theory of deadlock-free
+    themselves, and no packet waits for channel 2 (J. Duato, *A new theory of deadlock-free
     adaptive routing in wormhole networks*, 1993). On a dragonfly a packet changes to the next
     channel where links do not follow each other in the order green, black, blue.
     """
@@ -104,17 +104,17 @@ def ways_to(topology: Topology, switches: Ints, most: int | None = None) -> Ways
     return found
 
 
-def ways_bytes(topology: Topology, n_targets: int) -> float:
-    """Return about how many bytes `ways_to` takes at most for so many last switches."""
+def next_hops_bytes(topology: Topology, n_targets: int) -> float:
+    """Return about how many bytes `next_hops_to` takes at most for so many last switches."""
     n_states = topology.n_nodes + topology.n_switches
     if isinstance(topology, FatTree):
         n_states *= 2  # up, and down
     n_options = topology.n_links / 2  # of a cable's two links one leads nearer
-    return n_targets * (n_states * (WAY.itemsize + 8.0) + n_options * _PER_OPTION)
+    return n_targets * (n_states * (NEXT_HOP.itemsize + 8.0) + n_options * _PER_OPTION)
 
 
-def _on_tree(tree: Topology, switches: Ints) -> Ways:
-    """Return the ways up, then down."""
+def _on_tree(tree: Topology, switches: Ints) -> NextHops:
+    """Return the next hops up, then down."""
     moves = Moves.on(tree)
     state = tree.link_head + np.where(tree.link_tail > tree.link_head, moves.n_vertices, 0)
     tables = []
@@ -123,11 +123,11 @@ def _on_tree(tree: Topology, switches: Ints) -> Ways:
         good = (distance[moves.head] == distance[moves.tail] - 1) & (distance[moves.head] >= 0)
         tables.append((distance, moves.tail[good], moves.link[good]))
     longest = max(int(distance.max()) for distance, _, _ in tables) + 2
-    return _ways(tree, switches, tables, state, (1, 0, longest, 0.0))
+    return _joined(tree, switches, tables, state, (1, 0, longest, 0.0))
 
 
-def _on_torus(torus: Torus, switches: Ints) -> Ways:
-    """Return all minimal ways, and those to escape by."""
+def _on_torus(torus: Torus, switches: Ints) -> NextHops:
+    """Return all minimal next hops, and the escape channels."""
     apart = _router_distances(torus, switches)
     tail, head = torus.link_tail, torus.link_head
     inner = np.flatnonzero((tail >= torus.n_nodes) & (head >= torus.n_nodes))
@@ -139,16 +139,16 @@ def _on_torus(torus: Torus, switches: Ints) -> Ways:
         tables.append((distance, tail[good], good))
     longest = int(apart.max(initial=0)) + 2
     shape = (_TORUS_CHANNELS, 0, longest, 0.0)
-    found = _ways(torus, switches, tables, head, shape)
-    escape = found.ways["escape"].reshape(switches.size, -1)
+    found = _joined(torus, switches, tables, head, shape)
+    escape = found.table["escape"].reshape(switches.size, -1)
     escape[:, torus.n_nodes :] = _escapes(torus, switches - torus.n_nodes)
     return found
 
 
-def _on_dragonfly(fabric: Dragonfly, switches: Ints) -> Ways:
-    """Return the ways over one blue cable at most, also to the groups."""
+def _on_dragonfly(fabric: Dragonfly, switches: Ints) -> NextHops:
+    """Return the next hops over one blue cable at most, also to the groups."""
     spread = fabric.spread
-    assert spread is not None  # noqa: S101 (see `ways_to`)
+    assert spread is not None  # noqa: S101 (see `next_hops_to`)
     apart = _router_distances(fabric, np.arange(fabric.n_switches) + fabric.n_nodes)
     size, first = fabric.routers_per_group, fabric.n_nodes
     group = np.arange(fabric.n_switches) // size
@@ -162,8 +162,8 @@ def _on_dragonfly(fabric: Dragonfly, switches: Ints) -> Ways:
         row = apart[switch - first]
         into = blue[home[blue] == group[switch - first]]
         tables.append(_towards(fabric, row, np.concatenate([local, into])))
-    detours = spread.rule == "adaptive" and fabric.groups > 2  # noqa: PLR2004 (by a third one)
-    n_groups = fabric.groups if detours else 0
+    nonminimal = spread.rule == "adaptive" and fabric.groups > 2  # noqa: PLR2004 (by a third one)
+    n_groups = fabric.groups if nonminimal else 0
     for target in range(n_groups):
         into = blue[home[blue] == target]
         row = np.where(group == target, 0, fabric.n_switches)
@@ -173,11 +173,11 @@ def _on_dragonfly(fabric: Dragonfly, switches: Ints) -> Ways:
             row[mine] = np.minimum(row[mine], hops)
         tables.append(_towards(fabric, row, np.concatenate([local, into])))
     far = apart[group[:, None] != group]
-    legs = (1 + detours) * (fabric.groups > 1)  # over a blue cable
+    legs = (1 + nonminimal) * (fabric.groups > 1)  # over a blue cable
     turns = 2 if fabric.rows > 1 and fabric.columns > 1 else 1  # black may come before green
     longest = int(apart.max(initial=0)) * 2 + 4
     shape = (turns * (1 + legs), n_groups, longest, float(far.mean()) if far.size else 0.0)
-    return _ways(fabric, switches, tables, head, shape)
+    return _joined(fabric, switches, tables, head, shape)
 
 
 def _towards(fabric: Dragonfly, row: Ints, links: Ints) -> tuple[Ints, Ints, Ints]:
@@ -221,13 +221,13 @@ def _escapes(torus: Torus, routers: Ints) -> Ints:
     return found
 
 
-def _ways(
+def _joined(
     topology: Topology,
     switches: Ints,
     tables: list[tuple[Ints, Ints, Ints]],
     state: Ints,
     shape: tuple[int, int, int, float],
-) -> Ways:
+) -> NextHops:
     """
     Put tables together.
 
@@ -235,45 +235,45 @@ def _ways(
     `state` (E,): state after each link. `shape`: channels, groups, longest path and links beyond.
     """
     spread = topology.spread
-    assert spread is not None  # noqa: S101 (see `ways_to`)
+    assert spread is not None  # noqa: S101 (see `next_hops_to`)
     options, before, n_states = [], 0, tables[0][0].size
-    ways = np.zeros(len(tables) * n_states, dtype=WAY)
+    table = np.zeros(len(tables) * n_states, dtype=NEXT_HOP)
     for number, (distance, tail, link) in enumerate(tables):
         order = np.lexsort((link, tail))
-        rows = ways[number * n_states : (number + 1) * n_states]
+        rows = table[number * n_states : (number + 1) * n_states]
         count = np.bincount(tail, minlength=n_states)
         rows["first"] = before + np.cumsum(count) - count
-        rows["count"], rows["togo"], rows["escape"] = count, distance, NONE
+        rows["count"], rows["hops_left"], rows["escape"] = count, distance, NONE
         options.append(link[order])
         before += link.size
     target = np.full(topology.n_nodes + topology.n_switches, NONE, dtype=np.int64)
     target[switches] = np.arange(switches.size)
-    turns = np.zeros(topology.n_links, dtype=TURN)
-    turns["state"] = state
-    turns["port"] = occurrence(topology.link_head)
+    link_ends = np.zeros(topology.n_links, dtype=LINK_END)
+    link_ends["state"] = state
+    link_ends["port"] = occurrence(topology.link_head)
     if isinstance(topology, Dragonfly):
-        turns["rank"] = np.searchsorted(
+        link_ends["rank"] = np.searchsorted(
             np.array(topology.bases), np.arange(topology.n_links), side="right"
         )
-    n_channels, n_groups, longest, beyond = shape
-    return Ways(
+    n_channels, n_groups, longest, nonminimal_hops = shape
+    return NextHops(
         topology=topology,
         rule=RULES[spread.rule],
         n_channels=n_channels,
         n_states=n_states,
         n_groups=n_groups,
         longest=longest,
-        beyond=beyond,
+        nonminimal_hops=nonminimal_hops,
         target=target,
-        ways=ways,
+        table=table,
         options=np.concatenate([*options, np.zeros(1, dtype=np.int64)]).astype(np.int32),
-        turns=turns,
+        link_ends=link_ends,
     )
 
 
 def links_within_reach(topology: Topology, routes: Routes) -> Ints:
     """
-    Return the links that packets of a job may take; on a tree those that stand for its pools.
+    Return the links that packets of a job may take; on a tree those that stand for its link groups.
 
     `routes`: of its flows, none of which stays inside a node. Result: ascending.
     """

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from netsim.common.errors import ContentionError
-from netsim.packetsim.channels import virtual_channels
+from netsim.flows.virtual_channels import virtual_channels
 from netsim.registries.routings import make_routing
 from netsim.registries.topologies import make_topology
 from netsim.topology.routes import Routes
