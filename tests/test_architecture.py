@@ -164,11 +164,8 @@ WIDE = [
     "netsim/routing/detour_kernels.py",
     "netsim/routing/leastloaded_kernels.py",
     "netsim/routing/ways_kernels.py",
-    "scheduler/queues/windows_kernels.py",
 ]
-NUMBERED = [
-    "scheduler/queues/windows_kernels.py",
-]
+NUMBERED: list[str] = []
 
 
 def wide_kernels(tree):

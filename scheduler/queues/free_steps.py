@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf, nan
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.common.arrays import Floats, Ints
+from netsim.common.arrays import Ints
 from netsim.common.jit import load_kernels
 from scheduler.allocation import Allocation
 from scheduler.cluster import Cluster
@@ -16,13 +16,15 @@ from scheduler.job import Job
 from scheduler.machine import Machine
 from scheduler.queues.free_nodes import Booking, expected_with
 
+if TYPE_CHECKING:
+    from scheduler.queues.windows_kernels import Bookings, Timeline
+
 KERNELS = "scheduler.queues.windows_kernels"
 _WORD = 64  # bits
 _ROOM = 64  # steps, and bookings, to begin with
 
 Words = NDArray[np.uint64]
 _Scalar = TypeVar("_Scalar", bound=np.generic)
-_FROM = 2  # column of `spans`, as in the kernels; UNTIL is behind it
 
 
 class _Held(NamedTuple):
@@ -48,17 +50,16 @@ class FreeSteps:
 
     __slots__ = (
         "_booked",
+        "_bookings",
         "_empty",
         "_held",
         "_kernels",
-        "_line",
         "_links",
         "_machine",
         "_nothing",
         "_order",
         "_scratch",
-        "_size",
-        "_steps",
+        "_timeline",
         "_widths",
     )
 
@@ -75,19 +76,13 @@ class FreeSteps:
         self._links: tuple[int, int] | None = whole[1:]
         free = np.zeros((_ROOM, self._widths[0]), dtype=np.uint64)
         free[0] = _words(whole[0], self._widths[0])
-        counts = np.zeros((_ROOM, 3), dtype=np.int64)
-        counts[0, 0] = cluster.n_nodes
-        self._size = np.array([1])  # the others as in the kernels: times, place, free, steps
-        self._steps: tuple[Floats, Ints, Words, Ints] = (
-            np.full(_ROOM, machine.now_s),
-            np.arange(_ROOM),
-            free,
-            counts,
+        steps = np.zeros(_ROOM, dtype=self._kernels.STEP)
+        steps["n_free"][0] = cluster.n_nodes
+        self._timeline: Timeline = self._kernels.Timeline(
+            np.array([1]), np.full(_ROOM, machine.now_s), np.arange(_ROOM), steps, free
         )
-        self._line: tuple[Ints, Floats, Words] = (  # wants, spans, own
-            np.zeros(_ROOM, dtype=np.int64),
-            np.zeros((_ROOM, 4)),
-            np.zeros_like(free),
+        self._bookings: Bookings = self._kernels.Bookings(
+            np.zeros(_ROOM, dtype=self._kernels.BOOKING), np.zeros_like(free)
         )
         self._empty = list(range(_ROOM))  # rows of the line
         self._booked: dict[int, tuple[Booking, int]] = {}  # by job id, with the row
@@ -104,7 +99,7 @@ class FreeSteps:
         """
         machine = self._machine
         running, ends_s, held = machine.cluster.running, machine.expected_end_s, self._held
-        self._kernels.begin(self._size, *self._steps[:2], machine.now_s)
+        self._kernels.begin(tuple(self._timeline), machine.now_s)
         for job_id, (booking, row) in list(self._booked.items()):
             if bookings.get(job_id) is not booking:
                 if running.get(job_id) is booking.placement:
@@ -120,11 +115,11 @@ class FreeSteps:
         for job_id, booking in bookings.items():
             if job_id not in self._booked:
                 row = self._enter(booking)
-                self._line[1][row, _FROM:] = -inf, inf  # not yet searched
+                self._search_all(row)
 
     def _begun(self, booking: Booking, row: int) -> None:
         """Take note that a job was started as booked."""
-        number, taken = booking.placement.job.id, self._line[2][row].copy()
+        number, taken = booking.placement.job.id, self._bookings.taken[row].copy()
         n_nodes = booking.taken.nodes.bit_count()
         self._held[number] = _Held(booking.placement, booking.end_s, taken, n_nodes)
         del self._booked[number]
@@ -132,7 +127,7 @@ class FreeSteps:
 
     def _end(self, held: _Held) -> None:
         """Take out what a job would have held from now on."""
-        self._kernels.freed(self._line[1], -inf, held.end_s)
+        self._kernels.freed(tuple(self._bookings), -inf, held.end_s)
         self._span(-inf, held.end_s, held.row, held.n_nodes, -1)
 
     def _hold(self, known: _Held | None, allocation: Allocation, end_s: float) -> None:
@@ -149,10 +144,10 @@ class FreeSteps:
         """Take a booking out, and enter another one of the same job."""
         if old is not None:
             _, row = self._booked.pop(old.placement.job.id)
-            taken = self._line[2][row]
+            taken = self._bookings.taken[row]
             self._span(old.start_s, old.end_s, taken, old.taken.nodes.bit_count(), -1)
             self._empty.append(row)
-            self._kernels.freed(self._line[1], old.start_s, old.end_s)
+            self._kernels.freed(tuple(self._bookings), old.start_s, old.end_s)
         if new is not None:
             self._enter(new)
 
@@ -160,28 +155,30 @@ class FreeSteps:
         """Enter a booking that cannot begin sooner; return its row, the last one left."""
         taken, job = self._row(booking.taken), booking.placement.job
         if not self._empty:
-            room = len(self._line[0])
+            room = len(self._bookings.booking)
             self._empty = list(range(room, 2 * room))
-            wants, spans, own = self._line
-            self._line = _doubled(wants), _doubled(spans), _doubled(own)
+            booked, held = self._bookings
+            self._bookings = self._bookings._replace(booking=_doubled(booked), taken=_doubled(held))
         row = self._empty.pop()
-        wants, spans, own = self._line
-        wants[row], own[row] = job.n_nodes, taken
-        spans[row] = self._machine.estimate_s(job), booking.start_s, inf, -inf
+        length_s = self._machine.estimate_s(job)
+        self._bookings.booking[row] = job.n_nodes, length_s, booking.start_s, inf, -inf
+        self._bookings.taken[row] = taken
         self._booked[job.id] = booking, row
         self._span(booking.start_s, booking.end_s, taken, booking.taken.nodes.bit_count(), 1)
         return row
 
     def _span(self, from_s: float, until_s: float, row: Words, n_nodes: int, change: int) -> None:
         """Enter a span in which nodes and links are taken, or take it out."""
-        room = len(self._steps[0])
-        if self._size[0] + 2 > room:
-            times, place, free, steps = self._steps
+        size, times, place, steps, free = self._timeline
+        room = len(times)
+        if size[0] + 2 > room:
             places = np.concatenate((place, place + room))
-            self._steps = _doubled(times), places, _doubled(free), _doubled(steps)
+            self._timeline = self._timeline._replace(
+                times=_doubled(times), place=places, step=_doubled(steps), free=_doubled(free)
+            )
         if self._links is None and row.size < self._nothing.size:  # from before there were links
             row = np.concatenate((row, self._nothing[row.size :]))
-        self._kernels.span(self._size, *self._steps, from_s, until_s, row, n_nodes, change)
+        self._kernels.span(tuple(self._timeline), from_s, until_s, row, n_nodes, change)
 
     def _row(self, taken: Footprint) -> Words:
         """Return nodes and links as words."""
@@ -197,11 +194,10 @@ class FreeSteps:
     def _add_links(self, links: tuple[int, int]) -> None:
         """Put links into the rows, of which none was taken so far."""
         free = [_words(mask, width) for mask, width in zip(links, self._widths[1:], strict=True)]
-        times, place, rows, steps = self._steps
-        self._steps = times, place, _wider(rows, np.concatenate(free)), steps
-        wants, spans, own = self._line
+        timeline, bookings = self._timeline, self._bookings
+        self._timeline = timeline._replace(free=_wider(timeline.free, np.concatenate(free)))
         nothing = np.zeros(sum(self._widths[1:]), dtype=np.uint64)
-        self._line = wants, spans, _wider(own, nothing)
+        self._bookings = bookings._replace(taken=_wider(bookings.taken, nothing))
         self._nothing = np.zeros(sum(self._widths), dtype=np.uint64)
         self._links = None
 
@@ -215,7 +211,12 @@ class FreeSteps:
         machine = self._machine
         self._order = np.array([self._booked[job.id][1] for job in jobs], dtype=np.int64)
         if machine.switch_limit is not None or not machine.allocator.monotone_in_free:
-            self._line[1][:, _FROM:] = -inf, inf
+            self._search_all(slice(None))
+
+    def _search_all(self, rows: int | slice) -> None:
+        """Let the whole time be searched for some bookings, whatever was found there before."""
+        bookings = self._bookings.booking
+        bookings["freed_from_s"][rows], bookings["freed_until_s"][rows] = -inf, inf
 
     def next(self, first: int, most: int, after_s: float = -1.0) -> tuple[int, float, int]:
         """
@@ -225,15 +226,22 @@ class FreeSteps:
         `after_s`: for the first one only later times. Result: how many before it there is none for;
         from when on, and which nodes are free.
         """
-        bookings = *self._line, self._order
         done, step = self._kernels.first_window(
-            self._size, *self._steps, *bookings, first, most, after_s, self._scratch
+            tuple(self._timeline),
+            tuple(self._bookings),
+            self._order,
+            first,
+            most,
+            after_s,
+            self._scratch,
         )
         return (done, *self._found(step)) if step >= 0 else (most, 0.0, 0)
 
     def _found(self, step: int) -> tuple[float, int]:
         """Return when a step begins to which a search has come, and the nodes that it left."""
-        return float(self._steps[0][step]), int.from_bytes(self._scratch[0].tobytes(), "little")
+        return float(self._timeline.times[step]), int.from_bytes(
+            self._scratch[0].tobytes(), "little"
+        )
 
     def windows(
         self, n_nodes: int, length_s: float, moved: Booking | None = None
@@ -247,7 +255,7 @@ class FreeSteps:
         before_s, own = self._of(moved)
         window = n_nodes, length_s, before_s, own, self._scratch
         while True:
-            first = self._kernels.window(self._size, *self._steps, first, inf, *window)
+            first = self._kernels.window(tuple(self._timeline), first, inf, *window)
             if first < 0:
                 return
             yield self._found(first)
@@ -257,7 +265,7 @@ class FreeSteps:
         """Return when a booking begins that is thought away, and its row."""
         if moved is None:
             return nan, self._nothing
-        return moved.start_s, self._line[2][self._booked[moved.placement.job.id][1]]
+        return moved.start_s, self._bookings.taken[self._booked[moved.placement.job.id][1]]
 
     def during(self, from_s: float, until_s: float, nodes: int, moved: Booking | None) -> Footprint:
         """
@@ -268,9 +276,10 @@ class FreeSteps:
         if self._links is not None:
             return Footprint(nodes, *self._links)
         left = np.empty(sum(self._widths[1:]), dtype=np.uint64)
-        first = int(self._steps[0][: self._size[0]].searchsorted(from_s))
+        times = self._timeline.times[: self._timeline.size[0]]
+        first = int(times.searchsorted(from_s))
         window = first, until_s, *self._of(moved)
-        self._kernels.common(self._size, *self._steps[:3], *window, self._widths[0], left)
+        self._kernels.common(tuple(self._timeline), *window, self._widths[0], left)
         split = self._widths[1]
         return Footprint(
             nodes,

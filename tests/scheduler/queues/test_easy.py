@@ -47,9 +47,9 @@ class Recording(Easy):
 class Forgetful(Easy):
     """EASY that looks at the machine anew at every instant."""
 
-    def _guard(self, head, machine):
-        self._watch = None
-        return super()._guard(head, machine)
+    def _backfill_rule(self, head, machine):
+        self._rule_of = None
+        return super()._backfill_rule(head, machine)
 
 
 queues = st.lists(

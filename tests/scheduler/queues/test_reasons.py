@@ -98,7 +98,7 @@ def test_beyond_the_window_nobody_is_looked_at():
     assert found[3] == {("window", NO_JOB, "nodes", 10.0), ("nodes", 3, "", 5.0)}
 
 
-def test_who_is_overtaken_by_newcomers_is_out_of_sight_again():
+def test_a_job_that_newcomers_overtake_is_out_of_reach_again():
     """
     Shortest first, one behind the first is looked at.
 
@@ -125,7 +125,7 @@ def test_a_limit_of_switches_is_a_reason_of_its_own(queue):
     assert found[1] == {("switches", 1, "", 10.0)}
 
 
-def test_a_policy_that_does_not_tell_is_told_of():
+def test_a_policy_without_reasons_is_reported_as_such():
     class Silent(Easy):
         def select(self, machine):
             reasons, machine.wait_reasons = machine.wait_reasons, None
@@ -191,7 +191,7 @@ class Forgetful(HeadStillFits):
     """Rule R2 that asks each time: `OneFree` answers by who asks, not by the machine alone."""
 
     def place(self, job, attempts):
-        self._too_much = ExcludingPlacements(nested=False)
+        self._excluding = ExcludingPlacements(nested=False)
         return super().place(job, attempts)
 
 
