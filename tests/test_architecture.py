@@ -60,7 +60,6 @@ FLOORS = {
         ["calibration"],
         ["report"],
         ["papers", "explorer", "api", "plot"],
-        ["cli.do"],
         ["cli"],
     ],
 }

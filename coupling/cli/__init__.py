@@ -1,4 +1,4 @@
-"""The command `fabricsim`: parse, call, print."""
+"""The command `fabricsim`: one file a command; parse, call, print."""
 
 from coupling.cli.root import main
 

@@ -47,7 +47,7 @@ _MARKS = {
     "; Version:": "log",
     "JOBID": "table of squeue",
 }
-_BYTES = 2_000_000  # of a file that is looked at; larger ones are told by their first lines
+_BYTES = 2_000_000  # of a file that is looked at; larger ones are known by their first lines
 
 
 def corrected(arguments: Sequence[str], valued: Collection[str], message: str) -> str:
@@ -78,7 +78,7 @@ def corrected(arguments: Sequence[str], valued: Collection[str], message: str) -
 
 
 def _kind_of(path: Path) -> str:
-    """Say what kind of file or directory there is; empty where nothing tells."""
+    """Return what kind of file or directory there is; empty if unknown."""
     try:
         if path.is_dir():
             marks = {"manifest.json": "result", "plan.json": "sweep result"}
@@ -109,7 +109,7 @@ def _of_tables(
 
 
 def _is_queue(document: Mapping[str, Any]) -> bool:
-    """Say whether jobs are those of Slurm."""
+    """Return whether jobs are those of Slurm."""
     jobs = document.get("jobs")
     first = jobs[0] if isinstance(jobs, list) and jobs else {}
     return isinstance(first, Mapping) and "job_state" in first

@@ -6,21 +6,37 @@ import os
 import signal
 import sys
 import traceback
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from coupling.cli import calibrating as cli_calibrating
-from coupling.cli import naming as cli_naming
-from coupling.cli import network as cli_network
-from coupling.cli import papers as cli_papers
-from coupling.cli import plugin as cli_plugin
-from coupling.cli import results as cli_results
-from coupling.cli import site as cli_site
-from coupling.cli import sweeps as cli_sweeps
-from coupling.cli import trace as cli_trace
-from coupling.cli.shown import Group, arrange
+from coupling.cli import (
+    calibrate,
+    compare,
+    estimate,
+    explain,
+    export,
+    lft,
+    metrics,
+    now,
+    paper,
+    place,
+    plugin,
+    replay,
+    report,
+    rerun,
+    run,
+    sweep,
+    topology,
+    trace,
+    verify,
+    view,
+    whatif,
+)
+from coupling.cli.help_page import Group, arrange
+from coupling.cli.run import PLUGINS
 from coupling.errors import Stopped
 from coupling.gc_tuning import few_collections
 from coupling.stopping import SIGNALLED, stop
@@ -40,11 +56,10 @@ app = typer.Typer(
 BAD_INPUT, INTERNAL_ERROR = 2, 3
 _LONGEST = 1000  # letters of an error: inputs that it quotes may be megabytes
 STOPPING = (signal.SIGINT, signal.SIGTERM)
-PLUGINS = "coupling.plugins"
 OUR_PACKAGES = ("netsim", "patterns", "scheduler", "coupling")
 
 
-def _tell_version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     """Print the version and stop."""
     if wanted:
         from importlib.metadata import version  # slow, and rarely asked for
@@ -58,7 +73,7 @@ def root(
     context: typer.Context,
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_tell_version, is_eager=True, help="Show the version."),
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
     ] = False,
     plugins: Annotated[
         list[Path] | None,
@@ -76,67 +91,51 @@ def root(
         context.meta[PLUGINS] = tuple(path.resolve() for path in plugins)
 
 
-@app.command()
-def run(
-    context: typer.Context,
-    experiment: Annotated[
-        Path, typer.Argument(help="Experiment file (TOML), - for standard input.")
-    ],
-    changes: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="Change a field, e.g. --set scheduler.allocator=ta."),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Result directory; default results/NAME, numbered.")
-    ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Compared runs at the same time.")] = 1,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Keep the finished runs of an interrupted result.")
-    ] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Also write the job tables as CSV.")] = False,
-    links_timeline: Annotated[
-        bool, typer.Option("--links-timeline", help="Also write the load of links over time.")
-    ] = False,
-    full: Annotated[bool, typer.Option("--all", help="Print all columns of the table.")] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the summaries as JSON, nothing else.")
-    ] = False,
-) -> None:
-    """
-    Simulate a job log on a fabric, with interference.
-
-    Example:
-
-      fabricsim run examples/synth16.toml --set run.seed=2
-    """
-    from coupling.cli.do.run import run_experiment
-
-    run_experiment(
-        experiment,
-        [*(changes or []), *(["run.links_timeline=true"] if links_timeline else [])],
-        out,
-        plugins=context.meta.get(PLUGINS, ()),
-        workers=workers,
-        resume=resume,
-        csv=csv,
-        full=full,
-        as_json=as_json,
-    )
-
-
-_COMMANDS = (
-    cli_sweeps,
-    cli_papers,
-    cli_network,
-    cli_site,
-    cli_calibrating,
-    cli_results,
-    cli_trace,
-    cli_plugin,
-    cli_naming,
-)
-for commands in _COMMANDS:
-    commands.register(app)
+COMMANDS: Mapping[str, Callable[..., None]] = {
+    "run": run.run,
+    "sweep": sweep.sweep,
+    "gather": sweep.gather,
+    "paper": paper.paper,
+    "estimate": estimate.estimate,
+    "flows": estimate.flows,
+    "verify": verify.verify,
+    "now": now.now,
+    "whatif": whatif.whatif,
+    "replay": replay.replay,
+    "place": place.place,
+    "calibrate": calibrate.calibrate,
+    "rerun": rerun.rerun,
+    "compare": compare.compare,
+    "metrics": metrics.metrics,
+    "report": report.report,
+    "export": export.export,
+    "view": view.view,
+    "snapshot": export.snapshot,
+    "explain": explain.explain,
+    "check-plugin": plugin.check_plugin,
+    "list": plugin.names,
+}
+GROUPS: Mapping[str, tuple[str, tuple[Callable[..., None], ...]]] = {
+    "lft": (
+        "Routing tables in the form that OpenSM loads.",
+        (lft.export, lft.load, lft.check),
+    ),
+    "topology": (
+        "Fabrics: what is in them; other formats.",
+        (topology.inspect, topology.convert),
+    ),
+    "trace": (
+        "Job logs: inspect, convert, generate.",
+        (trace.inspect, trace.convert, trace.generate),
+    ),
+}
+for _name, _command in COMMANDS.items():
+    app.command(_name)(_command)
+for _name, (_help, _commands) in GROUPS.items():
+    _group = typer.Typer(help=_help, no_args_is_help=True)
+    for _command in _commands:
+        _group.command()(_command)
+    app.add_typer(_group, name=_name)
 arrange(app)
 
 

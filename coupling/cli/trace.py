@@ -1,60 +1,37 @@
-"""The commands about job logs: parse and call."""
+"""The commands `trace inspect`, `trace convert` and `trace generate`: job logs."""
+
+from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coupling.cli.network import AsJson
-from coupling.cli.outputs import output
+from coupling.cli import options as of
+from coupling.cli.outputs import print_json, print_lines, print_parts
+from coupling.errors import ExperimentError
+
+if TYPE_CHECKING:
+    from scheduler.workload import Workload
 
 LogFile = Annotated[Path, typer.Argument(help="Job log, - for standard input.")]
 OutFile = Annotated[
     Path,
     typer.Argument(
-        callback=output, help="File to write: .swf, .csv (also .gz) or .parquet by its name."
+        callback=of.output, help="File to write: .swf, .csv (also .gz) or .parquet by its name."
     ),
 ]
-Format = Annotated[
-    str | None,
-    typer.Option("--format", help="swf, sacct, squeue-json, csv, ...; default by the name."),
-]
-PerNode = Annotated[
-    int | None,
-    typer.Option("--processors-per-node", help="Nodes = ceil(processors / this); default 1."),
-]
-MaxNodes = Annotated[int | None, typer.Option("--max-nodes", help="Drop larger jobs.")]
-Scale = Annotated[int | None, typer.Option("--scale-nodes", help="Factor on all sizes.")]
-Arrivals = Annotated[
-    str | None, typer.Option("--arrivals", help="log, zero, or a factor on submit times.")
-]
-Window = Annotated[
-    tuple[str, str] | None,
-    typer.Option("--window", help="Keep jobs submitted between two times: seconds, or '2 h'."),
-]
-Columns = Annotated[
-    str | None,
-    typer.Option("--columns", help="Names of columns, with commas, of a file without a header."),
-]
 
 
+@of.with_groups
 def inspect(
     file: LogFile,
-    form: Format = None,
-    processors_per_node: PerNode = None,
-    max_nodes: MaxNodes = None,
-    scale_nodes: Scale = None,
-    arrivals: Arrivals = None,
-    window: Window = None,
-    columns: Columns = None,
+    filters: of.LogFilters,
     nodes: Annotated[
         int | None, typer.Option(help="Nodes of the machine, for the load; default: largest job.")
     ] = None,
-    html: Annotated[
-        Path | None,
-        typer.Option(callback=output, help="Also write a page with pictures to this file."),
-    ] = None,
-    as_json: AsJson = False,
+    html: of.Page = None,
+    as_json: of.AsJson = False,
 ) -> None:
     r"""
     Describe a job log: sizes, times, load, users, oddities.
@@ -64,30 +41,26 @@ def inspect(
       fabricsim trace inspect log.swf.gz --processors-per-node 4 \
         --html log.html
     """
-    from coupling.cli.do.trace import run_inspect
+    from coupling.inputs.files import write_whole
+    from coupling.report.log import terminal_parts, trace_html
+    from scheduler.workload.statistics import trace_numbers
 
-    filters = {
-        "processors_per_node": processors_per_node,
-        "max_nodes": max_nodes,
-        "scale_nodes": scale_nodes,
-        "arrivals": arrivals,
-        "window_s": window,
-        "columns": columns.split(",") if columns is not None else None,
-    }
-    run_inspect(file, form, filters, nodes, html, as_json=as_json)
+    workload = _read(file, filters)
+    numbers = trace_numbers(workload, nodes)
+    if html is not None:
+        write_whole(html, trace_html(workload, numbers))
+    if as_json:
+        print_json(numbers)
+    else:
+        print_parts(*terminal_parts(numbers))
 
 
+@of.with_groups
 def convert(
     file: LogFile,
     out: OutFile,
-    form: Format = None,
-    processors_per_node: PerNode = None,
-    max_nodes: MaxNodes = None,
-    scale_nodes: Scale = None,
-    arrivals: Arrivals = None,
-    window: Window = None,
-    columns: Columns = None,
-    as_json: AsJson = False,
+    filters: of.LogFilters,
+    as_json: of.AsJson = False,
 ) -> None:
     r"""
     Write a job log in another format, filtered.
@@ -97,17 +70,7 @@ def convert(
       fabricsim trace convert jobs.sacct log.swf.gz --format sacct \
         --max-nodes 1024
     """
-    from coupling.cli.do.trace import run_convert
-
-    filters = {
-        "processors_per_node": processors_per_node,
-        "max_nodes": max_nodes,
-        "scale_nodes": scale_nodes,
-        "arrivals": arrivals,
-        "window_s": window,
-        "columns": columns.split(",") if columns is not None else None,
-    }
-    run_convert(file, out, form, filters, as_json=as_json)
+    _write(_read(file, filters), out, as_json=as_json)
 
 
 def generate(
@@ -122,7 +85,7 @@ def generate(
     n_jobs: Annotated[int | None, typer.Option("--n-jobs", help="Number of jobs.")] = None,
     load: Annotated[float | None, typer.Option(help="Offered load (hector-like).")] = None,
     seed: Annotated[int | None, typer.Option(help="Random seed; default 1.")] = None,
-    as_json: AsJson = False,
+    as_json: of.AsJson = False,
 ) -> None:
     """
     Write a synthetic job log; equal seeds give equal bytes.
@@ -131,29 +94,73 @@ def generate(
 
       fabricsim trace generate synth synth16.swf.gz --mean-nodes 16 --seed 2
     """
-    from coupling.cli.do.trace import run_generate
+    from fabricsim.checking import unknown
+    from scheduler.workload import GENERATORS, make_workload
 
-    arguments = {
+    if generator not in GENERATORS:
+        raise ExperimentError(f"trace generate: {unknown('generator', generator, GENERATORS)}")
+    table = {
+        "generator": generator,
         "mean_nodes": mean_nodes,
         "n_nodes": n_nodes,
         "n_jobs": n_jobs,
         "load": load,
         "seed": seed,
     }
-    run_generate(generator, out, arguments, as_json=as_json)
+    _write(make_workload(_given(table), source="trace generate"), out, as_json=as_json)
 
 
-def register(app: typer.Typer) -> None:
-    """
-    Add the commands to the application.
+def _read(path: Path, filters: of.LogFilters) -> Workload:
+    """Read a log, in the format that is given or that its name ends with."""
+    from scheduler.workload import READERS, make_workload
+    from scheduler.workload.registry import format_of
 
-    Parameters
-    ----------
-    app : Typer
-        The command `fabricsim`.
-    """
-    trace = typer.Typer(help="Job logs: inspect, convert, generate.", no_args_is_help=True)
-    trace.command()(inspect)
-    trace.command()(convert)
-    trace.command()(generate)
-    app.add_typer(trace, name="trace")
+    form = filters.form or format_of(path)
+    if form is None:
+        raise ExperimentError(
+            f"{path}: the name does not tell the format; expected --format, one of "
+            f"{', '.join(READERS)}."
+        )
+    arrivals: str | float | None = filters.arrivals
+    if arrivals not in (None, "log", "zero"):
+        try:
+            arrivals = float(arrivals)
+        except ValueError:
+            raise ExperimentError(
+                f"--arrivals: expected log, zero or a positive factor, got {arrivals!r}."
+            ) from None
+    table = {
+        "path": str(path),
+        "format": form,
+        "processors_per_node": filters.processors_per_node,
+        "max_nodes": filters.max_nodes,
+        "scale_nodes": filters.scale_nodes,
+        "arrivals": arrivals,
+        "window_s": filters.window,
+        "columns": None if filters.columns is None else filters.columns.split(","),
+    }
+    return make_workload(_given(table), source=str(path))
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    """Leave out the options that were not given."""
+    return {key: value for key, value in options.items() if value is not None}
+
+
+def _write(workload: Workload, out: Path, *, as_json: bool) -> None:
+    """Write a workload, and report how many jobs and what is not in the file."""
+    from coupling.results.formatting import listing
+    from scheduler.workload.writers import write_trace
+
+    if not workload.jobs:
+        reasons = listing([f"{count:,} {reason}" for reason, count in workload.dropped.items()])
+        raise ExperimentError(f"{workload.source}: no job is left to write ({reasons}).")
+    lost = write_trace(workload, out)
+    if as_json:
+        counts = {"jobs": len(workload.jobs), "dropped_by_reason": dict(workload.dropped)}
+        print_json({"source": workload.source, "file": str(out), **counts, "lost": lost})
+        return
+    lines = [f"{out}: {len(workload.jobs):,} jobs from {workload.source}"]
+    lines += [f"dropped: {count:,} {reason}" for reason, count in workload.dropped.items()]
+    lines += [f"not in the file: {what}" for what in lost]
+    print_lines(*lines)

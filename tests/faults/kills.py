@@ -13,7 +13,7 @@ from io import StringIO
 from pathlib import Path
 from random import Random
 
-from coupling.cli.do.results import run_report
+from coupling.cli.report import report
 from coupling.inputs.experiment import Experiment
 from coupling.runs.campaign import run_campaign
 from faults.same import EXPERIMENT, differences, faults_of, is_complete
@@ -59,7 +59,7 @@ class Killer:
         campaign = run_campaign(experiment, self.reference)
         self.run_s[1] = time.monotonic() - began_s
         with redirect_stdout(StringIO()):
-            run_report([campaign.folder], None, None, as_json=True)
+            report([campaign.folder], as_json=True)
         self.report_s = time.monotonic() - began_s - self.run_s[1]
         for workers in self.workers[1:]:
             folder = self.desk / f"whole-{workers}"

@@ -6,7 +6,7 @@ from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from coupling.cli.do.results import run_report
+from coupling.cli.report import report
 from coupling.errors import CouplingError
 from coupling.runs.stored import Stored
 
@@ -85,5 +85,5 @@ def _written_anew(folder: Path) -> bytes:
     """Return the report of a result, written again."""
     with TemporaryDirectory() as desk, redirect_stdout(StringIO()):
         page = Path(desk) / REPORT
-        run_report([folder], page, None, as_json=True)
+        report([folder], page, as_json=True)
         return page.read_bytes()

@@ -16,9 +16,9 @@ from unittest.mock import patch
 import typer.main
 from bokeh.document import Document
 
-import coupling.cli.do.run
 import coupling.cli.root
 import coupling.explorer.server
+import coupling.report.report
 from coupling.cli.root import main
 from coupling.inputs import plugins
 from fuzz.cases import Case
@@ -100,7 +100,7 @@ def _plain_report(case: Case):
     if case.seed.pictures:
         yield
         return
-    with patch.object(coupling.cli.do.run, "write_report", lambda *_, **__: None):
+    with patch.object(coupling.report.report, "write_report", lambda *_, **__: None):
         yield
 
 

@@ -9,7 +9,7 @@ import pytest
 from estimatescenes import EXAMPLES, TAPERED, THREE, one_flow, scene
 
 from coupling import estimate, read_snapshot
-from coupling.cli import network
+from coupling.cli import estimate as command_file
 from coupling.errors import SnapshotError
 from coupling.inputs.snapshot import snapshot_from
 from netsim.registries.contention_models import CONTENTION_MODELS
@@ -192,7 +192,7 @@ def test_the_mix_of_a_snapshot_is_that_of_what_keeps_most_nodes_communicating(
 
 
 def test_help_names_every_model():
-    (option,) = signature(network.estimate).parameters["model"].annotation.__metadata__
+    (option,) = signature(command_file.estimate).parameters["model"].annotation.__metadata__
 
     assert CONTENTION_MODELS.keys() <= set(re.findall(r"[a-z-]+", option.help))
 

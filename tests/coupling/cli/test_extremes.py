@@ -9,7 +9,8 @@ import pytest
 import tomli_w
 from fuzz.documents_seeds import EXPERIMENTS, FLOWS, PROFILE, SNAPSHOTS
 
-from coupling.cli.do import run
+from coupling.report import report
+from coupling.runs import fabrics
 
 VALUES = (math.nan, math.inf, -1, 0, 1e-320, 1e308, 1e30, 10**30)
 QUANTITY = re.compile(r"[0-9.]+ ?(B|[KM]i?B|GB|GB/s|Gb/s|m?s|ns|%)")
@@ -93,8 +94,8 @@ def name_of(path):
 @pytest.fixture(autouse=True)
 def no_page(monkeypatch):
     """Leave out the page of a run, which takes most of its time and shows the same numbers."""
-    monkeypatch.setattr(run, "write_report", lambda *_, **__: None)
-    monkeypatch.setattr(run, "drawable_fabrics", lambda _: {})
+    monkeypatch.setattr(report, "write_report", lambda *_, **__: None)
+    monkeypatch.setattr(fabrics, "drawable_fabrics", lambda _: {})
 
 
 @pytest.mark.filterwarnings("error")

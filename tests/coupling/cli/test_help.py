@@ -5,8 +5,8 @@ import re
 import pytest
 import typer.main
 
+from coupling.cli.help_page import PANELS
 from coupling.cli.root import app
-from coupling.cli.shown import PANELS
 
 
 def commands():

@@ -39,7 +39,7 @@ def test_the_end_of_a_command_looks_through_nothing_for_garbage():
 def test_an_estimate_answers_without_loading_pandas():
     """A quarter of a second, for tables that it does not have."""
     code = (
-        "import sys, coupling.cli.do.estimate\n"
+        "import sys, coupling.report.estimate, coupling.site.estimate\n"
         "heavy = {'pandas', 'matplotlib', 'networkx', 'scipy.linalg', 'simpy'}\n"
         "heavy &= sys.modules.keys()\n"
         "assert not heavy, heavy\n"
@@ -73,7 +73,7 @@ def test_a_small_run_leaves_alone_what_is_slow_to_load(tmp_path):
     slow = ["scipy.spatial", "scipy.sparse", "scipy.stats", "networkx", "bokeh"]
     code = (
         f"import sys\nsys.argv = [*{arguments}, sys.argv[1]]\n"
-        "import coupling.cli.do.run as do\ndo.write_report = lambda *_, **__: None\n"
+        "import coupling.report.report as report\nreport.write_report = lambda *_, **__: None\n"
         "from coupling.cli.root import main\n"
         "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
         f"slow = {set(slow)} & sys.modules.keys()\n"

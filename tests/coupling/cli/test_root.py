@@ -45,7 +45,7 @@ def without_report(monkeypatch):
     """Return a function after which runs draw no pages: they take most of the time."""
 
     def leave_out():
-        monkeypatch.setattr("coupling.cli.do.run.write_report", lambda *_, **__: None)
+        monkeypatch.setattr("coupling.report.report.write_report", lambda *_, **__: None)
 
     return leave_out
 
@@ -287,7 +287,7 @@ def test_a_run_that_memory_does_not_hold_names_its_experiment(fabricsim, monkeyp
     def no_room(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr("coupling.cli.do.run.run_campaign", no_room)
+    monkeypatch.setattr("coupling.runs.campaign.run_campaign", no_room)
 
     done = fabricsim("run", "try.toml")
 

@@ -9,7 +9,7 @@ import pytest
 from chromium import NO_BROWSER, PROGRAM
 from explorer_help import EVIL, panel, point, served, shown
 
-from coupling.cli.do.view import run_view
+from coupling.cli.view import view
 from coupling.errors import CouplingError, ResultError
 from coupling.explorer.grids import sent_by
 from coupling.explorer.moment import moment_of
@@ -99,7 +99,7 @@ def test_hostile_names_of_a_moment_are_text_and_axe_finds_no_fault(tmp_path, ope
 def test_the_command_serves_a_snapshot(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(Explorer, "serve", lambda _, told: told())
 
-    run_view([written(tmp_path / "two.json", "b")], 0, browser=False, as_json=True)
+    view([written(tmp_path / "two.json", "b")], 0, browser=False, as_json=True)
 
     assert json.loads(capsys.readouterr().out)["address"].startswith("http://127.0.0.1:")
 

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 from explorer_help import command, served
 
-from coupling.cli.do.view import run_view
+from coupling.cli.view import view
 from coupling.errors import CouplingError, ResultError
 from coupling.explorer.run_view import exhibit_of
 from coupling.explorer.server import Explorer
@@ -214,7 +214,7 @@ def test_without_a_browser_the_address_is_printed(small_result, monkeypatch, cap
     monkeypatch.setattr(webbrowser, "open", missing)
     monkeypatch.setattr(Explorer, "serve", lambda _, told: told())
 
-    run_view([small_result], 0, browser=True, as_json=False)
+    view([small_result], 0, browser=True, as_json=False)
 
     assert re.match(r"http://127\.0\.0\.1:\d+/#token=\S+\n", capsys.readouterr().out)
 
@@ -225,10 +225,10 @@ def test_a_port_that_is_taken_is_refused(explorer, small_result):
 
 
 def test_without_the_extra_the_command_says_what_to_install(small_result, monkeypatch):
-    monkeypatch.setattr("coupling.cli.do.view.find_spec", lambda _: None)
+    monkeypatch.setattr("coupling.cli.view.find_spec", lambda _: None)
 
     with pytest.raises(CouplingError, match=r"pip install 'fabricsim\[view\]'"):
-        run_view([small_result], 0, browser=False, as_json=False)
+        view([small_result], 0, browser=False, as_json=False)
 
 
 def test_help_loads_nothing_of_it():

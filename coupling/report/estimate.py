@@ -1,126 +1,24 @@
-"""What the commands `estimate` and `flows` do: read, compute, print."""
+"""What placed jobs do to each other and what flows get, for people: tables in a terminal."""
 
-import json
-import sys
 from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 from rich.console import RenderableType
 
-from coupling.errors import SnapshotError
-from coupling.inputs.files import read_json, write_whole
-from coupling.inputs.snapshot import MODELS, Snapshot, read_snapshot
-from coupling.report.columns import seconds, table, text_lines, text_of
+from coupling.inputs.snapshot import Snapshot
+from coupling.report.columns import seconds, table, text_lines
 from coupling.report.sketches import Bar, SlowdownBars, on_terminal
 from coupling.results.formatting import counted, listing, percent, ratio, volume
-from coupling.site.estimate import Estimate, JobEstimate, estimate
-from coupling.site.flows import Flows, answer_flows
+from coupling.site.estimate import Estimate, JobEstimate
+from coupling.site.flows import Flows
 from coupling.site.loads import LinkLoad
-from fabricsim.checking import choice
-from netsim.flows.maxmin import FAIRNESS
 from netsim.registries.accuracy import accuracy_line
-from netsim.registries.contention_models import refuse_renamed
 from netsim.topology.spread import link_names
 
 _LINES = 10  # links and flows that a table for people shows
 _HEADS = ("alone", "together", "slowdown", "interf.", "placing", "worst link")
 
 
-def print_json(document: dict[str, Any]) -> None:
-    """
-    Print a result for programs.
-
-    Parameters
-    ----------
-    document : dict
-        The result.
-    """
-    text = json.dumps(document, indent=2, allow_nan=False).replace("\x7f", "\\u007f")
-    sys.stdout.write(f"{text}\n")
-
-
-def run_estimate(
-    path: Path,
-    model: str | None,
-    fairness: str | None,
-    html: Path | None = None,
-    *,
-    blame: bool,
-    as_json: bool,
-) -> None:
-    """
-    Estimate the jobs of a snapshot and show what comes out.
-
-    Parameters
-    ----------
-    path : Path
-        Snapshot; ``-`` is standard input.
-    model, fairness : str or None
-        Instead of the snapshot's.
-    html : Path, optional
-        Page with pictures to write.
-    blame : bool
-        Whether to share lost time out.
-    as_json : bool
-        Print JSON instead of tables.
-
-    Raises
-    ------
-    CouplingError
-        If the input is wrong.
-    """
-    refuse_renamed(model, "--model", SnapshotError)
-    for name, value, choices in (("--model", model, MODELS), ("--fairness", fairness, FAIRNESS)):
-        if value is not None:
-            choice(name, value, choices, error=SnapshotError)
-    snapshot = read_snapshot(path)
-    if model not in {None, snapshot.model}:
-        snapshot = replace(snapshot, model=model, model_options={})
-    snapshot = replace(snapshot, fairness=fairness or snapshot.fairness)
-    found = estimate(snapshot, blame=blame)
-    if html is not None:
-        from coupling.report.moments import estimate_html
-
-        write_whole(html, estimate_html(snapshot, found))
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        sys.stdout.write(text_of(*_estimate_parts(snapshot, found)))
-
-
-def run_flows(path: Path, html: Path | None = None, *, as_json: bool) -> None:
-    """
-    Route and simulate given flows and show what they get.
-
-    Parameters
-    ----------
-    path : Path
-        JSON file; ``-`` is standard input.
-    html : Path, optional
-        Page with pictures to write.
-    as_json : bool
-        Print JSON instead of tables.
-
-    Raises
-    ------
-    CouplingError
-        If the input is wrong.
-    """
-    folder = Path() if str(path) == "-" else path.parent
-    answer = answer_flows(read_json(path), str(path), folder)
-    if html is not None:
-        from coupling.report.moments import flows_html
-
-        write_whole(html, flows_html(answer, str(path)))
-    if as_json:
-        print_json(answer.to_dict())
-    else:
-        sys.stdout.write(text_of(*_flow_parts(answer)))
-
-
-def _estimate_parts(snapshot: Snapshot, found: Estimate) -> list[RenderableType]:
+def estimate_parts(snapshot: Snapshot, found: Estimate) -> list[RenderableType]:
     """Return the tables of an estimate."""
     sizes = {job.id: len(set(job.partition.nodes.tolist())) for job in snapshot.jobs}
     title = f"{snapshot.topology.summary}, model {snapshot.model}, {snapshot.fairness}"
@@ -207,7 +105,7 @@ def _shared(links: Sequence[LinkLoad]) -> list[tuple[str, str, str]]:
     ]
 
 
-def _flow_parts(answer: Flows) -> list[RenderableType]:
+def flow_parts(answer: Flows) -> list[RenderableType]:
     """Return the tables of given flows."""
     report, name, link_name = answer.report, answer.topology, link_names(answer.topology)
     rows = [

@@ -1,45 +1,44 @@
-"""What the command `metrics` does: numbers of results that are tables of their own."""
+"""Numbers of results that are tables of their own: by size, at events, gains in distance."""
 
-import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from rich.console import RenderableType
 
-from coupling.cli.do.estimate import print_json
-from coupling.inputs.files import sheet_of, write_whole
-from coupling.report.columns import table, text_of
+from coupling.inputs.files import sheet_of
+from coupling.report.columns import table
 from coupling.results.by_size import hops_by_size, wait_by_size
 from coupling.results.formatting import duration, number, percent
 from coupling.results.mean_distance import MindGain, mind_gain_of
 from coupling.results.over_time import instantaneous_utilization, utilization_per_minute
 from coupling.results.result import Result
-from coupling.runs.stored import Stored, line_up
 
 
-def run_metrics(
-    folders: Sequence[Path], baseline: str | None, per_minute: Path | None, *, as_json: bool
-) -> None:
-    """Show utilisation seen at events, wait and distance by size, and gains in distance."""
-    lineup = line_up([Stored.open(folder) for folder in folders], baseline)
-    results = lineup.results
-    gains = _gains(results, lineup.baseline)
-    if per_minute is not None:
-        _write_minutes(results, per_minute)
-    if as_json:
-        print_json(
-            {
-                "baseline": lineup.baseline or None,
-                "runs": [_document(result, gains.get(result.name)) for result in results],
-            }
-        )
-        return
+def metrics_document(results: Sequence[Result], baseline: str) -> dict[str, Any]:
+    """Return the numbers of runs for programs."""
+    gains = _gains(results, baseline)
+    return {
+        "baseline": baseline or None,
+        "runs": [_document(result, gains.get(result.name)) for result in results],
+    }
+
+
+def metrics_parts(results: Sequence[Result], baseline: str) -> list[RenderableType]:
+    """Return tables of runs for the terminal."""
     parts = [_events_table(results), _size_table(results)]
-    if gains:
-        parts += [_gain_table(gains, lineup.baseline)]
-    sys.stdout.write(text_of(*parts))
+    if gains := _gains(results, baseline):
+        parts.append(_gain_table(gains, baseline))
+    return parts
+
+
+def minutes_sheet(results: Sequence[Result]) -> str:
+    """Return the utilisation of every minute of all runs, as CSV."""
+    frames = [
+        utilization_per_minute(result.jobs, int(result.summary["nodes"])).assign(run=result.name)
+        for result in results
+    ]
+    return sheet_of(pd.concat(frames)[["run", "time_s", "utilization"]])
 
 
 def _gains(results: Sequence[Result], baseline: str) -> dict[str, MindGain]:
@@ -120,13 +119,3 @@ def _gain_table(gains: Mapping[str, MindGain], baseline: str) -> RenderableType:
 def _known(value: Any) -> float | None:  # noqa: ANN401 (a cell of a table)
     """Return a number of a table; None for NaN."""
     return None if pd.isna(value) else float(value)
-
-
-def _write_minutes(results: Sequence[Result], path: Path) -> None:
-    """Write the utilisation of every minute of all runs."""
-    frames = [
-        utilization_per_minute(result.jobs, int(result.summary["nodes"])).assign(run=result.name)
-        for result in results
-    ]
-    columns = ["run", "time_s", "utilization"]
-    write_whole(path, sheet_of(pd.concat(frames)[columns]))

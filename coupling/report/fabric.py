@@ -1,134 +1,17 @@
-"""What the commands `topology inspect` and `topology convert` do."""
-
-import sys
-from pathlib import Path
+"""What a fabric is made of, for people: tables in a terminal."""
 
 from rich.console import RenderableType
 
-from coupling.cli.do.estimate import print_json
-from coupling.errors import SnapshotError
-from coupling.inputs.fabric import topology_of
-from coupling.inputs.fabric_argument import described, left_open, with_names
-from coupling.inputs.files import write_whole
-from coupling.inputs.table import Table
-from coupling.report.columns import seconds, table, text_lines, text_of
+from coupling.report.columns import seconds, table, text_lines
 from coupling.results.formatting import counted, ratio, volume
-from coupling.terminal_text import remark
-from netsim.common.errors import NetsimError
-from netsim.formats.exporters.registry import written
-from netsim.registries.routings import make_routing
 from netsim.topology.base import Topology
-from netsim.topology.structure.inspect import LinkReport, TopologyReport, inspect_topology
-from netsim.topology.switches import assumptions_of
+from netsim.topology.structure.inspect import LinkReport, TopologyReport
 
 _LINES = 20  # irregularities that are written out
 _NAMES = 5  # switches of one taper that are named
 
 
-def run_inspect(
-    what: str,
-    form: str | None,
-    name_map: Path | None = None,
-    html: Path | None = None,
-    svg: Path | None = None,
-    *,
-    as_json: bool,
-) -> bool:
-    """
-    Look at a topology and show what it is made of.
-
-    Parameters
-    ----------
-    what : str
-        Name of a machine, a JSON or TOML file with a topology (a snapshot or an experiment, say),
-        or a topology file of another format; ``-`` is JSON on standard input.
-    form : str or None
-        Format of a topology file; None: guessed.
-    name_map : Path, optional
-        Better names for GUIDs (InfiniBand).
-    html, svg : Path, optional
-        Page with pictures, and picture of the fabric alone, to write.
-    as_json : bool
-        Print JSON instead of tables.
-
-    Returns
-    -------
-    bool
-        Whether all usable nodes are connected.
-
-    Raises
-    ------
-    CouplingError
-        If the input is wrong.
-    """
-    spec, folder = described(what, form)
-    spec = with_names(spec, name_map, what)
-    topology = topology_of(Table({"topology": spec}, f"{what}:", SnapshotError), folder)
-    found = inspect_topology(topology, left_open(spec))
-    _draw(found, what, html, svg)
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        sys.stdout.write(text_of(*_parts(found)))
-    return not (found.lost.nodes.size or found.lost.n_pairs)
-
-
-def _draw(found: TopologyReport, what: str, html: Path | None, svg: Path | None) -> None:
-    """Write the pictures that are asked for."""
-    if html is None and svg is None:
-        return
-    from coupling.report.proofs import fabric_html, inspected
-
-    if html is not None:
-        write_whole(html, fabric_html(found, what))
-    if svg is not None:
-        write_whole(svg, inspected(found).file("svg").decode("utf-8"))
-
-
-def run_convert(
-    what: str, form: str | None, to: str, out: Path, routing: str | None, *, as_json: bool
-) -> None:
-    """
-    Write a topology in another format.
-
-    Parameters
-    ----------
-    what : str
-        As for `run_inspect`.
-    form : str or None
-        Format of a topology file; None: guessed.
-    to : str
-        Format to write.
-    out : Path
-        File to write; ``-`` is standard output.
-    routing : str or None
-        Routing whose routes are written, where the format holds routes.
-    as_json : bool
-        Print what was done as JSON.
-
-    Raises
-    ------
-    CouplingError
-        If the input is wrong, or the format cannot hold the fabric; nothing is written then.
-    """
-    spec, folder = described(what, form)
-    topology = topology_of(Table({"topology": spec}, f"{what}:", SnapshotError), folder)
-    try:
-        chosen = None if routing is None else make_routing(routing, topology)
-        text, remarks = written(topology, to, chosen)
-    except NetsimError as error:
-        raise SnapshotError(f"{what}: {error}") from None
-    write_whole(out, text)
-    assumed = [*left_open(spec), *assumptions_of(topology)]
-    if as_json and str(out) != "-":
-        print_json({"out": str(out), "format": to, "assumed": assumed, "remarks": list(remarks)})
-    for line in assumed:
-        remark(f"assumed: {line}")
-    for line in remarks:
-        remark(f"note: {line}")
-
-
-def _parts(found: TopologyReport) -> list[RenderableType]:
+def fabric_parts(found: TopologyReport) -> list[RenderableType]:
     """Return the tables of an inspection."""
     topology = found.topology
     usable = topology.usable_nodes.size

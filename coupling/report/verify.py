@@ -1,85 +1,16 @@
-"""What the command `verify` does: read, check, print, and say by the exit status."""
-
-import sys
-from pathlib import Path
+"""Isolation of jobs and non-blocking partitions, for people: tables in a terminal."""
 
 from rich.console import RenderableType
 
-from coupling.cli.do.estimate import print_json
-from coupling.inputs.files import write_whole
-from coupling.inputs.snapshot import read_snapshot
-from coupling.report.columns import table, text_lines, text_of
+from coupling.report.columns import table, text_lines
 from coupling.results.formatting import listing
-from coupling.site.verify import JobVerdict, Verification, verify
+from coupling.site.verify import JobVerdict, Verification
 
 _LINES = 5  # shared links and broken conditions that are written out for a job
 _WORDS = {True: "yes", False: "NO", None: "-"}
 
 
-def run_verify(
-    path: Path,
-    *,
-    any_routing: bool,
-    permutation: Path | None,
-    random: int,
-    exhaustive: bool,
-    allow_unknown: bool,
-    html: Path | None = None,
-    as_json: bool,
-) -> bool:
-    """
-    Check the jobs of a snapshot and show what comes out.
-
-    Parameters
-    ----------
-    path : Path
-        Snapshot; ``-`` is standard input.
-    any_routing : bool
-        Ask about isolation under every minimal routing.
-    permutation : Path or None
-        File of flows to be routed with one flow a link.
-    random : int
-        Random permutations to try.
-    exhaustive : bool
-        Try as many flow matrices as memory holds.
-    allow_unknown : bool
-        Let a question without an answer pass.
-    html : Path, optional
-        Page with pictures to write.
-    as_json : bool
-        Print JSON instead of tables.
-
-    Returns
-    -------
-    bool
-        Whether no check said no, and each has an answer unless that is let pass.
-
-    Raises
-    ------
-    CouplingError
-        If the input is wrong.
-    """
-    snapshot = read_snapshot(path)
-    found = verify(
-        snapshot,
-        any_routing=any_routing,
-        permutation=permutation,
-        random=random,
-        exhaustive=exhaustive,
-        allow_unknown=allow_unknown,
-    )
-    if html is not None:
-        from coupling.report.proofs import verify_html
-
-        write_whole(html, verify_html(snapshot, found))
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        sys.stdout.write(text_of(*_parts(found)))
-    return found.passed
-
-
-def _parts(found: Verification) -> list[RenderableType]:
+def verify_parts(found: Verification) -> list[RenderableType]:
     """Return the tables of a verification."""
     rows = []
     for job in found.jobs:

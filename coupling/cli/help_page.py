@@ -1,4 +1,4 @@
-"""How help is shown: commands in panels, flags without a type, links to pages."""
+"""Help of the commands: in panels, flags without a type, links to pages."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ class Group(TyperGroup):
         return _bare_flags(super().get_params(ctx))
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 (typer's context)
-        """Return the names, those of a panel beside each other."""
+        """Return the names, grouped by panel."""
         return sorted(super().list_commands(ctx), key=_place)
 
 

@@ -1,0 +1,92 @@
+"""The commands `estimate` and `flows`: what placed jobs do to each other, what flows get."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coupling.cli import options as of
+from coupling.cli.outputs import print_json, print_parts
+from coupling.errors import SnapshotError
+
+
+def estimate(
+    snapshot: of.SnapshotFile,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="Instead of the snapshot's: fluid, flow-level, packets; for "
+            "comparison null, hop-cost."
+        ),
+    ] = None,
+    fairness: Annotated[
+        str | None, typer.Option(help="per-sender or per-flow, instead of the snapshot's.")
+    ] = None,
+    blame: Annotated[
+        bool,
+        typer.Option(help="Attribute lost time to jobs; some models then predict once per job."),
+    ] = True,
+    html: of.Page = None,
+    as_json: of.AsJson = False,
+) -> None:
+    """
+    Estimate how much placed jobs slow each other down.
+
+    Example:
+
+      fabricsim estimate examples/placed_jobs.json --model flow-level
+    """
+    from coupling.inputs.files import write_whole
+    from coupling.inputs.snapshot import MODELS, read_snapshot
+    from coupling.report.estimate import estimate_parts
+    from coupling.site.estimate import estimate as answer
+    from fabricsim.checking import choice
+    from netsim.flows.maxmin import FAIRNESS
+    from netsim.registries.contention_models import refuse_renamed
+
+    refuse_renamed(model, "--model", SnapshotError)
+    for name, value, choices in (("--model", model, MODELS), ("--fairness", fairness, FAIRNESS)):
+        if value is not None:
+            choice(name, value, choices, error=SnapshotError)
+    placed = read_snapshot(snapshot)
+    if model not in {None, placed.model}:
+        placed = replace(placed, model=model, model_options={})
+    placed = replace(placed, fairness=fairness or placed.fairness)
+    found = answer(placed, blame=blame)
+    if html is not None:
+        from coupling.report.moments import estimate_html
+
+        write_whole(html, estimate_html(placed, found))
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        print_parts(*estimate_parts(placed, found))
+
+
+def flows(
+    file: Annotated[Path, typer.Argument(help="Flows (JSON), - for standard input.")],
+    html: of.Page = None,
+    as_json: of.AsJson = False,
+) -> None:
+    """
+    Rates, finish times and link loads of given flows.
+
+    Example:
+
+      fabricsim flows examples/three_flows.json
+    """
+    from coupling.inputs.files import read_json, write_whole
+    from coupling.report.estimate import flow_parts
+    from coupling.site.flows import answer_flows
+
+    folder = Path() if str(file) == "-" else file.parent
+    found = answer_flows(read_json(file), str(file), folder)
+    if html is not None:
+        from coupling.report.moments import flows_html
+
+        write_whole(html, flows_html(found, str(file)))
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        print_parts(*flow_parts(found))

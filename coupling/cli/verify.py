@@ -1,0 +1,62 @@
+"""The command `verify`: are jobs isolated and partitions non-blocking."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coupling.cli import options as of
+from coupling.cli.outputs import print_json, print_parts
+
+
+def verify(
+    snapshot: of.SnapshotFile,
+    any_routing: Annotated[
+        bool, typer.Option("--any-routing", help="Isolation under every minimal routing.")
+    ] = False,
+    permutation: Annotated[
+        Path | None, typer.Option(help="File of flows 'source destination' to be routed.")
+    ] = None,
+    random: Annotated[int, typer.Option(min=0, help="Random permutations to try.")] = 100,
+    exhaustive: Annotated[
+        bool, typer.Option("--exhaustive", help="Try all permutations, up to 200,000 kinds.")
+    ] = False,
+    allow_unknown: Annotated[
+        bool, typer.Option("--allow-unknown", help="Accept checks that are not decided.")
+    ] = False,
+    html: of.Page = None,
+    as_json: of.AsJson = False,
+) -> None:
+    """
+    Check that jobs are isolated and partitions non-blocking.
+
+    Exit status 1 when a check says no or has no answer.
+
+    Example:
+
+      fabricsim verify examples/partitions.json
+    """
+    from coupling.inputs.files import write_whole
+    from coupling.inputs.snapshot import read_snapshot
+    from coupling.report.verify import verify_parts
+    from coupling.site.verify import verify as check
+
+    placed = read_snapshot(snapshot)
+    found = check(
+        placed,
+        any_routing=any_routing,
+        permutation=permutation,
+        random=random,
+        exhaustive=exhaustive,
+        allow_unknown=allow_unknown,
+    )
+    if html is not None:
+        from coupling.report.proofs import verify_html
+
+        write_whole(html, verify_html(placed, found))
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        print_parts(*verify_parts(found))
+    if not found.passed:
+        raise typer.Exit(1)

@@ -1,0 +1,120 @@
+"""The command `whatif`: what a failure or another change does to jobs."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from coupling.cli import options as of
+from coupling.cli.outputs import print_json, print_parts
+from coupling.errors import SnapshotError
+from coupling.terminal_text import remark
+
+_EVERY_S = 10.0  # between lines of progress
+
+
+@of.with_groups
+def whatif(
+    jobs: of.SiteJobs,
+    snapshot: Annotated[
+        Path | None, typer.Argument(help="Snapshot (JSON); or give --topology and --squeue.")
+    ] = None,
+    topology: Annotated[str | None, typer.Option("--topology", help="Fabric, as for now.")] = None,
+    fail: Annotated[
+        list[str] | None, typer.Option(help="Switch, node or cable A>B that fails; repeatable.")
+    ] = None,
+    drain: Annotated[
+        list[str] | None, typer.Option(help="Nodes, or a switch, whose jobs have ended.")
+    ] = None,
+    add_cables: Annotated[
+        list[str] | None, typer.Option("--add-cables", help="A>B, or A>B*4, between switches.")
+    ] = None,
+    routing: Annotated[str | None, typer.Option(help="Another routing.")] = None,
+    taper: Annotated[
+        float | None, typer.Option(help="Capacity from below / to above of every leaf.")
+    ] = None,
+    move: Annotated[list[str] | None, typer.Option(help="JOB=NODES, other nodes of a job.")] = None,
+    each_switch: Annotated[
+        bool, typer.Option("--each-switch", help="Rank the failures of each switch.")
+    ] = False,
+    each_cable: Annotated[
+        bool, typer.Option("--each-cable", help="Rank the failures of each cable in use.")
+    ] = False,
+    draws: of.Draws = 50,
+    seed: of.Seed = 1,
+    top: of.Top = 20,
+    out: of.TableFile = None,
+    why: of.Why = False,
+    as_json: of.AsJson = False,
+) -> None:
+    r"""
+    Predict what a failure or another change does to jobs.
+
+    Exit status 1 when a job is cut off.
+
+    Example:
+
+      fabricsim whatif --topology topology.conf --squeue squeue.json \
+        --fail spine1
+    """
+    from coupling.inputs.files import write_table
+    from coupling.inputs.snapshot import read_snapshot
+    from coupling.report.whatif import ranking_parts, whatif_parts
+    from coupling.site.changes import Changes
+    from coupling.site.site import read_site, refuse_two_stdins, site_of_snapshot
+    from coupling.site.whatif import rank_failures, whatif_of
+
+    if each_switch and each_cable:
+        raise SnapshotError("expected --each-switch or --each-cable, got both.")
+    each = "switch" if each_switch else "cable" if each_cable else ""
+    changes = Changes(
+        fail=tuple(fail or ()),
+        drain=tuple(drain or ()),
+        add_cables=tuple(add_cables or ()),
+        routing=routing,
+        taper=taper,
+        move=tuple(move or ()),
+    )
+    if bool(changes.told) == bool(each):
+        raise SnapshotError(
+            "expected a change (--fail, --drain, --add-cables, --routing, --taper, --move), or one "
+            f"of --each-switch and --each-cable; got {'both' if each else 'none'}."
+        )
+    site: dict[str, Any] = {"topology": topology} | vars(jobs) | {"draws": draws, "seed": seed}
+    refuse_two_stdins(site | {"snapshot": snapshot})
+    if (snapshot is None) == (topology is None):
+        raise SnapshotError(
+            "expected a snapshot, or --topology with --squeue or --sacct; got "
+            f"{'neither' if snapshot is None else 'both'}."
+        )
+    here = read_site(**site) if snapshot is None else site_of_snapshot(read_snapshot(snapshot))
+    found: Any
+    if each:
+        found = rank_failures(here, each, _progress(each))
+        parts, cut_off = ranking_parts(found, top, why=why), 0
+    else:
+        found = whatif_of(here, changes, seed)
+        parts, cut_off = whatif_parts(found, top, why=why), found.cut_off
+    if out is not None:
+        write_table(out, found.to_frame())
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        print_parts(*parts)
+    if cut_off:
+        raise typer.Exit(1)
+
+
+def _progress(what: str) -> Callable[[int, int], None]:
+    """Return what reports now and then how many were tried."""
+    last_s = time.monotonic()
+
+    def report(tried: int, of_all: int) -> None:
+        nonlocal last_s
+        if time.monotonic() - last_s > _EVERY_S:
+            last_s = time.monotonic()
+            remark(f"{tried:,} of {of_all:,} failures of a {what} tried")
+
+    return report
