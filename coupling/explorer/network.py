@@ -222,11 +222,11 @@ class Heat:
         self._order = np.zeros(0, dtype=np.int64)
         self._drawn = ""
 
-    def draw(self, run: ViewedRun, address: Address, window: tuple[float, float]) -> str:
-        """Draw what is recorded; say why nothing is."""
+    def draw(self, run: ViewedRun, address: Address, window: tuple[float, float]) -> None:
+        """Draw what is known; nothing where nothing is."""
         self.plot.visible = not run.load.why_not
         if run.load.why_not:
-            return run.load.why_not
+            return
         if self._drawn != run.name:
             self._drawn = run.name
             self._order = in_order(run.result.links)
@@ -245,7 +245,6 @@ class Heat:
         self.line.visible = cable is not None
         if cable is not None:
             self.line.location = float(np.flatnonzero(self._order == cable)[0]) + 0.5
-        return ""
 
     def _label(self, run: ViewedRun) -> None:
         """Name the classes of links, each at its middle."""

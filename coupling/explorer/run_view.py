@@ -1,8 +1,8 @@
 """What can be looked at: the runs of results, each laid out when it is first asked for."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from coupling.runs.assembly import RunInputs
 from coupling.runs.fabrics import drawable_fabrics
 from coupling.runs.job_history import JobHistories, JobHistory, Use
 from coupling.runs.stored import Stored, line_up
+from coupling.sweep.running import CellRunner
 from netsim.common.arrays import Floats, Ints
 from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology
@@ -226,6 +227,51 @@ class RunView:
             ("users", name, link, window), work, told
         )
         return found
+
+    def load_over_time(self, name: str, told: Told) -> str:
+        """
+        Compute what links of a run carried over time, where the run did not keep it.
+
+        `told`: called from another thread when that is there. Result: what is awaited, or why it
+        cannot be known; empty: it is there.
+        """
+        run = self.run(name)
+        if not run.load.why_not or TIMELINE in run.result.extras:
+            return run.load.why_not
+        found = self._worker.ask(("load", name), partial(self._timeline, name), told)
+        if found is None:
+            return f"Load over time is being computed{self._took(name)}."
+        if isinstance(found, Failed):
+            return f"Load over time cannot be computed: {found.why}"
+        self._runs[name] = replace(run, load=load_of(run.result.links, found))
+        return self._runs[name].load.why_not
+
+    def how_to_load(self, name: str) -> str:
+        """Say how to see the load over time; empty where it is drawn, or cannot be."""
+        run = self.run(name)
+        if not run.load.why_not or TIMELINE in run.result.extras or name not in self.sources:
+            return run.load.why_not
+        return (
+            "Load over time was not kept: play, or choose a moment, to compute it"
+            f"{self._took(name)}."
+        )
+
+    def _took(self, name: str) -> str:
+        """Say how long a run took."""
+        cpu_s = float(self.results[name].cost.get("cpu_coupled_s") or 0.0)
+        return f" (the run took {cpu_s:.2g} s)" if cpu_s else ""
+
+    def _timeline(self, name: str) -> pd.DataFrame:
+        """Run again with links over time, and see that it is the same run."""
+        self._lives_of(name)  # refuses files that changed
+        experiment = replace(self.sources[name][0], links_timeline=True, self_check=False)
+        again, before = CellRunner().run(experiment), self.results[name]
+        times = ["start_s", "end_s"]
+        if not np.array_equal(again.jobs[times], before.jobs[times], equal_nan=True):
+            raise ResultError("run again, its jobs have other times: versions have changed.")
+        if TIMELINE not in again.extras:
+            raise ResultError("no job used the network.")
+        return again.extras[TIMELINE]
 
     def _lives_of(self, name: str) -> JobHistories:
         """Return the network of a run, built again once."""

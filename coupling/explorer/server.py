@@ -1,5 +1,6 @@
 """The server of the explorer: on this machine alone, for those who have its token."""
 
+import asyncio
 import hmac
 import json
 import logging
@@ -24,8 +25,9 @@ from bokeh.util.token import check_token_signature, get_token_payload
 from tornado.httpserver import HTTPServer
 from tornado.httputil import HTTPHeaders
 from tornado.ioloop import IOLoop
+from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError, OutputTransform, RequestHandler
-from tornado.websocket import WebSocketHandler
+from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from coupling.errors import CouplingError
 from coupling.explorer.address import BY
@@ -243,6 +245,16 @@ def _opener(shown: RunView | Moment) -> Callable[[Document], None]:
     return opened
 
 
+def _report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """
+    Report what went wrong, but not a page that was closed while pictures were on their way to it.
+
+    Bokeh awaits several writes in turn: after the first that fails the others are never looked at.
+    """
+    if not isinstance(context.get("exception"), (WebSocketClosedError, StreamClosedError)):
+        loop.default_exception_handler(context)
+
+
 def _template(name: str) -> str:
     """Return a file of the page."""
     return files("coupling.explorer").joinpath("templates", name).read_text("utf-8")
@@ -304,6 +316,7 @@ class Explorer:
         http = HTTPServer(tornado)
         http.add_sockets(self.sockets)
         self.loop = IOLoop.current()
+        cast(Any, self.loop).asyncio_loop.set_exception_handler(_report)
         self._server = BaseServer(self.loop, tornado, http)
 
     @property

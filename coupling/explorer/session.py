@@ -257,13 +257,31 @@ class Session(Follower):
             moment.visible = at_s is not None
             if at_s is not None:
                 moment.location = float(self.axis.place(at_s))
+        over_time = self._load_over_time(at_s is not None)
+        run = self.exhibit.run(self.address.run)
         key = replaced(self.address, dict.fromkeys(("begin_s", "end_s", "low", "high")))
         if key != self._network:
             self._network = key
             self._draw_fabrics()
-        missing = [self._missing, self.heat.draw(run, self.address, (window.begin_s, window.end_s))]
-        self.channel.missing = " ".join(text for text in missing if text)
+        self.heat.draw(run, self.address, (window.begin_s, window.end_s))
+        self.channel.missing = " ".join(text for text in (self._missing, over_time) if text)
         self.channel.moment = "the whole run" if at_s is None else self._moment(max(at_s, 0.0))
+
+    def _load_over_time(self, wanted: bool) -> str:
+        """Say what is missing of the load over time; compute it where a moment is looked at."""
+        names = [name for name in (self.address.run, self.address.beside) if name]
+        before = [self.exhibit.run(name).load for name in names]
+        if wanted:
+            said = [self.exhibit.load_over_time(name, self._load_arrived) for name in names]
+        else:
+            said = [self.exhibit.how_to_load(name) for name in names]
+        if [self.exhibit.run(name).load for name in names] != before:
+            self._network = None
+        return next((text for text in said if text), "")
+
+    def _load_arrived(self) -> None:
+        """Hear, in another thread, that the load over time is there."""
+        self.document.add_next_tick_callback(lambda: self.together(self._draw_network))
 
     def _draw_fabrics(self) -> None:
         """Draw the fabric of each run, on one scale."""

@@ -1,5 +1,7 @@
 """A browser, and a result to look at."""
 
+from dataclasses import replace
+
 import pytest
 from chromium import NO_BROWSER, PROGRAM
 
@@ -11,10 +13,9 @@ FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-backgroun
 
 
 @pytest.fixture(scope="session")
-def small_result(tmp_path_factory):
-    """Return the directory of a result: two runs of 80 jobs on 16 nodes."""
-    folder = tmp_path_factory.mktemp("explorer") / "small"
-    experiment = Experiment(
+def small_experiment():
+    """Return two runs of 80 jobs on 16 nodes."""
+    return Experiment(
         topology={"kind": "fat-tree", "radix": 4},
         workload={"generator": "synth", "mean_nodes": 4, "n_jobs": 80},
         communication={
@@ -35,7 +36,21 @@ def small_result(tmp_path_factory):
         links_timeline=True,
         name="small",
     )  # fmt: skip
-    run_campaign(experiment, folder)
+
+
+@pytest.fixture(scope="session")
+def small_result(small_experiment, tmp_path_factory):
+    """Return the directory of its result."""
+    folder = tmp_path_factory.mktemp("explorer") / "small"
+    run_campaign(small_experiment, folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def small_result_without_load(small_experiment, tmp_path_factory):
+    """Return the directory of a result that did not keep load over time."""
+    folder = tmp_path_factory.mktemp("explorer") / "small"
+    run_campaign(replace(small_experiment, links_timeline=False), folder)
     return folder
 
 

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from urllib.parse import unquote, urlsplit
 
+import numpy as np
 import pytest
 from chromium import NO_BROWSER, PROGRAM
 from coupling_samples import sample
@@ -167,6 +168,23 @@ def test_the_fabric_is_stepped_and_played_through_the_run(explorer, opened):
     page.keyboard.press("w")
 
     page.wait_for_function("() => !location.hash.includes('at=')")
+
+
+def test_load_over_time_that_was_not_kept_is_computed_when_a_moment_is_looked_at(
+    small_result_without_load, small_result, opened
+):
+    """It is what the same run kept where it was asked to."""
+    exhibit = exhibit_of([small_result_without_load])
+    with served(exhibit) as found:
+        page = opened(found.address)
+        page.wait_for_function("() => document.body.innerText.includes('was not kept')")
+
+        page.keyboard.press(".")
+        page.wait_for_function("() => Bokeh.documents[0].get_model_by_name('heat').visible")
+
+        assert page.faults == []
+    kept = exhibit_of([small_result]).run("random").load
+    np.testing.assert_array_equal(exhibit.run("random").load.bins, kept.bins)
 
 
 def test_keys_alone_do_everything(explorer, opened):

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from explorer_help import command, served
+from tornado.websocket import WebSocketClosedError
 
 from coupling.cli.view import view
 from coupling.errors import CouplingError, ResultError
@@ -38,6 +39,14 @@ def ask(explorer, path, **headers):
         return answer.status, dict(answer.getheaders()), answer.read().decode()
     finally:
         line.close()
+
+
+@pytest.mark.parametrize(("error", "lines"), [(WebSocketClosedError(), 0), (ValueError("x"), 1)])
+def test_a_page_closed_while_pictures_are_on_their_way_is_no_news(explorer, caplog, error, lines):
+    """Asyncio reports in this way a future whose exception is never looked at."""
+    explorer.loop.asyncio_loop.call_exception_handler({"message": "x", "exception": error})
+
+    assert len(caplog.records) == lines
 
 
 def key_of(explorer):
