@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from netsim.common.arrays import Bools, Ints
+from netsim.common.arrays import Bools, Ints, Table
 from netsim.common.errors import PartitionError, RoutingError
 from netsim.common.jit import load_kernels
 from netsim.flows.partition import Partition, TreePartition, on_tree
@@ -197,22 +197,19 @@ def search_static_table(
     options, choice = _options(job)
     start = np.concatenate([[0], np.cumsum(options.sum(axis=1))])
     values = np.ascontiguousarray(np.nonzero(options)[1])
-    flows, first = _flows(job, steps)
-    if np.any(np.diff(start)[flows[:, 0]] == 0):
-        raise PartitionError("the job's links do not join all nodes that exchange flows.")
     kernels = load_kernels("netsim.nonblocking.static_table_kernels", "table search", seconds=5)
+    rows, first = _flows(job, steps, kernels.FLOW)
+    if np.any(np.diff(start)[rows["leaf_entry"]] == 0):
+        raise PartitionError("the job's links do not join all nodes that exchange flows.")
     spines = tree.ports[2] if tree.levels > 2 else 1  # noqa: PLR2004
-    free = _free(job, flows, start)
+    free = _free(job, rows, start)
+    flows, entries = kernels.Flows(rows, first, spines), kernels.Entries(start, values)
     histogram = None
     if sum(np.log(np.diff(start)[free])) <= np.log(_ALL_TABLES):
-        histogram = kernels.all_tables(
-            flows, first, spines, free, start, values, choice, tree.n_links
-        )
+        histogram = kernels.all_tables(flows, free, entries, choice, tree.n_links)
         clean = int(np.flatnonzero(histogram)[-1])
     else:
-        clean = kernels.improve_table(
-            flows, first, spines, start, values, choice, tree.n_links, tries, seed
-        )
+        clean = kernels.improve_table(flows, entries, choice, tree.n_links, tries, seed)
     return TableSearch(_table(job, choice), clean, len(steps), histogram)
 
 
@@ -244,36 +241,38 @@ def _options(job: TreePartition) -> tuple[Bools, Ints]:
     return options, choice
 
 
-def _flows(job: TreePartition, steps: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
+def _flows(
+    job: TreePartition, steps: Sequence[tuple[Ints, Ints]], record: np.dtype[np.void]
+) -> tuple[Table, Ints]:
     """Return the rows that the kernels read, and the first row of every step."""
     tree, n = job.tree, job.nodes.size
     n_l2 = tree.parents[1]
-    rows, first = [np.empty((0, 6), dtype=np.int64)], [0]
+    rows, first = [np.empty(0, dtype=record)], [0]
     for src, dst in steps:
         to = job.index(dst)
         s, d = job.leaf_of_node[job.index(src)], job.leaf_of_node[to]
         p, q = job.pod_of_leaf[s], job.pod_of_leaf[d]
-        row = np.full((src.size, 6), -1, dtype=np.int64)
-        row[:, 0] = s * n + to
-        row[:, 1] = tree.up_base[1] + job.leaves[s] * tree.ports[1]
-        row[:, 2] = tree.down_base[1] + job.leaves[d] * tree.ports[1]
+        row = np.full(src.size, -1, dtype=record)
+        row["leaf_entry"] = s * n + to
+        row["leaf_up"] = tree.up_base[1] + job.leaves[s] * tree.ports[1]
+        row["leaf_down"] = tree.down_base[1] + job.leaves[d] * tree.ports[1]
         far = p != q
         if far.any():
-            row[far, 3] = tree.up_base[2] + job.pods[p[far]] * n_l2 * tree.ports[2]
-            row[far, 4] = tree.down_base[2] + job.pods[q[far]] * n_l2 * tree.ports[2]
-            row[far, 5] = job.leaves.size * n + (p[far] * n + to[far]) * n_l2
+            row["l2_up"][far] = tree.up_base[2] + job.pods[p[far]] * n_l2 * tree.ports[2]
+            row["l2_down"][far] = tree.down_base[2] + job.pods[q[far]] * n_l2 * tree.ports[2]
+            row["l2_entry"][far] = job.leaves.size * n + (p[far] * n + to[far]) * n_l2
         rows.append(row[s != d])
         first.append(first[-1] + rows[-1].shape[0])
     return np.concatenate(rows), np.array(first, dtype=np.int64)
 
 
-def _free(job: TreePartition, flows: Ints, start: Ints) -> Ints:
-    """Return the entries that flows may meet and that have a choice."""
-    met = np.zeros(start.size - 1, dtype=np.bool_)
-    met[flows[:, 0]] = True
-    at_l2 = np.unique(flows[flows[:, 5] >= 0, 5])
-    met[(at_l2[:, None] + np.arange(job.tree.parents[1])).ravel()] = True
-    return np.flatnonzero(met & (np.diff(start) > 1))
+def _free(job: TreePartition, flows: Table, start: Ints) -> Ints:
+    """Return the entries that flows may read and that have a choice."""
+    used = np.zeros(start.size - 1, dtype=np.bool_)
+    used[flows["leaf_entry"]] = True
+    at_l2 = np.unique(flows["l2_entry"][flows["l2_entry"] >= 0])
+    used[(at_l2[:, None] + np.arange(job.tree.parents[1])).ravel()] = True
+    return np.flatnonzero(used & (np.diff(start) > 1))
 
 
 def _table(job: TreePartition, choice: Ints) -> JobTable:

@@ -1,20 +1,48 @@
 """
 Compiled search for static forwarding tables without contention.
 
-Import through `netsim.common.jit`. Flows are rows (leaf variable, link of up-port 0 of the leaf,
-link of down-port 0, link of up-port 0 of L2 switch 0, link of down-port 0 of it, L2 variable of L2
-switch 0); the last three are -1 for flows inside a pod. Rows are sorted by step.
+Import through `netsim.common.jit`.
 """
 
-import numpy as np
-from numba import int64, types
+from typing import NamedTuple
 
-from netsim.common.arrays import Ints
+import numpy as np
+from numba import from_dtype, int64, types
+
+from netsim.common.arrays import Ints, Table
 from netsim.common.jit import njit
 
 _INTS = types.Array(int64, 1, "C", readonly=True)
-_TABLE = types.Array(int64, 2, "C", readonly=True)
 _WORK = types.Array(int64, 1, "C")
+FLOW = np.dtype(
+    [
+        ("leaf_entry", np.int64),
+        ("leaf_up", np.int64),  # link of up-port 0 of the leaf
+        ("leaf_down", np.int64),
+        ("l2_up", np.int64),  # link of up-port 0 of L2 switch 0; -1 inside a pod
+        ("l2_down", np.int64),
+        ("l2_entry", np.int64),  # of L2 switch 0; -1 inside a pod
+    ]
+)
+
+
+class Flows(NamedTuple):
+    """Flows by step (`first` of each), and the spines above an L2 switch."""
+
+    rows: Table
+    first: Ints
+    spines: int
+
+
+class Entries(NamedTuple):
+    """Entry v of the tables has the options ``options[start[v]:start[v + 1]]``."""
+
+    start: Ints
+    options: Ints
+
+
+_FLOWS = types.NamedTuple((from_dtype(FLOW)[::1], int64[::1], int64), Flows)
+_ENTRIES = types.NamedUniTuple(int64[::1], 2, Entries)
 
 
 _LCG = 0x5DEECE66D, 0xB, (1 << 48) - 1  # multiplier, increment and mask of drand48
@@ -28,36 +56,37 @@ def _draw(state: Ints, below: int) -> int:
     return number
 
 
-@njit(int64(_TABLE, int64, int64, _WORK, _WORK), cache=True)
-def _links(flows: Ints, f: int, spines: int, choice: Ints, out: Ints) -> int:
+@njit(int64(_FLOWS, int64, _WORK, _WORK), cache=True)
+def _links(flows: Flows, f: int, choice: Ints, out: Ints) -> int:
     """Put the links of a flow between switches into `out`; return how many."""
-    port = choice[flows[f, 0]]
-    out[0] = flows[f, 1] + port
-    out[1] = flows[f, 2] + port
-    if flows[f, 5] < 0:
+    flow = flows.rows[f]
+    port = choice[flow["leaf_entry"]]
+    out[0] = flow["leaf_up"] + port
+    out[1] = flow["leaf_down"] + port
+    if flow["l2_entry"] < 0:
         return 2
-    spine = choice[flows[f, 5] + port]
-    out[2] = flows[f, 3] + port * spines + spine
-    out[3] = flows[f, 4] + port * spines + spine
+    spine = choice[flow["l2_entry"] + port]
+    out[2] = flow["l2_up"] + port * flows.spines + spine
+    out[3] = flow["l2_down"] + port * flows.spines + spine
     return 4
 
 
-@njit(int64(_TABLE, _INTS, int64, _WORK, _WORK, _WORK), cache=True)
-def score(flows: Ints, first: Ints, spines: int, choice: Ints, count: Ints, state: Ints) -> int:
+@njit(int64(_FLOWS, _WORK, _WORK, _WORK), cache=True)
+def score(flows: Flows, choice: Ints, count: Ints, state: Ints) -> int:
     """
     Return the excess of a table: flows beyond the first on a link, over all links and steps.
 
     `state` holds the random state; put the number of steps without excess into ``state[1]``,
     and into ``state[2]`` a flow that shares a link, -1 if there is none.
     """
-    out = np.empty(4, np.int64)
+    out, first = np.empty(4, np.int64), flows.first
     total = 0
     state[1] = 0
     state[2] = -1
     for step in range(first.size - 1):
         excess = 0
         for f in range(first[step], first[step + 1]):
-            for k in range(_links(flows, f, spines, choice, out)):
+            for k in range(_links(flows, f, choice, out)):
                 count[out[k]] += 1
                 if count[out[k]] > 1:
                     excess += 1
@@ -65,30 +94,22 @@ def score(flows: Ints, first: Ints, spines: int, choice: Ints, count: Ints, stat
                     if _draw(state, total + excess) == 0:
                         state[2] = f
         for f in range(first[step], first[step + 1]):
-            for k in range(_links(flows, f, spines, choice, out)):
+            for k in range(_links(flows, f, choice, out)):
                 count[out[k]] = 0
         state[1] += excess == 0
         total += excess
     return total
 
 
-@njit(int64[::1](_TABLE, _INTS, int64, _INTS, _INTS, _INTS, _WORK, int64), cache=True)
-def all_tables(
-    flows: Ints,
-    first: Ints,
-    spines: int,
-    free: Ints,
-    start: Ints,
-    options: Ints,
-    choice: Ints,
-    n_links: int,
-) -> Ints:
+@njit(int64[::1](_FLOWS, _INTS, _ENTRIES, _WORK, int64), cache=True)
+def all_tables(flows: Flows, free: Ints, entries: Entries, choice: Ints, n_links: int) -> Ints:
     """
     Try every table; leave the best in `choice` and return how many have 0, 1, ... clean steps.
 
-    Variable v has the options ``options[start[v]:start[v + 1]]``; only those in `free` vary.
+    Only the entries in `free` vary.
     """
-    n_steps = first.size - 1
+    start, options = entries
+    n_steps = flows.first.size - 1
     histogram = np.zeros(n_steps + 1, np.int64)
     count = np.zeros(n_links, np.int64)
     state = np.zeros(3, np.int64)
@@ -99,7 +120,7 @@ def all_tables(
     best = -1
     best_excess = 0
     while True:
-        excess = score(flows, first, spines, now, count, state)
+        excess = score(flows, now, count, state)
         histogram[state[1]] += 1
         if state[1] > best or (state[1] == best and excess < best_excess):
             best, best_excess = state[1], excess
@@ -118,38 +139,31 @@ def all_tables(
             return histogram
 
 
-@njit(int64(_TABLE, _INTS, int64, _INTS, _INTS, _WORK, int64, int64, int64), cache=True)
+@njit(int64(_FLOWS, _ENTRIES, _WORK, int64, int64, int64), cache=True)
 def improve_table(
-    flows: Ints,
-    first: Ints,
-    spines: int,
-    start: Ints,
-    options: Ints,
-    choice: Ints,
-    n_links: int,
-    tries: int,
-    seed: int,
+    flows: Flows, entries: Entries, choice: Ints, n_links: int, tries: int, seed: int
 ) -> int:
     """
     Change one entry of a sharing flow at a time, never to a greater excess, but for 1 in 100.
 
     Leave the best table found in `choice`; return its clean steps.
     """
+    start, options = entries
     count = np.zeros(n_links, np.int64)
     state = np.array([seed, 0, 0])
     now = choice.copy()
-    excess = score(flows, first, spines, now, count, state)
+    excess = score(flows, now, count, state)
     best, best_excess, sharer = int(state[1]), excess, state[2]
     for _ in range(tries):
         if sharer < 0:
             break
-        v = flows[sharer, 0]
-        if flows[sharer, 5] >= 0 and _draw(state, 2) == 0:
-            v = flows[sharer, 5] + now[v]
+        v = flows.rows[sharer]["leaf_entry"]
+        if flows.rows[sharer]["l2_entry"] >= 0 and _draw(state, 2) == 0:
+            v = flows.rows[sharer]["l2_entry"] + now[v]
         width = start[v + 1] - start[v]
         old = now[v]
         now[v] = options[start[v] + _draw(state, width)]
-        new_excess = score(flows, first, spines, now, count, state)
+        new_excess = score(flows, now, count, state)
         if new_excess > excess and _draw(state, 100) > 0:
             now[v] = old
             continue

@@ -4,6 +4,8 @@ Which part of the packets of a step goes round by third groups of a dragonfly, c
 Import through `netsim.common.jit`.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import float64, int64, types
 
@@ -12,6 +14,18 @@ from netsim.common.jit import njit
 
 _INTS = types.Array(int64, 1, "C", readonly=True)
 _FLOATS = types.Array(float64, 1, "C", readonly=True)
+
+
+class PairPaths(NamedTuple):
+    """Fields of `netsim.topology.routes.Ways`."""
+
+    indptr: Ints
+    links: Ints
+    share: Floats
+    pair: Ints
+
+
+_PATHS = types.NamedTuple((_INTS, _INTS, _FLOATS, _INTS), PairPaths)
 
 
 @njit("float64(float64, float64)", cache=True, error_model="numpy")
@@ -47,7 +61,7 @@ def part_round(straight: float, round_: float) -> float:
 
 
 @njit(
-    float64[::1](_INTS, _INTS, _FLOATS, _INTS, _INTS, _FLOATS, _INTS, _FLOATS, int64),
+    float64[::1](_INTS, _INTS, _FLOATS, _PATHS, _FLOATS, int64),
     cache=True,
     error_model="numpy",
 )
@@ -55,10 +69,7 @@ def detoured_part(
     step: Ints,
     first: Ints,
     nbytes: Floats,
-    indptr: Ints,
-    links: Ints,
-    share: Floats,
-    pair: Ints,
+    paths: PairPaths,
     capacity: Floats,
     far: int,
 ) -> Floats:
@@ -71,8 +82,8 @@ def detoured_part(
         Of flows, as `Traffic` has them; steps ascend.
     first : (F,) int array
         Link by which each flow leaves its node.
-    indptr, links, share, pair
-        Fields of `netsim.topology.routes.Ways`.
+    paths : PairPaths
+        Links between the routers of each pair.
     capacity : (E,) float array
         Bytes per second of each link.
     far : int
@@ -83,6 +94,7 @@ def detoured_part(
     (F,) float array
         0 where there is no detour.
     """
+    indptr, links, share, pair = paths
     n_pairs = (indptr.size - 1) // 2
     found = np.zeros(step.size)
     sent, sent_s = np.zeros(n_pairs), np.zeros(capacity.size)

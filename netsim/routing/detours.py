@@ -4,6 +4,7 @@ import numpy as np
 
 from netsim.common.arrays import Floats, Ints
 from netsim.common.jit import load_kernels
+from netsim.flows.traffic import read_only
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.routes import Routes
@@ -28,10 +29,7 @@ def detoured_part(topology: Topology, routes: Routes, step: Ints, nbytes: Floats
         np.ascontiguousarray(step, np.int64),
         first,
         np.ascontiguousarray(nbytes, np.float64),
-        ways.indptr,
-        ways.links,
-        ways.share,
-        ways.pair,
+        kernels.PairPaths(*map(read_only, (ways.indptr, ways.links, ways.share, ways.pair))),
         capacity,
         topology.bases[2],
     )

@@ -60,7 +60,7 @@ class LeastLoaded:
             np.ascontiguousarray(src),
             np.ascontiguousarray(dst),
             tree.turning_level(src, dst),
-            *(np.array(part, dtype=np.int64) for part in shape),
+            kernels.TreeLinks(*(np.array(part, dtype=np.int64) for part in shape)),
             tree.capacity.max() / tree.capacity,  # mostly whole: sums are not rounded
             links_in_service(tree),
         )

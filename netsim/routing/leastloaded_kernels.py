@@ -4,6 +4,8 @@ Compiled search for the least loaded minimal path of a fat-tree.
 Import through `netsim.common.jit`.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import boolean, float64, int64, types
 
@@ -16,19 +18,25 @@ _BOOLS = types.Array(boolean, 1, "C", readonly=True)
 _TABLE = types.Array(int64, 2, "C")
 
 
-@njit(
-    int64[:, ::1](_INTS, _INTS, _INTS, _INTS, _INTS, _INTS, _INTS, _INTS, _FLOATS, _BOOLS),
-    cache=True,
-)
+class TreeLinks(NamedTuple):
+    """A PGFT(h; m; w; p), and the first links up and down of each level; (h,) each."""
+
+    children: Ints
+    parents: Ints
+    parallel: Ints
+    up_base: Ints
+    down_base: Ints
+
+
+_TREE = types.NamedUniTuple(int64[::1], 5, TreeLinks)
+
+
+@njit(int64[:, ::1](_INTS, _INTS, _INTS, _TREE, _FLOATS, _BOOLS), cache=True)
 def least_loaded_table(
     src: Ints,
     dst: Ints,
     turn: Ints,
-    children: Ints,
-    parents: Ints,
-    parallel: Ints,
-    up_base: Ints,
-    down_base: Ints,
+    tree: TreeLinks,
     weight: Floats,
     works: Bools,
 ) -> Ints:
@@ -45,10 +53,8 @@ def least_loaded_table(
         Source and destination nodes.
     turn : (F,) int array
         Turning level of each path.
-    children, parents, parallel : (h,) int array
-        PGFT(h; m; w; p).
-    up_base, down_base : (h,) int array
-        First links of each level.
+    tree : TreeLinks
+        Shape of the tree.
     weight : (E,) float array
         Load of one flow on each link, in that of the widest.
     works : (E,) bool array
@@ -59,6 +65,8 @@ def least_loaded_table(
     (F, 2h) int array
         Links up in columns 0..h-1, down in h..2h-1 as they are travelled; -1 beyond the turn.
     """
+    children, parents, parallel = tree.children, tree.parents, tree.parallel
+    up_base, down_base = tree.up_base, tree.down_base
     h = children.size
     load = np.zeros(weight.size)  # flows times weight
     load[~works] = np.inf  # so that every other path is preferred

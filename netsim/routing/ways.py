@@ -7,6 +7,7 @@ import numpy as np
 from netsim.common.arrays import Ints
 from netsim.common.errors import RoutingError
 from netsim.common.jit import load_kernels
+from netsim.flows.traffic import read_only
 from netsim.routing.ends import no_path
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.levels import links_in_service
@@ -74,7 +75,11 @@ class RouterGraph:
         here, there = src // per_router, dst // per_router
         pairs, pair = np.unique(there * n_routers + here, return_inverse=True)
         indptr, links, share = kernels.spread_ways(
-            pairs % n_routers, pairs // n_routers, *self.columns, self.n_groups, _MOST
+            pairs % n_routers,
+            pairs // n_routers,
+            kernels.Graph(*map(read_only, self.columns)),
+            self.n_groups,
+            _MOST,
         )
         if links.size > _MOST:
             raise RoutingError(

@@ -31,6 +31,9 @@ class Graph(NamedTuple):
     tail: Ints
 
 
+_GRAPH = types.NamedTuple((_INTS, _INTS, _INTS, _INTS, _MARKS, _INTS, _INTS, _INTS), Graph)
+
+
 class Leads(NamedTuple):
     """How far every router is from the goals, and which links lead nearer."""
 
@@ -47,6 +50,8 @@ class Scratch(NamedTuple):
     following: Ints  # router with mass after each one that has
     load: Floats  # of each link, all 0
     touched: Ints  # links with load
+    entries: Ints  # routers by which a packet enters third groups
+    entered: Floats  # its part at each of them
 
 
 @njit(cache=True)
@@ -177,8 +182,6 @@ def _detour(
     to_group: list[Leads],
     passable: Bools,
     scratch: Scratch,
-    entries: Ints,
-    entered: Floats,
 ) -> tuple[int, int]:
     """
     Spread a packet over the ways through all third groups.
@@ -186,6 +189,7 @@ def _detour(
     Returns how many groups there are, and how many links are touched. Loads are those of one packet
     through each group.
     """
+    entries, entered = scratch.entries, scratch.entered
     n_thirds, n_entries, n_touched = 0, 0, 0
     for third in range(passable.size):
         far = third not in (graph.group[start], graph.group[end]) and passable[third]
@@ -210,21 +214,11 @@ def _detour(
     return n_thirds, _pour(graph, leads, farthest, scratch, n_touched)
 
 
-@njit(
-    _FOUND(_INTS, _INTS, _INTS, _INTS, _INTS, _INTS, _MARKS, _INTS, _INTS, _INTS, int64, int64),
-    cache=True,
-)
+@njit(_FOUND(_INTS, _INTS, _GRAPH, int64, int64), cache=True)
 def spread_ways(
     src: Ints,
     dst: Ints,
-    group: Ints,
-    out_ptr: Ints,
-    link: Ints,
-    head: Ints,
-    between: Bools,
-    in_ptr: Ints,
-    into: Ints,
-    tail: Ints,
+    graph: Graph,
     n_groups: int,
     most: int,
 ) -> tuple[Ints, Ints, Floats]:
@@ -235,8 +229,8 @@ def spread_ways(
     ----------
     src, dst : (P,) int array
         Routers; equal `dst` lie together.
-    group, out_ptr, link, head, between, in_ptr, into, tail
-        Fields of `Graph`.
+    graph : Graph
+        The links in service.
     n_groups : int
         Groups through a third one of which packets may go; 0: they go by minimal ways only.
     most : int
@@ -258,17 +252,18 @@ def spread_ways(
     between groups at most where such a way is left, else over as few links as possible. Detours:
     each third group alike, minimally there and on.
     """
-    graph = Graph(group, out_ptr, link, head, between, in_ptr, into, tail)
-    n_routers, n_links = group.size, link.size
+    group = graph.group
+    n_routers, n_links = group.size, graph.link.size
     scratch = Scratch(
         np.zeros(n_routers),
         np.full(n_routers + 1, -1),
         np.empty(n_routers, np.int64),
         np.zeros(n_links),
         np.empty(n_links, np.int64),
+        np.empty(n_routers, np.int64),
+        np.empty(n_routers),
     )
     queue = np.empty(n_routers, np.int64)
-    entries, entered = np.empty(n_routers, np.int64), np.empty(n_routers)
     straight, least = _leads(n_routers, n_links), _leads(n_routers, n_links)
     to_group = [_leads(n_routers, n_links) for _ in range(n_groups)]
     for target in range(n_groups):
@@ -294,9 +289,7 @@ def spread_ways(
             at += n_touched
         indptr[2 * p + 1] = at
         if n_groups > 0 and group[start] != group[end]:
-            n_thirds, n_touched = _detour(
-                graph, start, end, straight, to_group, passable, scratch, entries, entered
-            )
+            n_thirds, n_touched = _detour(graph, start, end, straight, to_group, passable, scratch)
             scale = 1.0 / max(1, n_thirds)
             links, share = _write(graph, scratch, n_touched, scale, links, share, at)
             at += n_touched
