@@ -101,11 +101,7 @@ class WaitReasons:
             self.news.pop(job, None)
 
     def keep(self, jobs: Sequence[Job]) -> None:
-        """
-        Forget jobs that are no longer looked at.
-
-        `jobs`: those that are, each of them reported or started at this instant.
-        """
+        """Forget jobs that are no longer looked at."""
         for gone in self.verdicts.keys() - {job.id for job in jobs}:
             del self.verdicts[gone]
             self.news[gone] = None

@@ -72,11 +72,7 @@ class SwitchLimit:
         return self._own[job.id]
 
     def suits(self, placement: Allocation, cluster: Cluster) -> bool:
-        """
-        Say whether a placement spans no more switches than its job wants.
-
-        Result: True when it does not, or the job has no limit.
-        """
+        """Say whether a placement spans no more switches than its job wants."""
         count, _ = self.wanted(placement.job)
         return count == 0 or leaf_switches(placement, cluster) <= count
 

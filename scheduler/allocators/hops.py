@@ -29,11 +29,7 @@ class GridHops:
     ring: Ints
 
     def least_window(self, nodes: Ints, size: int) -> int:
-        """
-        Return where the successive nodes of a list with the least sum of hops begin.
-
-        `nodes` (F,): the list. `size`: nodes of a window, 1..F.
-        """
+        """Return where the successive nodes of a list with the least sum of hops begin."""
         kernels = load_kernels("scheduler.allocators.closest_kernels", "Closest Fit kernels", 2)
         return int(kernels.grid_window(nodes, self.place, self.ring, size))
 
@@ -55,11 +51,7 @@ class TableHops:
     hops: Ints
 
     def least_window(self, nodes: Ints, size: int) -> int:
-        """
-        Return where the successive nodes of a list with the least sum of hops begin.
-
-        `nodes` (F,): the list. `size`: nodes of a window, 1..F.
-        """
+        """Return where the successive nodes of a list with the least sum of hops begin."""
         kernels = load_kernels("scheduler.allocators.closest_kernels", "Closest Fit kernels", 2)
         return int(kernels.table_window(nodes, self.group, self.hops, size))
 

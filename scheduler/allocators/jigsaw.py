@@ -296,11 +296,7 @@ def in_pod_or_over_pods(
 
 
 def most_nodes(tree: FatTree, cluster: Cluster) -> int:
-    """
-    Return a size beyond which no job finds a place.
-
-    Result: no pod has more nodes, nor has the machine whole leaves for more.
-    """
+    """Return a size beyond which no job finds a place."""
     full = cluster.leaf_free.count((1 << cluster.nodes_per_leaf) - 1)
     return max(*cluster.pod_free, _most_over_pods(tree, full))
 

@@ -41,22 +41,14 @@ class NodeOrder:
     slot: Ints
 
     def free(self, cluster: Cluster) -> Bools:
-        """
-        Say which nodes are free.
-
-        Result (N,): for the node at each place.
-        """
+        """Say which nodes are free."""
         n_bytes = -(-self.geometry.nodes_per_leaf // 8)
         packed = b"".join([mask.to_bytes(n_bytes, "little") for mask in cluster.leaf_free])
         free = np.unpackbits(np.frombuffer(packed, dtype=np.uint8), bitorder="little")
         return free[self.slot].view(np.bool_)
 
     def free_places(self, cluster: Cluster) -> Ints:
-        """
-        Return the places of the free nodes.
-
-        Result (F,): ascending.
-        """
+        """Return the places of the free nodes."""
         return np.flatnonzero(self.free(cluster))
 
     def allocation(self, job: Job, places: Ints) -> Allocation:

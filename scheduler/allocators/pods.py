@@ -36,34 +36,14 @@ def pack(masks: Sequence[int], width: int) -> int:
 
 
 def unpack(packed: int, width: int, count: int) -> list[int]:
-    """
-    Undo `pack`.
-
-    `width`: bits of a field.
-    """
+    """Undo `pack`."""
     field = (1 << width) - 1
     return [packed >> shift & field for shift in range(0, width * count, width)]
 
 
 @lru_cache(maxsize=1 << 16)  # few patterns of free links recur all the time
 def field_counts(packed: int, width: int, count: int) -> tuple[int, ...]:
-    """
-    Return the set bits of each field.
-
-    Parameters
-    ----------
-    packed : int
-        Masks side by side.
-    width : int
-        Bits of a field.
-    count : int
-        Number of fields.
-
-    Returns
-    -------
-    tuple of int
-        One number for each field, and after them the least of them.
-    """
+    """Return the set bits of each field."""
     counts = [mask.bit_count() for mask in unpack(packed, width, count)]
     return (*counts, min(counts))
 
@@ -205,11 +185,7 @@ class PodView:
         return self._whole_rows
 
     def leaves_with(self, n_nodes: int) -> int:
-        """
-        Return the number of leaves that can give so many nodes and up-ports.
-
-        `n_nodes`: at least 1.
-        """
+        """Return the number of leaves that can give so many nodes and up-ports."""
         return bisect_right(self.usable, -n_nodes, key=neg)
 
     def single_leaf(self, n_nodes: int, *, with_links: bool) -> tuple[Row, ...] | None:

@@ -34,11 +34,7 @@ def dimension(box: Box) -> int:
 
 
 def is_balanced(box: Box) -> bool:
-    """
-    Say whether all sides longer than one router are equal.
-
-    Result: True for {4, 4, 4} and {8, 8, 1}, false for {8, 4, 2} and {16, 4, 1}.
-    """
+    """Say whether all sides longer than one router are equal."""
     return len({side for side in box if side > 1}) <= 1
 
 
@@ -108,21 +104,7 @@ def chunk_boxes(torus: Torus, routers: int, dimensions: int, balance: str) -> tu
 
 @lru_cache(maxsize=4096)
 def compact_boxes(torus: Torus, routers: int) -> tuple[Box, ...]:
-    """
-    Return the boxes that hold so many routers and cannot be made shorter on any side.
-
-    Parameters
-    ----------
-    torus : Torus
-        The machine.
-    routers : int
-        Routers needed.
-
-    Returns
-    -------
-    tuple of tuple of int
-        By mean hops, then by volume.
-    """
+    """Return the boxes that hold so many routers and cannot be made shorter on any side."""
     found = []
     for first in product(*(range(1, min(side, routers) + 1) for side in torus.dims[:-1])):
         box = (*first, -(-routers // prod(first)))

@@ -71,11 +71,7 @@ class Attempts:
         self._sizes: set[int] = set()
 
     def useless(self, job: Job) -> bool:
-        """
-        Say whether trying a job is useless.
-
-        Result: True when its size, or for a monotone allocator a smaller one, was refused.
-        """
+        """Say whether trying a job is useless."""
         size = job.n_nodes
         return size >= self._least or size in self._sizes
 

@@ -68,11 +68,7 @@ def expected_free(machine: Machine, time_s: float) -> int:
 
 
 def departures(machine: Machine) -> list[tuple[float, list[int]]]:
-    """
-    Return the running jobs by the instant at which they are expected to end.
-
-    Result: time in seconds and job ids, ascending.
-    """
+    """Return the running jobs by the instant at which they are expected to end."""
     leaving: dict[float, list[int]] = {}
     for end_s, job_id in machine.ends_ascending:
         leaving.setdefault(end_s, []).append(job_id)

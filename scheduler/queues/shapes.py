@@ -175,11 +175,7 @@ class OneShape:
 
 
 def shapes_of(machine: Machine) -> Shapes:
-    """
-    Return the shapes that fit a machine.
-
-    Result: chunks on a torus, spans of switches on a tree, else one.
-    """
+    """Return the shapes that fit a machine."""
     fabric = machine.cluster.fabric
     if isinstance(fabric, Torus):
         return TorusShapes(machine, fabric)

@@ -85,11 +85,7 @@ def trace_numbers(workload: Workload, n_nodes: int | None = None) -> Numbers:
 
 
 def spread(values: Floats) -> Numbers:
-    """
-    Sum up a quantity of jobs.
-
-    `values` (n,): at least one. Result: ``min``, ``median``, ``p95``, ``max`` and ``mean``.
-    """
+    """Sum up a quantity of jobs."""
     found = np.quantile(values, list(_QUANTILES.values())).tolist()
     return dict(zip(_QUANTILES, found, strict=True)) | {"mean": float(values.mean())}
 
