@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from netsim.registries.routings import ROUTINGS, make_routing
     from netsim.registries.topologies import TOPOLOGIES, make_topology
     from netsim.routing.base import Routing
-    from netsim.routing.spread import as_routed
+    from netsim.routing.multipath import as_routed
     from netsim.topology.base import Topology
     from netsim.topology.fattree import FatTree, build_fat_tree, fat_tree_of_radix
     from netsim.topology.machines import MACHINES

@@ -11,7 +11,7 @@ from netsim.flows.latency import LatencyOf, MessageLatency, scale_to
 from netsim.flows.partition import Partition
 from netsim.flows.traffic import StepTimes, TrafficTimes
 from netsim.routing.base import Routing
-from netsim.routing.detours import detoured_part
+from netsim.routing.path_sets import nonminimal_part
 from netsim.routing.ranks import RankRouting
 from netsim.topology.base import Topology
 from netsim.topology.rails import senders
@@ -236,10 +236,10 @@ class TrafficOf:
             src, step = src[parts.flow], step[parts.flow]
             nbytes = nbytes[parts.flow] / parts.parts
         sender = senders(self._topology, src, routes)
-        detoured = detoured_part(self._topology, routes, step, nbytes)
-        latency = self._latency_of(routes, step, detoured)
+        nonminimal = nonminimal_part(self._topology, routes, step, nbytes)
+        latency = self._latency_of(routes, step, nonminimal)
         latency_s = latency.of(nbytes)
-        traffic = Traffic(step, sender, nbytes, routes, 0.0, latency_s, n_nodes, detoured)
+        traffic = Traffic(step, sender, nbytes, routes, 0.0, latency_s, n_nodes, nonminimal)
         return traffic, self._times(traffic), latency
 
 

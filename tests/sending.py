@@ -5,7 +5,7 @@ import numpy as np
 from netsim.flows.partition import Partition
 from netsim.registries.routings import make_routing
 from netsim.registries.topologies import make_topology
-from netsim.routing.spread import as_routed
+from netsim.routing.multipath import as_routed
 from scheduler.traffic import RankFlows, TrafficOf
 
 KIB = 1024.0

@@ -33,7 +33,7 @@ from netsim.packetsim.simulation import simulate_packets
 from netsim.registries.contention_models import make_contention_model
 from netsim.registries.routings import make_routing
 from netsim.registries.topologies import make_topology
-from netsim.routing.spread import as_routed
+from netsim.routing.multipath import as_routed
 from scheduler.job import Communication
 from scheduler.traffic import TrafficOf
 
@@ -149,7 +149,7 @@ def states(found: Experiment) -> Iterator[dict[int, tuple[Communication, Partiti
 def _shortened(own: Traffic, shorter: float, latency_of: LatencyOf) -> Traffic:
     """Return a job whose messages are shorter, and its computing with them."""
     nbytes = shorter * own.nbytes
-    latency_s = latency_of(own.routes, own.step, own.detoured).of(nbytes)
+    latency_s = latency_of(own.routes, own.step, own.nonminimal).of(nbytes)
     return replace(own, nbytes=nbytes, latency_s=latency_s, compute_s=shorter * own.compute_s)
 
 

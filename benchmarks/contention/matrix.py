@@ -38,7 +38,7 @@ from netsim.fluid.demand import DemandOf
 from netsim.registries.accuracy import ANY, FEWEST_JOBS, TRAFFIC_CLASSES, Comparison, routing_kind
 from netsim.registries.contention_models import make_contention_model
 from netsim.registries.routings import make_routing
-from netsim.topology.spread import as_built
+from netsim.topology.multipath import as_built
 from netsim.topology.structure.kind import machine_kind
 from scheduler.traffic_classes import pattern_class
 
@@ -165,7 +165,8 @@ def table(found: Sequence[Measured], numbers: range) -> list[str]:
         lines += _table_row(f"{machine} | {routing}", cell)
     for free, title in enumerate(("static", "adaptive and spray")):
         lines += _table_row(
-            f"all | {title}", [one for one in part if bool(one.scene.topology.spread) == bool(free)]
+            f"all | {title}",
+            [one for one in part if bool(one.scene.topology.multipath) == bool(free)],
         )
     return lines
 
@@ -211,7 +212,7 @@ def by_class(found: Sequence[Measured]) -> list[str]:
     ]
     reported = [one for one in found if one.scene.number in REPORTED]
     kinds = [
-        [one for one in reported if bool(one.scene.topology.spread) == free]
+        [one for one in reported if bool(one.scene.topology.multipath) == free]
         for free in (False, True)
     ]
     for title, chosen in classes(found):

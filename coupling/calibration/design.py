@@ -12,7 +12,7 @@ from netsim.common.arrays import Floats, Ints
 from netsim.common.errors import NetsimError, RoutingError
 from netsim.flows.partition import Partition
 from netsim.flows.traffic import bytes_per_link
-from netsim.routing.spread import single_paths
+from netsim.routing.multipath import single_paths
 from netsim.topology.rails import node_bandwidth
 from patterns.base import Pattern
 from patterns.errors import PatternError

@@ -162,7 +162,7 @@ def _snapshot_on(
     from coupling.inputs.referenced_files import require_one_stdin
     from coupling.inputs.snapshot import snapshot_from
     from coupling.inputs.table import Table
-    from netsim.routing.spread import SPREADING
+    from netsim.routing.multipath import MULTIPATH_RULES
     from netsim.topology.names import with_names_of
 
     named = {"SNAPSHOT": path, "--fabric": fabric, "--base": base, "--name-map": name_map}
@@ -178,7 +178,7 @@ def _snapshot_on(
         wiring = replace(wiring, topology=with_names_of(wiring.topology, own))
     given = document.get("routing")
     name = given.get("name") if isinstance(given, dict) else given
-    if name in SPREADING:
+    if name in MULTIPATH_RULES:
         raise SnapshotError(
             f"{path}: routing: expected one that tables can hold, got {name!r}, under which "
             "switches choose the way of each packet."

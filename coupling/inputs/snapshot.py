@@ -26,7 +26,7 @@ from netsim.flows.maxmin import FAIRNESS
 from netsim.flows.partition import Partition
 from netsim.registries.contention_models import CONTENTION_MODELS, refuse_renamed
 from netsim.routing.base import Routing
-from netsim.routing.spread import as_routed
+from netsim.routing.multipath import as_routed
 from netsim.topology.base import Topology
 from netsim.topology.switches import switch_of, with_switch
 from patterns.errors import PatternError

@@ -7,7 +7,7 @@ import numpy as np
 from coupling.rates.network import NetworkRateModel
 from netsim.common.arrays import Floats, Ints
 from netsim.flows.traffic import bytes_per_link
-from netsim.topology.spread import evened
+from netsim.topology.multipath import evened
 from scheduler.allocation import Allocation
 from scheduler.observer import Observer
 from scheduler.rates import JobRate

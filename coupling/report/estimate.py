@@ -12,7 +12,7 @@ from coupling.site.estimate import Estimate, JobEstimate
 from coupling.site.flows import Flows
 from coupling.site.loads import LinkLoad
 from netsim.registries.accuracy import accuracy_line
-from netsim.topology.spread import link_names
+from netsim.topology.multipath import link_names
 
 _LINES = 10  # links and flows that a table for people shows
 _HEADS = ("alone", "together", "slowdown", "interf.", "placing", "worst link")

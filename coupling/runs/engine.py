@@ -36,7 +36,7 @@ from coupling.runs.setup import Setup, baseline_slowdowns, check_parts
 from coupling.stopping import require_callable
 from netsim.registries.accuracy import setting_of
 from netsim.topology.base import Topology
-from netsim.topology.spread import evened
+from netsim.topology.multipath import evened
 from netsim.topology.switches import assumed_switch
 from scheduler.allocators.base import Allocator, Bounded
 from scheduler.cluster import Cluster

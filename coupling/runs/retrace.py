@@ -16,7 +16,7 @@ from coupling.runs.setup import Setup
 from coupling.runs.stored import Stored
 from netsim.common.arrays import Ints
 from netsim.flows.partition import Partition
-from netsim.routing.spread import single_paths
+from netsim.routing.multipath import single_paths
 from netsim.topology.base import Topology
 from scheduler.job import Job
 from scheduler.traffic import PlacedTraffic, rank_flows

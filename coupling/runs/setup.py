@@ -15,7 +15,7 @@ from coupling.runs.assembly import RunParts
 from netsim.registries.contention_models import refuse_renamed
 from netsim.registries.routings import usual_routing
 from netsim.routing.base import Routing
-from netsim.routing.spread import as_routed, require_paths
+from netsim.routing.multipath import as_routed, require_paths
 from scheduler.allocators import make_allocator
 from scheduler.allocators.base import Allocator, fits_by_count
 from scheduler.allocators.baselines import FirstFree

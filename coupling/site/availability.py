@@ -11,8 +11,8 @@ from netsim.routing.base import Routing
 from netsim.routing.ranks import RankRouting
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
+from netsim.topology.multipath import as_built
 from netsim.topology.reach import reaching_sets
-from netsim.topology.spread import as_built
 from scheduler.allocation import L2_UP, LEAF_UP, Allocation
 from scheduler.allocators.base import Allocator
 from scheduler.cluster import Cluster

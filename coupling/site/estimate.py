@@ -25,7 +25,7 @@ from netsim.common.errors import NetsimError
 from netsim.common.tables import Tabled
 from netsim.flows.traffic import bytes_per_link
 from netsim.registries.accuracy import Setting, known_accuracy
-from netsim.topology.spread import link_names
+from netsim.topology.multipath import link_names
 from netsim.topology.switches import assumptions_of
 from scheduler.traffic import PlacedTraffic, TrafficOf
 

@@ -15,9 +15,9 @@ from netsim.common.errors import NetsimError
 from netsim.common.tables import Tabled
 from netsim.flows.maxmin import FAIRNESS
 from netsim.flowsim.flow_report import FlowReport, report_flows
-from netsim.routing.spread import as_routed
+from netsim.routing.multipath import as_routed
 from netsim.topology.base import Topology
-from netsim.topology.spread import link_names
+from netsim.topology.multipath import link_names
 
 _FLOW = 3  # source, destination, bytes
 

@@ -16,7 +16,7 @@ from netsim.common.arrays import Floats, Ints
 from netsim.common.errors import NetsimError, RoutingError
 from netsim.common.hostlist import fold_hostlist
 from netsim.flows.partition import Partition
-from netsim.topology.spread import as_built
+from netsim.topology.multipath import as_built
 
 SWAPS = 24
 """Swaps of a node for another that are tried, from the best placement of the allocators."""

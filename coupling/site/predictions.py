@@ -19,7 +19,7 @@ from netsim.fluid.hotspots import hot_spot
 from netsim.packetsim.running import LinkUse
 from netsim.registries.accuracy import Setting, setting_of
 from netsim.registries.contention_models import make_contention_model
-from netsim.routing.spread import require_paths
+from netsim.routing.multipath import require_paths
 from netsim.topology.base import Topology
 from scheduler.traffic import PlacedTraffic
 from scheduler.traffic_classes import communicating_nodes, dominant_class, traffic_class

@@ -18,7 +18,7 @@ from coupling.site.state import MOST_DRAWS, SiteState, scene_of_places, scene_of
 from fabricsim.checking import choice, whole, wrong
 from netsim.common.errors import NetsimError
 from netsim.registries.routings import make_routing, usual_routing
-from netsim.routing.spread import as_routed
+from netsim.routing.multipath import as_routed
 from netsim.topology.base import Topology
 from netsim.topology.switches import assumptions_of
 from scheduler.workload.profile import DEFAULT_PROFILE, Profile, profile_from, read_profile

@@ -21,7 +21,7 @@ from netsim.nonblocking.exact import ExactRouter, Witness
 from netsim.nonblocking.router import PermutationRouter
 from netsim.nonblocking.static_table import TableReport, static_table_report
 from netsim.nonblocking.verdict import Certificate, Status, Verdict, rearrangeable
-from netsim.routing.spread import single_paths
+from netsim.routing.multipath import single_paths
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from netsim.topology.routes import Routes

@@ -34,7 +34,7 @@ from netsim.routing.shortest import Shortest
 from netsim.topology.base import Topology
 from netsim.topology.changes import leaf_tapers
 from netsim.topology.levels import links_in_service
-from netsim.topology.spread import as_built
+from netsim.topology.multipath import as_built
 
 
 @public

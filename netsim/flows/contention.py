@@ -37,9 +37,9 @@ class Traffic:
         Latency of each flow's path in seconds.
     n_nodes : int, optional
         Nodes that the job runs on, silent ones included; absent: those that send or receive.
-    detoured : (F,) float array, optional
-        Where packets are spread over ways: the part of each flow that goes round
-        (`netsim.routing.detours`).
+    nonminimal : (F,) float array, optional
+        Where packets are spread over paths: the part of each flow that goes by non-minimal paths
+        (`netsim.routing.non-minimal paths`).
     """
 
     step: Ints
@@ -49,7 +49,7 @@ class Traffic:
     compute_s: float
     latency_s: Floats
     n_nodes: int | None = None
-    detoured: Floats | None = None
+    nonminimal: Floats | None = None
 
     def __repr__(self) -> str:
         """Return one line."""

@@ -55,7 +55,7 @@ class LatencyOf:
     topology : Topology
         The fabric: its latencies, packets and the capacities of its links. Where switches choose
         among links, a packet takes the time of those; the slowest is what the drain time has, of
-        pools or of what each link of the ways carries.
+        link groups or of what each link of the paths carries.
     """
 
     def __init__(self, topology: Topology) -> None:
@@ -63,7 +63,7 @@ class LatencyOf:
         self._topology, self._per_link_s = topology, topology.latency_per_link_s
         self._packet_bytes = topology.packet_bytes
         self._fixed = topology.path_latency_s(hops, 0.0)
-        capacity = topology.capacity if topology.spread is None else topology.spread.capacity
+        capacity = topology.capacity if topology.multipath is None else topology.multipath.capacity
         self._byte_s: Floats = 1.0 / capacity
         self._drain_byte_s: Floats = 1.0 / topology.capacity
         self._is_even = bool(capacity.size) and bool((capacity == capacity[0]).all())
@@ -74,15 +74,15 @@ class LatencyOf:
         return f"<LatencyOf: {self._topology.latency_base_s:g} s, {each}>"
 
     def __call__(
-        self, routes: Routes, step: Ints | None = None, detoured: Floats | None = None
+        self, routes: Routes, step: Ints | None = None, nonminimal: Floats | None = None
     ) -> MessageLatency:
         """
         Return the latency of messages on such routes, by their lengths.
 
-        `detoured` (F,): part of the packets of each that goes round, where packets are spread over
-        ways that may; `step` (F,) then tells which messages start together. A step that ends with
-        a packet that went round has the latency of its way: with the chance that of the last
-        packets of its messages one did.
+        `nonminimal` (F,): part of the packets of each that goes by non-minimal paths, where packets
+        are spread over paths that may; `step` (F,) then tells which messages start together. A step
+        that ends with a packet that went round has the latency of its way: with the chance that of
+        the last packets of its messages one did.
         """
         hops = routes.hops
         try:
@@ -90,12 +90,12 @@ class LatencyOf:
         except IndexError:
             fixed_s = self._topology.path_latency_s(hops, 0.0)
         waits_s = self._waits_s(routes, hops) if self._packet_bytes > 0.0 else None
-        if routes.ways is not None and step is not None and detoured is not None:
-            chance = _one_goes_round(step, detoured)
-            links = routes.ways.longer_by(np.ones(routes.n_links))
+        if routes.path_sets is not None and step is not None and nonminimal is not None:
+            chance = _one_goes_round(step, nonminimal)
+            links = routes.path_sets.longer_by(np.ones(routes.n_links))
             fixed_s = fixed_s + chance * self._per_link_s * links
             if waits_s is not None:
-                waits_s = waits_s + chance * routes.ways.longer_by(self._byte_s)
+                waits_s = waits_s + chance * routes.path_sets.longer_by(self._byte_s)
         return MessageLatency(fixed_s, waits_s, self._packet_bytes)
 
     def _waits_s(self, routes: Routes, hops: Ints) -> Floats:
@@ -106,23 +106,23 @@ class LatencyOf:
         if outside.any():
             first, links = routes.indptr[:-1][outside], routes.links
             all_s = np.add.reduceat(self._byte_s[links], first)
-            if routes.ways is None:
+            if routes.path_sets is None:
                 slowest_s = np.maximum.reduceat(self._drain_byte_s[links], first)
             else:
                 ends = (
                     self._byte_s[links[first]],
                     self._byte_s[links[routes.indptr[1:][outside] - 1]],
                 )
-                between = routes.ways.slowest(self._byte_s)[outside]
+                between = routes.path_sets.slowest(self._byte_s)[outside]
                 slowest_s = np.maximum(np.maximum(*ends), between)
             waits_s[outside] = all_s - slowest_s
         return waits_s
 
 
-def _one_goes_round(step: Ints, detoured: Floats) -> Floats:
-    """Return the chance that one of the last packets of each flow's step goes round, (F,)."""
+def _one_goes_round(step: Ints, nonminimal: Floats) -> Floats:
+    """Return the chance, (F,), that a last packet of each flow's step goes non-minimally."""
     stays = np.ones(int(step.max(initial=-1)) + 1)
-    np.multiply.at(stays, step, 1.0 - detoured)
+    np.multiply.at(stays, step, 1.0 - nonminimal)
     return 1.0 - stays[step]
 
 

@@ -93,31 +93,37 @@ def hops_of(traffic: Traffic) -> Hops:
     Return the links that the flows of a job cross.
 
     A flow whose packets are spread over paths has its first link, the links of its minimal paths
-    and of its detours with their shares, and its last.
+    and of its non-minimal paths with their shares, and its last.
     """
-    routes, ways = traffic.routes, traffic.routes.ways
+    routes, path_sets = traffic.routes, traffic.routes.path_sets
     indptr, link = _ints(routes.indptr), _ints(routes.links)
-    if ways is None:
+    if path_sets is None:
         return Hops(indptr, link, _floats(np.ones(link.size)))
-    detoured, n_flows = traffic.detoured, traffic.step.size
-    if detoured is None:
+    nonminimal, n_flows = traffic.nonminimal, traffic.step.size
+    if nonminimal is None:
         raise ContentionError(
             f"traffic of the routing {routes.rule!r} must say which part of each flow takes "
-            "non-minimal paths (detoured)."
+            "non-minimal paths (nonminimal)."
         )
-    if not ways.pair.size == detoured.size == n_flows:
+    if not path_sets.pair.size == nonminimal.size == n_flows:
         raise ContentionError(
             f"traffic must hold one pair of routers and one non-minimal part per flow, got "
-            f"{n_flows}, {ways.pair.size} and {detoured.size}."
+            f"{n_flows}, {path_sets.pair.size} and {nonminimal.size}."
         )
-    return _spread_hops(indptr, link, (ways.indptr, ways.links, ways.share), ways.pair, detoured)
+    return _multipath_hops(
+        indptr,
+        link,
+        (path_sets.indptr, path_sets.links, path_sets.share),
+        path_sets.pair,
+        nonminimal,
+    )
 
 
-def _spread_hops(
-    indptr: Ints, link: Ints, ways: tuple[Ints, Ints, Floats], pair: Ints, detoured: Floats
+def _multipath_hops(
+    indptr: Ints, link: Ints, path_sets: tuple[Ints, Ints, Floats], pair: Ints, nonminimal: Floats
 ) -> Hops:
-    """Return hops of flows that are spread: first link, those of both ways, last link."""
-    way_indptr, way_links, way_share = ways
+    """Return hops of flows that are spread: first link, those of both paths, last link."""
+    way_indptr, way_links, way_share = path_sets
     crossing = np.flatnonzero(np.diff(indptr))
     begin, length = way_indptr[2 * pair], way_indptr[2 * pair + 2] - way_indptr[2 * pair]
     count = np.zeros(pair.size, dtype=np.int64)
@@ -134,7 +140,7 @@ def _spread_hops(
     is_detour = source >= way_indptr[2 * pair + 1][flow]
     place = found[flow] + 1 + offset
     links[place] = way_links[source]
-    share[place] = way_share[source] * np.where(is_detour, detoured[flow], 1.0 - detoured[flow])
+    share[place] = way_share[source] * np.where(is_detour, nonminimal[flow], 1.0 - nonminimal[flow])
     kept = share > 0.0
     if kept.all():
         return Hops(_ints(found), _ints(links), _floats(share))
@@ -179,8 +185,8 @@ def check_traffic(traffic: Traffic, topology: Topology) -> None:
 
 
 def require_rule(routes: Routes, topology: Topology) -> None:
-    """Refuse routes over pools of links where the fabric has none, and paths where it has pools."""
-    rule = "" if topology.spread is None else topology.spread.rule
+    """Refuse routes over link groups where the fabric has none, and paths where it has some."""
+    rule = "" if topology.multipath is None else topology.multipath.rule
     if routes.rule != rule:
         raise ContentionError(
             f"routes must be of the routing {rule or 'of the fabric, over paths'!r}, got "

@@ -128,24 +128,24 @@ def _fresh(flow: Ints, kind: Ints) -> Bools:
     return fresh
 
 
-def channels_of_ways(fabric: Topology, routes: Routes) -> Ints:
+def channels_of_path_sets(fabric: Topology, routes: Routes) -> Ints:
     """
-    Return the virtual channel on which packets cross each link of ways over which they are spread.
+    Return the virtual channel on which packets cross each link of paths over which they are spread.
 
-    Result (n,): from 0, along the links of ``routes.ways``: 0 in the group where a packet begins,
+    Result (n,): from 0, along the links of ``routes.paths``: 0 in the group where a packet begins,
     and one more from each link between groups on; rows and columns of a group are not told apart.
     """
-    ways = routes.ways
-    assert ways is not None and isinstance(fabric, Dragonfly)  # noqa: S101, PT018 (see there)
+    path_sets = routes.path_sets
+    assert path_sets is not None and isinstance(fabric, Dragonfly)  # noqa: S101, PT018 (see there)
     size, first = fabric.routers_per_group, fabric.n_nodes
-    ends = np.full((2, ways.indptr.size // 2), -1)
+    ends = np.full((2, path_sets.indptr.size // 2), -1)
     crossing = routes.hops > 0
-    pair = ways.pair[crossing]
+    pair = path_sets.pair[crossing]
     begin, end = routes.indptr[:-1][crossing], routes.indptr[1:][crossing] - 1
     ends[0, pair] = (fabric.link_head[routes.links[begin]] - first) // size
     ends[1, pair] = (fabric.link_tail[routes.links[end]] - first) // size
-    way = np.repeat(np.arange(ways.indptr.size - 1), np.diff(ways.indptr))
+    way = np.repeat(np.arange(path_sets.indptr.size - 1), np.diff(path_sets.indptr))
     home, target = ends[:, way // 2]
-    group = (fabric.link_tail[ways.links] - first) // size
+    group = (fabric.link_tail[path_sets.links] - first) // size
     after: Ints = np.where(group == target, 1 + way % 2, 1)
     return np.where(group == home, 0, after)

@@ -77,7 +77,7 @@ class DemandOf:
         self._kernels = load_kernels("netsim.fluid.demand_kernels", "traffic kernels", 5)
         self._has_channels = has_virtual_channels(topology) and not topology.half_duplex
         self._entry_of: Ints = np.full(topology.n_links, -1)  # scratch, as the kernel leaves it
-        port = topology.capacity if topology.spread is None else topology.spread.capacity
+        port = topology.capacity if topology.multipath is None else topology.multipath.capacity
         self._capacity: Floats = np.ascontiguousarray(topology.capacity, np.float64)
         self._buffer_bytes: Floats = topology.buffer_bytes * self._capacity / port
 
@@ -109,6 +109,6 @@ class DemandOf:
 
     def _channels(self, traffic: Traffic, n_hops: int) -> Ints:
         """Return the virtual channel of each hop; 0 where packets choose their path."""
-        if not self._has_channels or traffic.routes.ways is not None:
+        if not self._has_channels or traffic.routes.path_sets is not None:
             return np.zeros(n_hops, dtype=np.int64)
         return np.ascontiguousarray(channels_in_order(self.topology, traffic.routes), np.int64)

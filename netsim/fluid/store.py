@@ -48,7 +48,7 @@ class Store:
         n_links = topology.n_links
         links = np.zeros(n_links, LINK)
         links["first_record"] = -1
-        port = topology.capacity if topology.spread is None else topology.spread.capacity
+        port = topology.capacity if topology.multipath is None else topology.multipath.capacity
         self.state = State(
             jobs=np.zeros(_SLOTS, JOB),
             steps=np.zeros(_ROWS, STEP),

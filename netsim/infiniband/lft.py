@@ -13,7 +13,7 @@ from netsim.flows.partition import Partition
 from netsim.routing.base import Routing
 from netsim.routing.dmodk import node_ports
 from netsim.routing.ends import flow_ends, flow_rails
-from netsim.routing.spread import single_paths
+from netsim.routing.multipath import single_paths
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from netsim.topology.routes import Routes

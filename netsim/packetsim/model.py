@@ -25,7 +25,7 @@ from netsim.packetsim.simulation import (
 )
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
-from netsim.topology.spread import pools
+from netsim.topology.multipath import link_groups
 from netsim.topology.switches import Switch, switch_of
 
 _OFFSETS = 256  # parts of an iteration at which a job may start
@@ -216,8 +216,8 @@ def worst_packet_links(
     """
     names = list(traffic)
     links = times.links.links
-    if isinstance(topology, FatTree) and topology.spread is not None:
-        links = pools(topology).of[links]
+    if isinstance(topology, FatTree) and topology.multipath is not None:
+        links = link_groups(topology).of[links]
     waited = dict[int, float]()
     for link, seconds in zip(links.tolist(), times.links.waited_s.tolist(), strict=True):
         waited[link] = max(waited.get(link, 0.0), seconds)

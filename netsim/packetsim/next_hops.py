@@ -87,7 +87,7 @@ def next_hops_to(topology: Topology, switches: Ints, most: int | None = None) ->
     adaptive routing in wormhole networks*, 1993). On a dragonfly a packet changes to the next
     channel where links do not follow each other in the order green, black, blue.
     """
-    assert topology.spread is not None  # noqa: S101 (the caller looked)
+    assert topology.multipath is not None  # noqa: S101 (the caller looked)
     switches = np.unique(switches)
     if isinstance(topology, Torus):
         found = _on_torus(topology, switches)
@@ -97,7 +97,7 @@ def next_hops_to(topology: Topology, switches: Ints, most: int | None = None) ->
         found = _on_tree(topology, switches)
     if most is not None and most < found.n_channels:
         raise ContentionError(
-            f"switch: virtual_channels: expected {found.n_channels} for {topology.spread.rule} "
+            f"switch: virtual_channels: expected {found.n_channels} for {topology.multipath.rule} "
             f"routing on {topology.name}, got {most}, with which packets could wait for each other "
             "in a circle."
         )
@@ -147,8 +147,8 @@ def _on_torus(torus: Torus, switches: Ints) -> NextHops:
 
 def _on_dragonfly(fabric: Dragonfly, switches: Ints) -> NextHops:
     """Return the next hops over one blue cable at most, also to the groups."""
-    spread = fabric.spread
-    assert spread is not None  # noqa: S101 (see `next_hops_to`)
+    multipath = fabric.multipath
+    assert multipath is not None  # noqa: S101 (see `next_hops_to`)
     apart = _router_distances(fabric, np.arange(fabric.n_switches) + fabric.n_nodes)
     size, first = fabric.routers_per_group, fabric.n_nodes
     group = np.arange(fabric.n_switches) // size
@@ -162,7 +162,7 @@ def _on_dragonfly(fabric: Dragonfly, switches: Ints) -> NextHops:
         row = apart[switch - first]
         into = blue[home[blue] == group[switch - first]]
         tables.append(_towards(fabric, row, np.concatenate([local, into])))
-    nonminimal = spread.rule == "adaptive" and fabric.groups > 2  # noqa: PLR2004 (by a third one)
+    nonminimal = multipath.rule == "adaptive" and fabric.groups > 2  # noqa: PLR2004 (by a third one)
     n_groups = fabric.groups if nonminimal else 0
     for target in range(n_groups):
         into = blue[home[blue] == target]
@@ -234,8 +234,8 @@ def _joined(
     `tables`: for each target the links to go from every state, and state and link of each move.
     `state` (E,): state after each link. `shape`: channels, groups, longest path and links beyond.
     """
-    spread = topology.spread
-    assert spread is not None  # noqa: S101 (see `next_hops_to`)
+    multipath = topology.multipath
+    assert multipath is not None  # noqa: S101 (see `next_hops_to`)
     options, before, n_states = [], 0, tables[0][0].size
     table = np.zeros(len(tables) * n_states, dtype=NEXT_HOP)
     for number, (distance, tail, link) in enumerate(tables):
@@ -258,7 +258,7 @@ def _joined(
     n_channels, n_groups, longest, nonminimal_hops = shape
     return NextHops(
         topology=topology,
-        rule=RULES[spread.rule],
+        rule=RULES[multipath.rule],
         n_channels=n_channels,
         n_states=n_states,
         n_groups=n_groups,

@@ -133,10 +133,10 @@ def _ugal_target(world: World, flow: int, here: int, number: int) -> int:
     if group >= high:
         group += 1
     target = next_hops.size // states - groups + group
-    straight, round_ = f["target"] * states + state, target * states + state
+    straight, nonminimal = f["target"] * states + state, target * states + state
     own = _least_occupied(world, straight, here, number)
-    other = _least_occupied(world, round_, here, number)
-    longer = next_hops[round_]["hops_left"] + clock[0]["nonminimal_hops"]
+    other = _least_occupied(world, nonminimal, here, number)
+    longer = next_hops[nonminimal]["hops_left"] + clock[0]["nonminimal_hops"]
     return (
         int(f["target"])
         if own * next_hops[straight]["hops_left"] <= other * longer

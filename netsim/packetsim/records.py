@@ -28,7 +28,7 @@ CLOCK = np.dtype(
         ("spare", "i8"),  # first packet that is not in use
         ("packet", "f8"),  # bytes
         ("ahead", "i8"),  # packets that a NIC makes ahead: slots of a channel
-        ("round_robin", "i8"),  # whether a NIC goes round its messages
+        ("round_robin", "i8"),  # whether a NIC goes by non-minimal paths its messages
         ("shuffles", "i8"),  # whether these come in another order each time
         ("per_ns", "f8"),  # ticks
         ("links", "i8"),  # their number; NICs follow them in the events

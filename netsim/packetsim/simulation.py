@@ -130,9 +130,9 @@ def require_packet_fabric(topology: Topology) -> None:
             f"{topology.latency_base_s:g} s, expected 0; put it into the compute times."
         )
     damaged = topology.absent is not None and topology.absent.size > 0
-    if damaged and topology.spread is not None and not isinstance(topology, FatTree):
+    if damaged and topology.multipath is not None and not isinstance(topology, FatTree):
         raise ContentionError(
-            f"packets under routing {topology.spread.rule!r} need a fat-tree, or a torus or "
+            f"packets under routing {topology.multipath.rule!r} need a fat-tree, or a torus or "
             f"dragonfly with all its links, got {topology.name}."
         )
 
@@ -178,11 +178,11 @@ class _Run:
         hops = np.concatenate([part.routes.hops for part in parts.values()])
         routes = Routes(np.concatenate([[0], np.cumsum(hops)]), links, topology.n_links)
         self._next_hops, self._tables_bytes = None, 0.0
-        if topology.spread is None:
+        if topology.multipath is None:
             self._capacity = topology.capacity
             channels = virtual_channels(topology, routes, switch.virtual_channels)
         else:
-            self._capacity = topology.spread.capacity
+            self._capacity = topology.multipath.capacity
             last = topology.link_tail[links[routes.indptr[1:] - 1]]
             self._tables_bytes = next_hops_bytes(topology, np.unique(last).size)
             free = free_memory_bytes()
@@ -369,9 +369,9 @@ def reachable_links(part: Traffic, topology: Topology) -> Ints:
     Return the links that packets of a job may cross.
 
     `part`: what it sends, without flows inside nodes. Result: ascending; where switches of a tree
-    choose, the links that stand for its pools.
+    choose, the links that stand for its link groups.
     """
-    if topology.spread is None:
+    if topology.multipath is None:
         return used_links(part.routes)
     return links_within_reach(topology, part.routes)
 

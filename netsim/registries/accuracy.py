@@ -13,9 +13,9 @@ from netsim.routing.dimension import DimensionOrder
 from netsim.routing.dmodk import DModK
 from netsim.routing.dragonfly import Minimal, Valiant
 from netsim.routing.leastloaded import LeastLoaded
+from netsim.routing.multipath import MultipathRouting
 from netsim.routing.oblivious import Ecmp, SModK
 from netsim.routing.shortest import Rerouted, Shortest
-from netsim.routing.spread import Spreading
 from netsim.routing.wraparound import Wraparound
 from netsim.topology.base import Topology
 from netsim.topology.structure.kind import machine_kind
@@ -182,7 +182,7 @@ def routing_kind(routing: Routing, *, owned: bool = False) -> str:
         return f"{routing_kind(routing.inner, owned=owned)} round failures"
     if isinstance(routing, Wraparound):
         return OWNED if owned else "d-mod-k"
-    if isinstance(routing, Spreading):
+    if isinstance(routing, MultipathRouting):
         return routing.rule
     return _ROUTINGS.get(type(routing), "a routing of its own")
 

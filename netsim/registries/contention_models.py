@@ -8,7 +8,7 @@ from fabricsim.checking.registry import Registry
 from netsim.common.errors import ContentionError
 from netsim.flows.contention import ContentionModel
 from netsim.flows.maxmin import is_per_sender
-from netsim.routing.spread import require_paths
+from netsim.routing.multipath import require_paths
 from netsim.topology.base import Topology
 from netsim.topology.limits import require_topology
 

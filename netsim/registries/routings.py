@@ -11,9 +11,9 @@ from netsim.routing.dimension import DimensionOrder
 from netsim.routing.dmodk import DModK
 from netsim.routing.dragonfly import Minimal, Valiant
 from netsim.routing.leastloaded import LeastLoaded
+from netsim.routing.multipath import MULTIPATH_RULES, MultipathRouting
 from netsim.routing.oblivious import Ecmp, SModK
 from netsim.routing.shortest import Rerouted, Shortest
-from netsim.routing.spread import SPREADING, Spreading
 from netsim.routing.wraparound import Wraparound
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
@@ -80,8 +80,8 @@ def on_changed(routing: Routing, topology: Topology) -> Routing:
     inner = routing.inner if isinstance(routing, Rerouted) else routing
     if isinstance(inner, (Shortest, LeastLoaded)):
         return type(inner).on(topology)
-    if isinstance(inner, Spreading):
-        return Spreading.on(topology, rule=inner.rule)
+    if isinstance(inner, MultipathRouting):
+        return MultipathRouting.on(topology, rule=inner.rule)
     return _round_failures(inner, topology)
 
 
@@ -94,7 +94,7 @@ def _loaded(table: Options, topology: Topology) -> Routing:
 
 def _round_failures(routing: Routing, topology: Topology) -> Routing:
     """Lead flows that meet an absent link another way, where the routing does not itself."""
-    if topology.absent is None or isinstance(routing, (Shortest, LeastLoaded, Spreading)):
+    if topology.absent is None or isinstance(routing, (Shortest, LeastLoaded, MultipathRouting)):
         return routing
     return Rerouted.around(routing, topology)
 
@@ -119,7 +119,7 @@ ROUTINGS: dict[str, Callable[[Topology, int], Routing]] = {
     "dimension-order": _drawing_nothing(DimensionOrder.on),
     "minimal": _drawing_nothing(Minimal.on),
     "valiant": Valiant.on,
-} | {rule: _drawing_nothing(partial(Spreading.on, rule=rule)) for rule in SPREADING}
+} | {rule: _drawing_nothing(partial(MultipathRouting.on, rule=rule)) for rule in MULTIPATH_RULES}
 
 
 def usual_routing(topology: Topology, *, owned: bool) -> str:

@@ -114,7 +114,7 @@ class Valiant:
         return _with_nodes(fabric, src, dst, np.concatenate([first, second], axis=1))
 
     def _detours(self, here: Ints, there: Ints) -> tuple[Bools, Bools]:
-        """Tell the flows that go round within their group from those that take a third."""
+        """Mark flows that take a third router of their group, and those that take a third group."""
         size = self.fabric.routers_per_group
         local = here // size == there // size
         near = local & (here != there) & (size > 2)  # noqa: PLR2004 (source, destination, other)

@@ -77,7 +77,7 @@ class Ecmp:
     Notes
     -----
     Equal-cost multi-path routing hashes the header of a flow; here two nodes stand for the
-    header, so all flows between them take one path. Parallel cables are hashed both ways.
+    header, so all flows between them take one path. Parallel cables are hashed both paths.
     """
 
     tree: FatTree

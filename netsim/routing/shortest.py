@@ -214,7 +214,7 @@ class Rerouted:
     ----------
     inner : Routing
         Routing of the fabric as built.
-    detour : Shortest
+    non-minimal path : Shortest
         Shortest paths over the links in service.
     absent : (E,) bool array
         Links out of service.

@@ -15,9 +15,26 @@ from netsim.common.errors import TopologyError
 from netsim.topology.building import compact, reverse_links
 from netsim.topology.names import NameBook
 from netsim.topology.origin import Origin
-from netsim.topology.rule import Spread
 
 _PAIRS = 2_000_000  # pairs of nodes whose distance is held in memory at once
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Multipath:
+    """
+    How switches spread packets over paths, where no routing table fixes the path of a flow.
+
+    Parameters
+    ----------
+    rule : {"adaptive", "spray"}
+        Whether a packet takes the least occupied of the links that lead on, or a random one.
+    capacity : (E,) float array
+        Bytes per second of each link as it was built; the capacity of the fabric is that of what
+        the link stands for (`netsim.topology.multipath`).
+    """
+
+    rule: str
+    capacity: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +84,7 @@ class Topology:
     assumed : tuple of str
         Which of ``buffer``, ``packet`` and ``delay`` (of a link) nobody stated, so that they are
         those of `netsim.topology.switches.DEFAULT_SWITCH`.
-    spread : Spread, optional
+    multipath : Multipath, optional
         Set where switches choose the way of each packet.
     """
 
@@ -87,7 +104,7 @@ class Topology:
     buffer_bytes: float = 0.0
     packet_bytes: float = 0.0
     assumed: tuple[str, ...] = ()
-    spread: Spread | None = None
+    multipath: Multipath | None = None
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -286,7 +303,7 @@ class Topology:
             Base + (hops - 1) * (per_link + min(nbytes, packet) / capacity), in seconds; 0 where
             hops is 0.
         """
-        capacity = self.capacity if self.spread is None else self.spread.capacity
+        capacity = self.capacity if self.multipath is None else self.multipath.capacity
         packet_s = min(nbytes, self.packet_bytes) / float(capacity.min(initial=np.inf))
         latency = self.latency_base_s + (self.latency_per_link_s + packet_s) * (hops - 1)
         return np.where(hops > 0, latency, 0.0)

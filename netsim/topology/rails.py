@@ -117,8 +117,8 @@ def _in_service(owned: Bools, works: Bools, local: Ints, count: Ints) -> Bools:
         return left
     others, rail = works[lost], np.arange(works.shape[1])
     dead = ~others & (rail < count[lost, None])
-    round_, wanted = divmod(local[lost], count[lost])
-    place = round_ * dead.sum(axis=1) + (dead & (rail < wanted[:, None])).sum(axis=1)
+    nonminimal, wanted = divmod(local[lost], count[lost])
+    place = nonminimal * dead.sum(axis=1) + (dead & (rail < wanted[:, None])).sum(axis=1)
     n_left = others.sum(axis=1)
     nth = np.cumsum(others, axis=1) == (place % np.maximum(n_left, 1) + 1)[:, None]
     left[lost] = np.where((n_left > 0)[:, None], nth & others, owned[lost])

@@ -27,19 +27,19 @@ def require_routes(routes: object, error: type[ValueError]) -> None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ways:
+class PathSets:
     """
     Links between routers over which packets of flows are spread, for each pair of routers.
 
     Parameters
     ----------
     indptr : (2 P + 1,) int array
-        The minimal ways of pair p cross ``links[indptr[2 p]:indptr[2 p + 1]]``, and then come the
-        links of its detours, if there are any.
+        The minimal paths of pair p cross ``links[indptr[2 p]:indptr[2 p + 1]]``, and then come the
+        links of its non-minimal paths, if there are any.
     links : (n,) int array
         Directed links.
     share : (n,) float array
-        Part of the packets on these ways that each link carries.
+        Part of the packets on these paths that each link carries.
     pair : (F,) int array
         Pair of each flow.
     """
@@ -50,13 +50,13 @@ class Ways:
     pair: Ints
 
     @property
-    def has_detour(self) -> Bools:
-        """Whether packets of each flow may go round, (F,)."""
+    def has_nonminimal(self) -> Bools:
+        """Whether packets of each flow may go by non-minimal paths, (F,)."""
         return np.diff(self.indptr)[2 * self.pair + 1] > 0
 
     def slowest(self, byte_s: Floats) -> Floats:
         """
-        Return the longest time that any link of the minimal ways takes for its share of a byte.
+        Return the longest time that any link of the minimal paths takes for its share of a byte.
 
         `byte_s` (E,): seconds that each directed link takes for a byte. Result (F,): 0 where
         a flow crosses no link between routers.
@@ -71,14 +71,15 @@ class Ways:
 
     def longer_by(self, weight: Floats) -> Floats:
         """
-        Return by how much detours are longer than minimal ways, in the mean over the packets.
+        Return by how much non-minimal paths are longer than minimal ones, in the packets' mean.
 
-        `weight` (E,): length of each directed link. Result (F,): 0 where no packet may go round.
+        `weight` (E,): length of each directed link. Result (F,): 0 where no packet may go by
+        non-minimal paths.
         """
         until = np.concatenate([[0.0], np.cumsum(self.share * weight[self.links])])
         length = np.diff(until[self.indptr])
         longer: Floats = length[2 * self.pair + 1] - length[2 * self.pair]
-        return np.where(self.has_detour, longer, 0.0)
+        return np.where(self.has_nonminimal, longer, 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,18 +96,18 @@ class Routes:
     n_links : int
         Directed links of the fabric.
     rule : str
-        How packets are spread where these are no paths but pools of links, one link of each
-        standing for all (`netsim.topology.spread`); empty for paths.
-    ways : Ways, optional
-        Where packets are spread and there are no such pools: over which links. The path of a flow
-        then is one of its ways.
+        How packets are spread where these are no paths but link groups, one link of each
+        standing for all (`netsim.topology.multipath`); empty for paths.
+    path_sets : PathSets, optional
+        Where packets are spread and there are no such link groups: over which links. The path of a
+        flow then is one of its paths.
     """
 
     indptr: Ints
     links: Ints
     n_links: int
     rule: str = ""
-    ways: Ways | None = None
+    path_sets: PathSets | None = None
 
     def __repr__(self) -> str:
         """Return one line."""

@@ -17,7 +17,7 @@ from netsim.packetsim.simulation import simulate_packets
 from netsim.registries.routings import make_routing
 from netsim.registries.topologies import make_topology
 from netsim.routing.base import Routing
-from netsim.routing.spread import as_routed
+from netsim.routing.multipath import as_routed
 from netsim.topology.base import Topology
 from netsim.topology.switches import Switch
 from patterns.base import Pattern
@@ -180,7 +180,7 @@ def scene(machine: str, routing: str, number: int) -> Scene:
             if machine == "unequal messages":
                 factor = np.exp(UNEQUAL * rng.standard_normal(own.nbytes.size))
                 own = replace(own, nbytes=own.nbytes * factor / factor.mean())
-            latency_s = latency_of(own.routes, own.step, own.detoured).of(own.nbytes)
+            latency_s = latency_of(own.routes, own.step, own.nonminimal).of(own.nbytes)
             traffic[place] = replace(own, latency_s=latency_s)
     kept = tuple(jobs[place] for place in traffic)
     return Scene(machine, routing, number, fabric, kept, dict(enumerate(traffic.values())))

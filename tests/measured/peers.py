@@ -16,7 +16,7 @@ from netsim.packetsim.simulation import simulate_packets
 from netsim.registries.routings import make_routing
 from netsim.routing.base import Routing
 from netsim.routing.dragonfly import Minimal, Valiant
-from netsim.routing.spread import as_routed
+from netsim.routing.multipath import as_routed
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly, build_dragonfly
 from netsim.topology.fattree import fat_tree_of_radix

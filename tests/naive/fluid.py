@@ -21,7 +21,11 @@ def flows_by_step(traffic, topology):
     """Return the flows of each step: sender, bytes, latency, hops (link, share, channel)."""
     hops = hops_of(traffic)
     channel = np.zeros(hops.link.size, dtype=int)
-    if has_virtual_channels(topology) and not topology.half_duplex and traffic.routes.ways is None:
+    if (
+        has_virtual_channels(topology)
+        and not topology.half_duplex
+        and traffic.routes.path_sets is None
+    ):
         channel = channels_in_order(topology, traffic.routes)
     link = topology.channel[hops.link]
     steps = [[] for _ in range(int(traffic.step.max(initial=-1)) + 1)]
@@ -129,7 +133,7 @@ def step_demand(flows, fabric):
 
 def demand(traffic, topology):
     """Return a job alone: its steps with what they put on links."""
-    port = topology.capacity if topology.spread is None else topology.spread.capacity
+    port = topology.capacity if topology.multipath is None else topology.multipath.capacity
     buffer_bytes = topology.buffer_bytes * topology.capacity / port
     job = SimpleNamespace(compute=traffic.compute_s, steps=[], share=np.full(STATES, 1 / STATES))
     for flows in flows_by_step(traffic, topology):
@@ -271,7 +275,7 @@ def interference(traffic, topology, seed=0, *, sweeps=300, damping=0.5, until=1e
     jobs = {number: demand(own, topology) for number, own in traffic.items()}
     for number, job in jobs.items():
         job.order = shuffled(number, STATES, seed)
-    port = topology.capacity if topology.spread is None else topology.spread.capacity
+    port = topology.capacity if topology.multipath is None else topology.multipath.capacity
     for _ in range(sweeps):
         if sweep(jobs, topology.buffer_bytes / port, damping) < until:
             break

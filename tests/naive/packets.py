@@ -27,7 +27,7 @@ class Twin:
         self.events = []
         self.jitter, self.delay = switch.jitter_s * 1e9, switch.delay_s * 1e9
         self.ways = scene.next_hops and Ways(scene.next_hops.topology)
-        self.rule = scene.next_hops and scene.next_hops.topology.spread.rule
+        self.rule = scene.next_hops and scene.next_hops.topology.multipath.rule
         used = sorted(set(scene.links.tolist())) if self.ways is None else range(capacity.size)
         firsts = {int(scene.links[a]) for a in scene.indptr[:-1]}
         lasts = {int(scene.links[b - 1]) for b in scene.indptr[1:]}

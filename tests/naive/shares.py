@@ -93,7 +93,7 @@ def groups(fabric):
     return [router // size for router in range(fabric.n_switches)]
 
 
-def part_round(fabric, flows):
+def nonminimal_fraction(fabric, flows):
     """
     Return the part of each flow of a step that goes round.
 

@@ -9,7 +9,7 @@ from netsim.common.errors import TopologyError
 from netsim.formats.exporters.drawing import Bundle, Drawing, check_xml_names, draw
 from netsim.formats.exporters.tables import Written
 from netsim.routing.base import Routing
-from netsim.routing.spread import single_paths
+from netsim.routing.multipath import single_paths
 from netsim.topology.base import Topology
 
 _MOST_ROUTES = 4_000_000  # a file of a gigabyte

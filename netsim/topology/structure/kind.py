@@ -28,7 +28,7 @@ def machine_kind(topology: Topology) -> str:
         parts.append("parts missing")
     if topology.half_duplex:
         parts.append("half duplex")
-    rates = topology.capacity if topology.spread is None else topology.spread.capacity
+    rates = topology.capacity if topology.multipath is None else topology.multipath.capacity
     if rates.size and rates.min() < rates.max():
         parts.append("unequal links")
     return ", ".join(parts)

@@ -10,7 +10,7 @@ from netsim.flows.partition import Partition
 from netsim.packetsim.simulation import simulate_packets
 from netsim.registries.routings import make_routing
 from netsim.registries.topologies import make_topology
-from netsim.routing.spread import as_routed
+from netsim.routing.multipath import as_routed
 from netsim.topology.routes import Routes
 from netsim.topology.switches import Switch
 from scheduler.traffic import RankFlows, TrafficOf

@@ -8,7 +8,7 @@ from netsim.flows.latency import LatencyOf
 from netsim.fluid.model import Fluid
 from netsim.registries.routings import make_routing
 from netsim.registries.topologies import make_topology
-from netsim.routing.spread import as_routed
+from netsim.routing.multipath import as_routed
 
 MACHINES = {
     "full tree": ({"kind": "fat-tree", "radix": 4}, "d-mod-k"),

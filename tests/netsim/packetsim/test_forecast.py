@@ -13,7 +13,7 @@ from netsim.packetsim.simulation import simulate_packets
 from netsim.registries.routings import make_routing
 from netsim.registries.topologies import make_topology
 from netsim.routing.dmodk import DModK
-from netsim.routing.spread import as_routed
+from netsim.routing.multipath import as_routed
 
 
 @pytest.fixture

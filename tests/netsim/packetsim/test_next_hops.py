@@ -12,7 +12,7 @@ from netsim.packetsim.simulation import simulate_packets
 from netsim.packetsim.world import Scene, build, by_rank
 from netsim.registries.routings import make_routing
 from netsim.registries.topologies import make_topology
-from netsim.routing.spread import as_routed
+from netsim.routing.multipath import as_routed
 from netsim.topology.switches import Switch
 
 GB, PACKET = 1e9, 1024
@@ -94,7 +94,7 @@ def test_the_kernel_is_its_twin_bit_for_bit(fabric, rule, arbitration, switching
     for seed, places in enumerate((1, 2, 8)):
         switch = Switch(PACKET, PACKET * places, arbitration, switching)
         speeds = np.random.default_rng(seed).choice([0.5, 1.0, 4.0], topology.n_links)
-        capacity = topology.spread.capacity * (speeds if seed else 1.0)
+        capacity = topology.multipath.capacity * (speeds if seed else 1.0)
         scene = random_scene(topology, routing, seed)
 
         world, twin = (run(scene, capacity, switch, seed) for run in (simulated, twin_of))
@@ -111,8 +111,8 @@ def test_ranks_that_go_on_by_themselves_are_those_of_the_twin_too():
     scene, job = by_rank(random_scene(topology, routing, 3), topology)
     switch = Switch(PACKET, 3 * PACKET)
     world, twin = (
-        build(scene, topology.spread.capacity, switch, 3, 8),
-        Twin(scene, topology.spread.capacity, switch, 3),
+        build(scene, topology.multipath.capacity, switch, 3, 8),
+        Twin(scene, topology.multipath.capacity, switch, 3),
     )
     ranks = world.jobs[:-1]
     ranks["wake"], ranks["need"] = 10.0, 3
@@ -132,7 +132,7 @@ def test_bytes_are_conserved_from_link_to_link_and_paths_are_minimal(fabric, rul
     topology, routing = routed(FABRICS[fabric], rule)
     scene = random_scene(topology, routing, 5)
     switch = Switch(PACKET, 2 * PACKET)
-    world = simulated(scene, topology.spread.capacity, switch, 1, need=4)
+    world = simulated(scene, topology.multipath.capacity, switch, 1, need=4)
 
     first, last = scene.links[scene.indptr[:-1]], scene.links[scene.indptr[1:] - 1]
     carried = world.links["bytes"]
@@ -157,7 +157,7 @@ def test_the_seed_decides_and_nothing_else(rule):
     topology, routing = routed(TREE, rule)
     scene, switch = random_scene(topology, routing, 6), Switch(PACKET)
     one, again, other = (
-        simulated(scene, topology.spread.capacity, switch, seed) for seed in (1, 1, 2)
+        simulated(scene, topology.multipath.capacity, switch, seed) for seed in (1, 1, 2)
     )
 
     assert one.jobs.tobytes() == again.jobs.tobytes()

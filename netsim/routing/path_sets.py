@@ -1,21 +1,22 @@
-"""The ways over which packets are spread on tori and dragonflies whose routers choose."""
+"""The paths over which packets are spread on tori and dragonflies whose routers choose."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from netsim.common.arrays import Ints
+from netsim.common.arrays import Floats, Ints
 from netsim.common.errors import RoutingError
 from netsim.common.jit import load_kernels
 from netsim.flows.traffic import read_only
 from netsim.routing.ends import no_path
+from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.levels import links_in_service
-from netsim.topology.routes import Ways
+from netsim.topology.routes import PathSets, Routes
 from netsim.topology.torus import Torus
 
-_MOST = 100_000_000  # links of all ways of a job: 1.6 GB
-_DETOURS_FROM = 3  # groups: two, and one to go round by
+_MOST = 100_000_000  # links of all paths of a job: 1.6 GB
+_DETOURS_FROM = 3  # groups: two, and one to go by non-minimal paths by
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,7 +31,7 @@ class RouterGraph:
     n_groups : int
         Groups through a third one of which packets may go; 0 where they never do.
     columns : tuple of arrays
-        Fields of `netsim.routing.ways_kernels.Graph`.
+        Fields of `netsim.routing.path_set_kernels.Graph`.
     """
 
     fabric: Torus | Dragonfly
@@ -64,17 +65,17 @@ class RouterGraph:
         )
         return cls(fabric, n_groups, columns)
 
-    def ways(self, src: Ints, dst: Ints) -> Ways:
+    def path_sets(self, src: Ints, dst: Ints) -> PathSets:
         """
-        Return the ways of flows between nodes.
+        Return the paths of flows between nodes.
 
         `src`, `dst` (F,): nodes. Raises `RoutingError` where no link in service leads on.
         """
-        kernels = load_kernels("netsim.routing.ways_kernels", "routing kernels", 5)
+        kernels = load_kernels("netsim.routing.path_set_kernels", "routing kernels", 5)
         per_router, n_routers = self.fabric.nodes_per_router, self.fabric.n_switches
         here, there = src // per_router, dst // per_router
         pairs, pair = np.unique(there * n_routers + here, return_inverse=True)
-        indptr, links, share = kernels.spread_ways(
+        indptr, links, share = kernels.find_path_sets(
             pairs % n_routers,
             pairs // n_routers,
             kernels.Graph(*map(read_only, self.columns)),
@@ -88,7 +89,7 @@ class RouterGraph:
                 "jobs, or take a routing that fixes paths."
             )
         self._require(src, dst, (indptr[2 * pair + 1] == indptr[2 * pair]) & (here != there))
-        return Ways(indptr, links, share, pair)
+        return PathSets(indptr, links, share, pair)
 
     def _require(self, src: Ints, dst: Ints, lost: Ints) -> None:
         """Refuse flows without a way, or over a node link that is out of service."""
@@ -97,3 +98,33 @@ class RouterGraph:
         if lost.any():
             flow = int(np.argmax(lost))
             raise no_path(int(src[flow]), int(dst[flow]), self.fabric)
+
+
+def nonminimal_part(
+    topology: Topology, routes: Routes, step: Ints, nbytes: Floats
+) -> Floats | None:
+    """
+    Return which part of each flow of a job goes by non-minimal paths.
+
+    `routes`: of its flows between nodes. `step`, `nbytes` (F,): as in `Traffic`. Result (F,): 0 to
+    1; None where packets are not spread over paths. Only the proportions of the bytes matter.
+    """
+    path_sets = routes.path_sets
+    if path_sets is None:
+        return None
+    if not isinstance(topology, Dragonfly) or not path_sets.has_nonminimal.any():
+        return np.zeros(step.size)
+    kernels = load_kernels("netsim.routing.nonminimal_kernels", "routing kernels", 2)
+    first = routes.links[routes.indptr[:-1]]
+    capacity = topology.capacity if topology.multipath is None else topology.multipath.capacity
+    found: Floats = kernels.nonminimal_part(
+        np.ascontiguousarray(step, np.int64),
+        first,
+        np.ascontiguousarray(nbytes, np.float64),
+        kernels.PairPaths(
+            *map(read_only, (path_sets.indptr, path_sets.links, path_sets.share, path_sets.pair))
+        ),
+        capacity,
+        topology.bases[2],
+    )
+    return found

@@ -34,7 +34,7 @@ class Graph(NamedTuple):
 _GRAPH = types.NamedTuple((_INTS, _INTS, _INTS, _INTS, _MARKS, _INTS, _INTS, _INTS), Graph)
 
 
-class Leads(NamedTuple):
+class RouterNextHops(NamedTuple):
     """How far every router is from the goals, and which links lead nearer."""
 
     distance: Ints  # -1: no way leads there
@@ -55,9 +55,9 @@ class Scratch(NamedTuple):
 
 
 @njit(cache=True)
-def _leads(n_routers: int, n_links: int) -> Leads:
+def _empty_next_hops(n_routers: int, n_links: int) -> RouterNextHops:
     """Return room for what leads to one set of goals."""
-    return Leads(
+    return RouterNextHops(
         np.empty(n_routers, np.int64),
         np.zeros(n_routers + 1, np.int64),
         np.empty(n_links, np.int64),
@@ -65,7 +65,7 @@ def _leads(n_routers: int, n_links: int) -> Leads:
 
 
 @njit(cache=True)
-def _measure(graph: Graph, goals: Ints, home: int, leads: Leads, queue: Ints) -> None:
+def _measure(graph: Graph, goals: Ints, home: int, leads: RouterNextHops, queue: Ints) -> None:
     """
     Find what leads from every router to the nearest goal.
 
@@ -102,7 +102,7 @@ def _measure(graph: Graph, goals: Ints, home: int, leads: Leads, queue: Ints) ->
 
 
 @njit(cache=True)
-def _lay(scratch: Scratch, router: int, togo: int, part: float) -> None:
+def _add_mass(scratch: Scratch, router: int, togo: int, part: float) -> None:
     """Lay a part of a packet at a router."""
     if scratch.mass[router] == 0.0:
         scratch.following[router] = scratch.first[togo]
@@ -111,7 +111,9 @@ def _lay(scratch: Scratch, router: int, togo: int, part: float) -> None:
 
 
 @njit(cache=True)
-def _pour(graph: Graph, leads: Leads, farthest: int, scratch: Scratch, n_touched: int) -> int:
+def _propagate(
+    graph: Graph, leads: RouterNextHops, farthest: int, scratch: Scratch, n_touched: int
+) -> int:
     """
     Let what lies at routers run to the goals, at each router by all links that lead nearer alike.
 
@@ -131,7 +133,7 @@ def _pour(graph: Graph, leads: Leads, farthest: int, scratch: Scratch, n_touched
                     scratch.touched[n_touched] = k
                     n_touched += 1
                 scratch.load[k] += part
-                _lay(scratch, graph.head[k], togo - 1, part)
+                _add_mass(scratch, graph.head[k], togo - 1, part)
             here = scratch.following[here]
     return n_touched
 
@@ -165,7 +167,7 @@ def _write(
 
 
 @njit(cache=True)
-def _mark_thirds(graph: Graph, distance: Ints, passable: Bools) -> None:
+def _mark_passable(graph: Graph, distance: Ints, passable: Bools) -> None:
     """Tell from which groups all routers that have links lead on to a target."""
     passable[:] = True
     for router in range(graph.group.size):
@@ -174,17 +176,17 @@ def _mark_thirds(graph: Graph, distance: Ints, passable: Bools) -> None:
 
 
 @njit(cache=True)
-def _detour(
+def _nonminimal_paths(
     graph: Graph,
     start: int,
     end: int,
-    leads: Leads,
-    to_group: list[Leads],
+    leads: RouterNextHops,
+    to_group: list[RouterNextHops],
     passable: Bools,
     scratch: Scratch,
 ) -> tuple[int, int]:
     """
-    Spread a packet over the ways through all third groups.
+    Spread a packet over the paths through all third groups.
 
     Returns how many groups there are, and how many links are touched. Loads are those of one packet
     through each group.
@@ -197,8 +199,8 @@ def _detour(
         if not far or togo < 0:
             continue
         n_thirds += 1
-        _lay(scratch, start, togo, 1.0)
-        n_touched = _pour(graph, to_group[third], togo, scratch, n_touched)
+        _add_mass(scratch, start, togo, 1.0)
+        n_touched = _propagate(graph, to_group[third], togo, scratch, n_touched)
         here = scratch.first[0]
         scratch.first[0] = -1
         while here >= 0:
@@ -210,12 +212,12 @@ def _detour(
     for i in range(n_entries):
         togo = leads.distance[entries[i]]
         farthest = max(farthest, togo)
-        _lay(scratch, entries[i], togo, entered[i])
-    return n_thirds, _pour(graph, leads, farthest, scratch, n_touched)
+        _add_mass(scratch, entries[i], togo, entered[i])
+    return n_thirds, _propagate(graph, leads, farthest, scratch, n_touched)
 
 
 @njit(_FOUND(_INTS, _INTS, _GRAPH, int64, int64), cache=True)
-def spread_ways(
+def find_path_sets(
     src: Ints,
     dst: Ints,
     graph: Graph,
@@ -223,7 +225,7 @@ def spread_ways(
     most: int,
 ) -> tuple[Ints, Ints, Floats]:
     """
-    Return the minimal way and the detour between pairs of routers: links, and their share.
+    Return minimal and non-minimal paths between pairs of routers: links, and their share.
 
     Parameters
     ----------
@@ -232,7 +234,7 @@ def spread_ways(
     graph : Graph
         The links in service.
     n_groups : int
-        Groups through a third one of which packets may go; 0: they go by minimal ways only.
+        Groups through a third one of which packets may go; 0: they go by minimal paths only.
     most : int
         Links in all that may come out; where there are more, some pairs are left out.
 
@@ -240,7 +242,7 @@ def spread_ways(
     -------
     indptr : (2 P + 1,) int array
         Pair p goes minimally over ``links[indptr[2 p]:indptr[2 p + 1]]``, and then come the links
-        of its detours. No links: there are none of these ways, or both routers are one.
+        of its non-minimal paths. No links: there are none of these paths, or both routers are one.
     links : (n,) int array
         Links of the fabric.
     share : (n,) float array
@@ -264,8 +266,8 @@ def spread_ways(
         np.empty(n_routers),
     )
     queue = np.empty(n_routers, np.int64)
-    straight, least = _leads(n_routers, n_links), _leads(n_routers, n_links)
-    to_group = [_leads(n_routers, n_links) for _ in range(n_groups)]
+    straight, least = _empty_next_hops(n_routers, n_links), _empty_next_hops(n_routers, n_links)
+    to_group = [_empty_next_hops(n_routers, n_links) for _ in range(n_groups)]
     for target in range(n_groups):
         _measure(graph, np.flatnonzero(group == target), target, to_group[target], queue)
     passable = np.empty(n_groups, np.bool_)
@@ -276,20 +278,22 @@ def spread_ways(
         start, end = src[p], dst[p]
         if p == 0 or dst[p - 1] != end:
             _measure(graph, dst[p : p + 1], group[end], straight, queue)
-            _mark_thirds(graph, straight.distance, passable)
+            _mark_passable(graph, straight.distance, passable)
         leads = straight
         if leads.distance[start] < 0:
             _measure(graph, dst[p : p + 1], int(np.int64(_ANY)), least, queue)
             leads = least
         togo = leads.distance[start]
         if togo > 0:
-            _lay(scratch, start, togo, 1.0)
-            n_touched = _pour(graph, leads, togo, scratch, none)
+            _add_mass(scratch, start, togo, 1.0)
+            n_touched = _propagate(graph, leads, togo, scratch, none)
             links, share = _write(graph, scratch, n_touched, 1.0, links, share, at)
             at += n_touched
         indptr[2 * p + 1] = at
         if n_groups > 0 and group[start] != group[end]:
-            n_thirds, n_touched = _detour(graph, start, end, straight, to_group, passable, scratch)
+            n_thirds, n_touched = _nonminimal_paths(
+                graph, start, end, straight, to_group, passable, scratch
+            )
             scale = 1.0 / max(1, n_thirds)
             links, share = _write(graph, scratch, n_touched, scale, links, share, at)
             at += n_touched

@@ -1,5 +1,5 @@
 """
-Which part of the packets of a step goes round by third groups of a dragonfly, compiled.
+Which part of the packets of a step goes by third groups of a dragonfly, compiled.
 
 Import through `netsim.common.jit`.
 """
@@ -17,7 +17,7 @@ _FLOATS = types.Array(float64, 1, "C", readonly=True)
 
 
 class PairPaths(NamedTuple):
-    """Fields of `netsim.topology.routes.Ways`."""
+    """Fields of `netsim.topology.routes.PathSets`."""
 
     indptr: Ints
     links: Ints
@@ -29,17 +29,17 @@ _PATHS = types.NamedTuple((_INTS, _INTS, _FLOATS, _INTS), PairPaths)
 
 
 @njit("float64(float64, float64)", cache=True, error_model="numpy")
-def part_round(straight: float, round_: float) -> float:
+def nonminimal_fraction(straight: float, nonminimal: float) -> float:
     """
-    Return the part of the packets that goes round.
+    Return the part of the packets that goes by non-minimal paths.
 
     Parameters
     ----------
     straight : float
-        Load of the busiest link of the minimal ways, if all packets of the step went minimally:
+        Load of the busiest link of the minimal paths, if all packets of the step went minimally:
         1 if it then took as long as the senders need.
-    round_ : float
-        Mean load of the links between groups on the detours, if all packets went round.
+    nonminimal : float
+        Mean load of the links between groups on the non-minimal paths, if all packets took them.
 
     Returns
     -------
@@ -49,14 +49,14 @@ def part_round(straight: float, round_: float) -> float:
     Notes
     -----
     UGAL (A. Singh, *Load-balanced routing in interconnection networks*, 2005; J. Kim et al.,
-    *Technology-driven, highly-scalable dragonfly topology*, 2008) sends a packet round where the
-    queue of the minimal way, times its links, is the longer. Idle queues are equal, and then the
-    minimal way is taken; so what goes round are the packets that find that way busy. With the
-    part x on it, it is busy for the share x a of the time: x = 1 - x a, which is Erlang's formula
-    for the calls that one line loses (A. K. Erlang, 1917). Where the detours are overloaded too,
-    the packets divide so that both are loaded alike: x a = (1 - x) c.
+    *Technology-driven, highly-scalable dragonfly topology*, 2008) takes a non-minimal path where
+    the queue of the minimal path, times its links, is the longer. Idle queues are equal, and then
+    the minimal path is taken; so what goes by non-minimal paths are the packets that find that way
+    busy. With the part x on it, it is busy for the share x a of the time: x = 1 - x a, which is
+    Erlang's formula for the calls that one line loses (A. K. Erlang, 1917). Where the non-minimal
+    paths are overloaded too, the packets divide so that both are loaded alike: x a = (1 - x) c.
     """
-    detours = max(1.0, round_)
+    detours = max(1.0, nonminimal)
     return straight / (detours + straight)
 
 
@@ -65,7 +65,7 @@ def part_round(straight: float, round_: float) -> float:
     cache=True,
     error_model="numpy",
 )
-def detoured_part(
+def nonminimal_part(
     step: Ints,
     first: Ints,
     nbytes: Floats,
@@ -74,7 +74,7 @@ def detoured_part(
     far: int,
 ) -> Floats:
     """
-    Return the part of each flow that goes round.
+    Return the part of each flow that goes by non-minimal paths.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def detoured_part(
     Returns
     -------
     (F,) float array
-        0 where there is no detour.
+        0 where there is no non-minimal path.
     """
     indptr, links, share, pair = paths
     n_pairs = (indptr.size - 1) // 2
@@ -121,14 +121,14 @@ def detoured_part(
                     loads[kind, link] += share[hop] * sent[p] / capacity[link] / slowest_s
         for i in range(n_used):
             p = used[i]
-            straight, round_, between = 0.0, 0.0, 0.0
+            straight, nonminimal, between = 0.0, 0.0, 0.0
             for hop in range(indptr[2 * p], indptr[2 * p + 1]):
                 straight = max(straight, loads[0, links[hop]])
             for hop in range(indptr[2 * p + 1], indptr[2 * p + 2]):
                 if links[hop] >= far:
-                    round_ += share[hop] * loads[1, links[hop]]
+                    nonminimal += share[hop] * loads[1, links[hop]]
                     between += share[hop]
-            part[p] = part_round(straight, round_ / between) if between > 0.0 else 0.0
+            part[p] = nonminimal_fraction(straight, nonminimal / between) if between > 0.0 else 0.0
         for f in range(begin, end):
             found[f] = part[pair[f]]
             sent_s[first[f]] = 0.0

@@ -16,8 +16,8 @@ from netsim.packetsim.simulation import simulate_packets
 from netsim.registries.contention_models import make_contention_model
 from netsim.registries.routings import make_routing
 from netsim.registries.topologies import make_topology
-from netsim.routing.detours import detoured_part
-from netsim.routing.spread import as_routed
+from netsim.routing.multipath import as_routed
+from netsim.routing.path_sets import nonminimal_part
 from scheduler.traffic import RankFlows, TrafficOf
 
 GB = 1e9
@@ -152,7 +152,7 @@ def test_the_part_that_goes_round_by_hand(flows, wanted):
     routes = routing.routes(src, dst)
     step, ones = np.zeros(src.size, dtype=np.int64), np.ones(src.size)
 
-    assert detoured_part(fabric, routes, step, ones) == pytest.approx(wanted)
+    assert nonminimal_part(fabric, routes, step, ones) == pytest.approx(wanted)
 
 
 @pytest.mark.parametrize("name", ["dragonfly", "rows", "broken dragonfly", "two groups"])
@@ -161,12 +161,12 @@ def test_the_part_that_goes_round_is_that_of_the_slow_twin(name):
     src, dst = some_flows(fabric, 24, seed=3)
     nbytes = np.random.default_rng(4).uniform(1e3, 1e6, src.size)
     step = np.arange(src.size) // 8
-    found = detoured_part(fabric, routing.routes(src, dst), step, nbytes)
+    found = nonminimal_part(fabric, routing.routes(src, dst), step, nbytes)
 
     for a in np.unique(step):
         mine = step == a
         flows = list(zip(src[mine], dst[mine], nbytes[mine], strict=True))
-        assert found[mine] == pytest.approx(naive.part_round(fabric, flows))
+        assert found[mine] == pytest.approx(naive.nonminimal_fraction(fabric, flows))
 
 
 def test_what_packets_carry_over_global_links_is_near_the_law():
@@ -280,7 +280,7 @@ def test_traffic_that_does_not_say_its_ways_is_refused():
     with pytest.raises(ContentionError, match="must say which part of each flow"):
         DemandOf(fabric)(Traffic(none, none, one, routes, 0.0, one))
     with pytest.raises(ContentionError, match="one non-minimal part per flow"):
-        DemandOf(fabric)(Traffic(none, none, one, routes, 0.0, one, detoured=np.zeros(2)))
+        DemandOf(fabric)(Traffic(none, none, one, routes, 0.0, one, nonminimal=np.zeros(2)))
 
 
 def test_links_of_a_job_are_told_with_their_bytes():

@@ -14,21 +14,21 @@ from netsim.routing.dimension import DimensionOrder
 from netsim.routing.dmodk import node_ports
 from netsim.routing.dragonfly import Minimal
 from netsim.routing.ends import flow_ends, flow_rails, no_path
+from netsim.routing.path_sets import RouterGraph
 from netsim.routing.shortest import Rerouted
-from netsim.routing.ways import RouterGraph
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.fattree import FatTree
+from netsim.topology.multipath import LinkGroups, link_groups, with_multipath
 from netsim.topology.reach import meetings
 from netsim.topology.routes import Routes
-from netsim.topology.spread import Pools, pools, spread_over
 from netsim.topology.torus import Torus
 
-SPREADING = ("adaptive", "spray")
+MULTIPATH_RULES = ("adaptive", "spray")
 
 
 @dataclass(frozen=True)
-class Spreading:
+class MultipathRouting:
     """
     Packets are spread over paths: ``adaptive`` by how occupied links are, ``spray`` at random.
 
@@ -42,18 +42,18 @@ class Spreading:
     Notes
     -----
     Only `packets` sees single packets. For all other models the links of a tree among which
-    switches choose freely are one link with the capacity of all (`netsim.topology.spread`): what a
-    flow crosses here are such *pools*, each told by the lowest of its links in service. On tori and
-    dragonflies there are no pools: a flow has the path of the usual routing, by which `packets`
-    knows its ends and its length, and the links over which its packets are spread
-    (`netsim.routing.ways`), by which the fluid models go.
+    switches choose freely are one link with the capacity of all (`netsim.topology.multipath`): what
+    a flow crosses here are such *link groups*, each known by the lowest of its links in service. On
+    tori and dragonflies there are no link groups: a flow has the path of the usual routing, by
+    which `packets` knows its ends and its length, and the links over which its packets are spread
+    (`netsim.routing.path_sets`), by which the fluid models go.
     """
 
     topology: Topology
     rule: str
 
     @classmethod
-    def on(cls, topology: Topology, *, rule: str) -> "Spreading":
+    def on(cls, topology: Topology, *, rule: str) -> "MultipathRouting":
         """Make the routing for a fabric."""
         if not isinstance(topology, (FatTree, Torus, Dragonfly)):
             raise RoutingError(
@@ -79,12 +79,12 @@ class Spreading:
         if not isinstance(tree, FatTree):
             src, dst = flow_ends(src, dst, tree)
             found = self._usual.routes(src, dst, rail=rail)
-            ways = self._graph.ways(src, dst)
-            return Routes(found.indptr, found.links, found.n_links, self.rule, ways)
+            path_sets = self._graph.path_sets(src, dst)
+            return Routes(found.indptr, found.links, found.n_links, self.rule, path_sets)
         src, dst = flow_ends(src, dst, tree)
         rail = flow_rails(rail, dst, tree)
         port = node_ports(tree, dst)[0] if rail is None else rail
-        table = _pool_table(tree, src, dst, port, self._pools.of)
+        table = _group_table(tree, src, dst, port, self._groups.of)
         if _damaged(tree):
             self._require_paths(src, dst, table)
         found = Routes.from_padded(table, tree.n_links)
@@ -92,7 +92,7 @@ class Spreading:
 
     @cached_property
     def _usual(self) -> Routing:
-        """The routing whose paths stand for others where there are no pools."""
+        """The routing whose paths stand for others where there are no link groups."""
         usual = DimensionOrder if isinstance(self.topology, Torus) else Minimal
         routing: Routing = usual.on(self.topology)
         return Rerouted.around(routing, self.topology) if _damaged(self.topology) else routing
@@ -104,10 +104,10 @@ class Spreading:
         return RouterGraph.on(self.topology, self.rule)
 
     @cached_property
-    def _pools(self) -> Pools:
+    def _groups(self) -> LinkGroups:
         """Pools of the tree."""
         assert isinstance(self.topology, FatTree)  # noqa: S101 (asked for on trees alone)
-        return pools(self.topology)
+        return link_groups(self.topology)
 
     @cached_property
     def _reach(self) -> tuple[Ints, Bools]:
@@ -133,11 +133,11 @@ def _damaged(topology: Topology) -> bool:
     return topology.absent is not None and topology.absent.size > 0
 
 
-def _pool_table(tree: FatTree, src: Ints, dst: Ints, port: Ints, of: Ints) -> Ints:
+def _group_table(tree: FatTree, src: Ints, dst: Ints, port: Ints, of: Ints) -> Ints:
     """
-    Return the pools that flows cross, one link each.
+    Return the link groups that flows cross, one link each.
 
-    `port` (F,): up-port of the nodes. `of` (E,): from `Pools`. Result (F, 2h):
+    `port` (F,): up-port of the nodes. `of` (E,): from `LinkGroups`. Result (F, 2h):
     as from `netsim.routing.leastloaded_kernels.least_loaded_table`.
     """
     h, rails = tree.levels, tree.parents[0]
@@ -147,7 +147,7 @@ def _pool_table(tree: FatTree, src: Ints, dst: Ints, port: Ints, of: Ints) -> In
         used = turn > level
         below, width = prod(tree.children[:level]), tree.ports[level]
         above = prod(tree.parents[:level])
-        own = port if level == 0 else (port % rails) * width  # any link of the pool
+        own = port if level == 0 else (port % rails) * width  # any link of the link group
         for base, end, column in (
             (tree.up_base[level], src, level),
             (tree.down_base[level], dst, 2 * h - 1 - level),
@@ -163,7 +163,7 @@ def single_paths(routing: Routing, what: str, error: type[ValueError]) -> None:
 
     `what`: what needs paths, for the message. `error`: raised.
     """
-    if isinstance(routing, Spreading):
+    if isinstance(routing, MultipathRouting):
         raise error(
             f"routing {routing.rule!r} lets switches choose the way of each packet: {what} a "
             "routing that fixes the path of each flow."
@@ -172,13 +172,13 @@ def single_paths(routing: Routing, what: str, error: type[ValueError]) -> None:
 
 def require_paths(topology: Topology, what: str, error: type[ValueError]) -> None:
     """
-    Refuse a fabric on which the packets of a flow are spread over links that are no pools.
+    Refuse a fabric on which the packets of a flow are spread over links that are no link groups.
 
     `what`: what knows paths alone, for the message. `error`: raised.
     """
-    if topology.spread is not None and not isinstance(topology, FatTree):
+    if topology.multipath is not None and not isinstance(topology, FatTree):
         raise error(
-            f"routing {topology.spread.rule!r} on {topology.name} spreads the packets of a flow "
+            f"routing {topology.multipath.rule!r} on {topology.name} spreads the packets of a flow "
             f"over many paths: {what} a single one of each."
         )
 
@@ -200,6 +200,6 @@ def as_routed(topology: Topology, routing: Routing | None) -> Topology:
         Where switches choose the way of each packet, a fabric that says so, for `Traffic` of that
         routing and for the contention model; else the fabric as it came.
     """
-    if isinstance(routing, Spreading):
-        return spread_over(topology, routing.rule)
+    if isinstance(routing, MultipathRouting):
+        return with_multipath(topology, routing.rule)
     return topology

@@ -1,4 +1,4 @@
-"""Fabrics whose switches choose the way of each packet: pools of links that stand for one."""
+"""Fabrics whose switches choose the way of each packet: link groups that stand for one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -7,38 +7,37 @@ from math import prod
 import numpy as np
 
 from netsim.common.arrays import Floats, Ints
-from netsim.topology.base import Topology
+from netsim.topology.base import Multipath, Topology
 from netsim.topology.fattree import FatTree
 from netsim.topology.levels import links_in_service
-from netsim.topology.rule import Spread
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pools:
+class LinkGroups:
     """
     Links of a tree among which switches choose freely, level by level and rail by rail.
 
     Parameters
     ----------
     of : (E,) int array
-        The link that stands for each link's pool: the lowest one in service, or the lowest one
-        where none is; links of nodes stand for themselves.
+        The link that stands for each link's link group: the lowest one in service, or the lowest
+        one where none is; links of nodes stand for themselves.
     capacity : (E,) float array
-        Bytes per second of all links in service of the pool, at the link that stands for it; of
-        the link itself elsewhere.
+        Bytes per second of all links in service of the link group, at the link that stands for it;
+        of the link itself elsewhere.
     """
 
     of: Ints
     capacity: Floats
 
 
-def pools(tree: FatTree) -> Pools:
+def link_groups(tree: FatTree) -> LinkGroups:
     """
-    Return the pools of a tree.
+    Return the link groups of a tree.
 
     The up-links above one subtree lead to the same switches, so a packet that leaves it may take
     any; and the same links downwards bring it in. Where nodes have several rails, the digit of the
-    rail parts the switches above, and each rail has pools of its own.
+    rail parts the switches above, and each rail has link groups of its own.
     """
     there = links_in_service(tree)
     of, capacity = np.arange(tree.n_links), tree.capacity.copy()
@@ -56,19 +55,20 @@ def pools(tree: FatTree) -> Pools:
             of[links] = chief[pool]
             total = np.bincount(pool, weights=np.where(works, tree.capacity[links], 0.0))
             capacity[chief] = np.where(total > 0.0, total, tree.capacity[chief])
-    return Pools(of, capacity)
+    return LinkGroups(of, capacity)
 
 
 def link_names(topology: Topology) -> Callable[[int], str]:
     """
     Return how links are called in answers.
 
-    Result: the name of a directed link; where it stands for a pool, with the number of the others.
+    Result: the name of a directed link; where it stands for a link group, with the number of the
+    others.
     """
-    if topology.spread is None or not isinstance(topology, FatTree):
+    if topology.multipath is None or not isinstance(topology, FatTree):
         return topology.link_name
     members = np.bincount(
-        pools(topology).of[links_in_service(topology)], minlength=topology.n_links
+        link_groups(topology).of[links_in_service(topology)], minlength=topology.n_links
     )
 
     def name(link: int) -> str:
@@ -80,37 +80,38 @@ def link_names(topology: Topology) -> Callable[[int], str]:
 
 def evened(topology: Topology, carried: Floats) -> Floats:
     """
-    Spread what pools carried over their links.
+    Spread what link groups carried over their links.
 
-    `carried` (..., E): bytes, of a pool at the link that stands for it. Result (..., E): on each
-    link in service by its share of the pool's capacity; as they came where there are no pools.
+    `carried` (..., E): bytes, of a link group at the link that stands for it. Result (..., E): on
+    each link in service by its share of the link group's capacity; as they came where there are no
+    link groups.
     """
-    if topology.spread is None or not isinstance(topology, FatTree):
+    if topology.multipath is None or not isinstance(topology, FatTree):
         return carried
-    of = pools(topology).of
+    of = link_groups(topology).of
     works = links_in_service(topology)
-    share = np.where(works, topology.spread.capacity / topology.capacity[of], 0.0)
+    share = np.where(works, topology.multipath.capacity / topology.capacity[of], 0.0)
     found: Floats = carried[..., of] * share
     return found
 
 
 def as_built(topology: Topology) -> Topology:
     """Return a fabric without what says that switches choose."""
-    if topology.spread is None:
+    if topology.multipath is None:
         return topology
-    return replace(topology, capacity=topology.spread.capacity, spread=None)
+    return replace(topology, capacity=topology.multipath.capacity, multipath=None)
 
 
-def spread_over(topology: Topology, rule: str) -> Topology:
+def with_multipath(topology: Topology, rule: str) -> Topology:
     """
     Return a fabric whose switches choose the way of each packet.
 
     `rule`: ``adaptive`` or ``spray``. Result: the same fabric, which says so; on a tree the link
-    that stands for a pool has the capacity of all of them.
+    that stands for a link group has the capacity of all of them.
     """
     plain = as_built(topology)
-    capacity = pools(plain).capacity if isinstance(plain, FatTree) else plain.capacity
-    return replace(plain, capacity=capacity, spread=Spread(rule, plain.capacity))
+    capacity = link_groups(plain).capacity if isinstance(plain, FatTree) else plain.capacity
+    return replace(plain, capacity=capacity, multipath=Multipath(rule, plain.capacity))
 
 
 def by_chance(tree: Topology) -> Ints:
@@ -121,10 +122,10 @@ def by_chance(tree: Topology) -> Ints:
     none are. Result (E,).
     """
     found = np.zeros(tree.n_links, dtype=np.int64)
-    if tree.spread is not None and isinstance(tree, FatTree):
+    if tree.multipath is not None and isinstance(tree, FatTree):
         for level in range(1, tree.levels):
             size = tree.counts[level] * tree.ports[level]
             found[tree.down_base[level] : tree.down_base[level] + size] = 1
-            if tree.spread.rule == "spray":
+            if tree.multipath.rule == "spray":
                 found[tree.up_base[level] : tree.up_base[level] + size] = 1
     return found

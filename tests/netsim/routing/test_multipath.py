@@ -17,9 +17,9 @@ from netsim.infiniband.lft import d_mod_k_tables
 from netsim.registries.contention_models import make_contention_model
 from netsim.registries.routings import make_routing, on_changed
 from netsim.registries.topologies import make_topology
-from netsim.routing.spread import as_routed
+from netsim.routing.multipath import as_routed
+from netsim.topology.multipath import link_groups
 from netsim.topology.outage import fail
-from netsim.topology.spread import pools
 from netsim.topology.structure.kind import machine_kind
 
 GB = 1e9
@@ -56,7 +56,7 @@ def climbed(topology, links):
 def test_the_pools_of_a_flow_are_all_links_on_minimal_paths_by_its_rail(spec):
     topology = make_topology(spec)
     routing = make_routing("adaptive", topology)
-    fabric, of = as_routed(topology, routing), pools(topology).of
+    fabric, of = as_routed(topology, routing), link_groups(topology).of
     for src, dst in ((0, topology.n_nodes - 1), (0, topology.children[0]), (5, 2)):
         for rail in range(topology.ports[0]):
             ends = np.array([src]), np.array([dst])
@@ -102,7 +102,7 @@ def test_a_fabric_keeps_its_kind_and_its_links_under_the_routing():
     fabric = as_routed(topology, make_routing("spray", topology))
 
     assert machine_kind(fabric) == machine_kind(topology) == "full fat-tree"
-    assert np.array_equal(fabric.spread.capacity, topology.capacity)
+    assert np.array_equal(fabric.multipath.capacity, topology.capacity)
     again = as_routed(fabric, make_routing("adaptive", fabric))
     assert np.array_equal(again.capacity, fabric.capacity)
 
