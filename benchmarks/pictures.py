@@ -23,7 +23,7 @@ from coupling.report.plots.style import Picture
 from coupling.report.proofs import fabric_html, verify_html
 from coupling.report.report import report_html
 from coupling.runs.campaign import Campaign, run_campaign
-from coupling.runs.fabrics import drawable_fabrics
+from coupling.runs.given_objects import drawable_fabrics
 from coupling.site.estimate import estimate
 from coupling.site.verify import verify
 from netsim.registries.topologies import make_topology

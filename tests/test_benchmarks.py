@@ -168,7 +168,7 @@ def test_the_structure_of_a_tree_is_counted(tmp_path):
 
 def test_a_renamed_column_is_told_from_a_changed_number():
     """Of two tables: one column has another name, one another value, one is gone."""
-    before = {"files": {"jobs.parquet": {"network_slowdown": "#1", "wait_s": "#2", "told": "#3"}}}
+    before = {"files": {"jobs.parquet": {"slowdown": "#1", "wait_s": "#2", "told": "#3"}}}
     after = {"files": {"jobs.parquet": {"network_slowdown": "#1", "wait_s": "#4"}}}
     step = {"command": "run e.toml", "status": 0}
 

@@ -98,7 +98,7 @@ def write_pages(
 ) -> tuple[Lineup, Mapping[str, Topology]]:
     """Write a page over result directories; return the runs, and their fabrics by name."""
     from coupling.report.report import write_report
-    from coupling.runs.fabrics import drawable_fabrics
+    from coupling.runs.given_objects import drawable_fabrics
     from coupling.runs.stored import Stored, line_up
 
     stored = [Stored.open(folder) for folder in folders]

@@ -51,7 +51,7 @@ def run(
     from coupling.results.notes import accuracy_of
     from coupling.runs.campaign import run_campaign
     from coupling.runs.engine import planned
-    from coupling.runs.fabrics import drawable_fabrics
+    from coupling.runs.given_objects import drawable_fabrics
 
     fields = [*(changes or ()), *(["run.links_timeline=true"] if links_timeline else [])]
     asked = Experiment.read(experiment, fields)

@@ -39,7 +39,7 @@ def view(
         raise CouplingError(
             "view: expected the package bokeh, it is missing; pip install 'fabricsim[view]'."
         )
-    from coupling.explorer.open_path import shown_of
+    from coupling.explorer.server import shown_of
     from coupling.explorer.server import Explorer
 
     shown = shown_of(results)

@@ -14,7 +14,7 @@ from coupling.inputs.experiment import Experiment
 from coupling.report.plots.colours import palette
 from coupling.results.picture_values import LEAST_SCALE, dates_of
 from coupling.results.result import Result
-from coupling.runs.fabrics import drawable_fabrics
+from coupling.runs.given_objects import drawable_fabrics
 from coupling.sweep.plan import Plan
 from coupling.sweep.running import CellRunner
 from coupling.sweep.store import Store

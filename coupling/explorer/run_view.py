@@ -14,7 +14,6 @@ from coupling.errors import CouplingError, ResultError
 from coupling.explorer.bars import Bars, bars_of
 from coupling.explorer.grids import Pattern, pattern_of
 from coupling.explorer.hosts import hosts_of
-from coupling.explorer.overview import series_of
 from coupling.explorer.worker import Failed, Worker
 from coupling.inputs.experiment import Experiment
 from coupling.report.plots.colours import palette
@@ -22,16 +21,67 @@ from coupling.report.plots.wiring import wiring_of
 from coupling.results.columns import finished
 from coupling.results.explained import waits_of
 from coupling.results.link_time import TIMELINE, LinkLoads, load_of
+from coupling.results.over_time import binned
 from coupling.results.picture_values import begin_of, node_names, slowdown_scale, zone_of
 from coupling.results.result import Result
 from coupling.runs.assembly import RunInputs
-from coupling.runs.fabrics import drawable_fabrics
+from coupling.runs.given_objects import drawable_fabrics
 from coupling.runs.job_history import JobHistories, JobHistory, Use
 from coupling.runs.stored import Stored, line_up
 from coupling.sweep.running import CellRunner
 from netsim.common.arrays import Floats, Ints
 from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology
+
+TITLES: Mapping[str, str] = {
+    "utilization": "nodes in use",
+    "queued": "jobs waiting",
+    "mean_interference": "interference",
+    "lost": "node time lost",
+}
+"""What is shown, from the top."""
+
+
+def series_of(
+    jobs: pd.DataFrame, timeline: pd.DataFrame, n_nodes: int, edges: Floats
+) -> dict[str, Floats]:
+    """
+    Return the mean of each number in each bin of time.
+
+    `jobs`: those that ran. `edges` (n + 1,): bounds of the bins in seconds. Result: by key of
+    `TITLES`; nan where nothing is known.
+    """
+    found = {name: binned(timeline, name, edges) for name in TITLES if name in timeline}
+    return found | {"lost": lost_share(jobs, n_nodes, edges)}
+
+
+def lost_share(jobs: pd.DataFrame, n_nodes: int, edges: Floats) -> Floats:
+    """
+    Return the share of the machine's node time that interference costs in each bin.
+
+    A job's loss is spread evenly over its run: when it was held up is not in the job table.
+    """
+    start, end, lost = (
+        jobs[name].to_numpy(dtype=float) for name in ("start_s", "end_s", "interference_delay_s")
+    )
+    nodes, run = jobs["n_nodes"].to_numpy(dtype=float), end - start
+    rate = np.zeros(run.size)
+    np.divide(nodes * lost, run, out=rate, where=run > 0)
+    since = _until(start, rate, edges) - _until(end, rate, edges)
+    share: Floats = np.diff(since) / (n_nodes * np.diff(edges))
+    return np.maximum(share, 0.0)  # rounding
+
+
+def _until(time_s: Floats, rate: Floats, edges: Floats) -> Floats:
+    """Return the integral of rates that all begin at their time, up to each edge."""
+    order = np.argsort(time_s, kind="stable")
+    time_s, rate = time_s[order], rate[order]
+    place = np.searchsorted(time_s, edges)
+    sums = np.concatenate([[0.0], np.cumsum(rate)])[place]
+    moments = np.concatenate([[0.0], np.cumsum(rate * time_s)])[place]
+    total: Floats = sums * edges - moments
+    return total
+
 
 _BINS = 1200  # of the overview
 _MOST_USERS = 2000  # jobs whose links are looked at for the users of one

@@ -9,8 +9,9 @@ import secrets
 import signal
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, cast
 
 from bokeh.application import Application
@@ -29,15 +30,17 @@ from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError, OutputTransform, RequestHandler
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
-from coupling.errors import CouplingError
+from coupling.errors import CouplingError, ResultError
 from coupling.explorer.address import BY
+from coupling.explorer.cells import SweepView
 from coupling.explorer.figures import Axis
-from coupling.explorer.moment import Moment
+from coupling.explorer.moment import Moment, moment_of
 from coupling.explorer.moment_session import MomentSession, moment_fields
-from coupling.explorer.run_view import RunView
+from coupling.explorer.run_view import RunView, exhibit_of
 from coupling.explorer.session import Session
 from coupling.explorer.side_panel import html, templates
 from coupling.report.plots.colours import LOAD
+from fabricsim.checking.outputs import PLAN
 
 HOST = "127.0.0.1"
 KEYS = (
@@ -351,3 +354,25 @@ class Explorer:
     def _stop(self, *_: object) -> None:
         """End: nothing is written, so nothing is lost."""
         self.loop.add_callback_from_signal(self.loop.stop)
+
+
+def shown_of(paths: Sequence[Path]) -> RunView | Moment:
+    """
+    Read what is to be looked at.
+
+    `paths`: result directories, or one sweep, or one snapshot (``-``: standard input).
+    """
+    files = [path for path in paths if str(path) == "-" or path.is_file()]
+    if not files:
+        sweeps = [path for path in paths if (path / PLAN).is_file()]
+        if not sweeps:
+            return exhibit_of(paths)
+        if len(paths) > 1:
+            raise ResultError(f"{sweeps[0]}: expected a sweep alone, got {len(paths)} paths.")
+        return SweepView(sweeps[0])
+    if len(paths) > 1:
+        raise ResultError(
+            f"{files[0]}: expected result directories, or one snapshot alone, got {len(paths)} "
+            "paths with a file among them."
+        )
+    return moment_of(files[0])

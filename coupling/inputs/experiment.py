@@ -13,13 +13,14 @@ from coupling.inputs.experiment_fields import (
     DEFAULT_MODEL,
     PLACE_OF,
     PLACES,
+    all_seeds,
     check_compared,
     checked_fields,
     fields_of,
+    given_seeds,
 )
 from coupling.inputs.plugins import label_of
 from coupling.inputs.referenced_files import located
-from coupling.inputs.seeds import all_seeds, given_seeds
 from coupling.inputs.table import value_of
 from fabricsim.checking import path_of, shortened, unknown, wrong
 from fabricsim.checking.documents import parse_toml

@@ -5,12 +5,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+import numpy as np
+
 from coupling.errors import ExperimentError
 from coupling.inputs.fabric_argument import described, is_fabric_file
-from coupling.inputs.objects import is_object, options_of
-from coupling.inputs.plugins import label_of, load_file, load_installed, settled
+from coupling.inputs.plugins import (
+    is_object,
+    label_of,
+    load_file,
+    load_installed,
+    options_of,
+    settled,
+)
 from coupling.inputs.referenced_files import located
-from coupling.inputs.seeds import DRAWN, given_seeds
 from coupling.inputs.table import Table, brief, plain
 from fabricsim.checking import meant
 from netsim.flows.maxmin import FAIRNESS
@@ -23,6 +30,36 @@ from scheduler.workload.base import Workload
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+DRAWN = ("workload", "communication", "routing", "allocator", "model")
+"""Parts with a seed of their own; a new one comes last, as a seed depends on the place."""
+
+
+def derived_seed(seed: int, part: str) -> int:
+    """
+    Return the seed of a part where it states none.
+
+    `part`: one of `DRAWN`. Result: 32 bits of numpy's `SeedSequence`, spawned for the part: parts
+    draw independently of each other, and runs with neighbouring seeds too.
+    """
+    sequence = np.random.SeedSequence(seed, spawn_key=(DRAWN.index(part),))
+    return int(sequence.generate_state(1)[0])
+
+
+def all_seeds(seed: int, given: Mapping[str, int]) -> dict[str, int]:
+    """Return the seed of every part."""
+    return {part: given.get(part, derived_seed(seed, part)) for part in DRAWN}
+
+
+def given_seeds(seed: int, seeds: Mapping[str, int]) -> dict[str, int]:
+    """
+    Leave out the seeds that follow from the run's.
+
+    Result: those that differ from `derived_seed`.
+    """
+    return {part: own for part, own in seeds.items() if own != derived_seed(seed, part)}
+
 
 ESTIMATES = ("requested", "runtime")
 RUNTIME_MEANS = ("isolated", "baseline", "alone")

@@ -7,6 +7,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from importlib.machinery import SourceFileLoader
 from importlib.metadata import EntryPoint, entry_points
@@ -15,7 +16,6 @@ from types import ModuleType
 from typing import Any
 
 from coupling.errors import ExperimentError
-from coupling.inputs.objects import is_object, options_of
 from fabricsim.checking import plain
 from netsim.common.errors import TopologyError
 from netsim.formats.fields import Fields
@@ -27,6 +27,17 @@ from patterns.registry import PATTERNS
 from scheduler.allocators import ALLOCATORS
 from scheduler.queues import POLICIES
 from scheduler.workload.registry import READERS
+
+
+def is_object(value: object) -> bool:
+    """Say whether something is an object that its class and options make again."""
+    return is_dataclass(value) and not isinstance(value, type)
+
+
+def options_of(value: Any) -> dict[str, Any]:  # noqa: ANN401 (any dataclass)
+    """Return what an object was made with."""
+    return {own.name: getattr(value, own.name) for own in fields(value) if own.init}
+
 
 OURS = frozenset({"netsim", "patterns", "scheduler", "coupling", "fabricsim"})
 REGISTRIES: Mapping[str, MutableMapping[str, Any]] = {

@@ -1,6 +1,6 @@
 """Snapshot: jobs placed on a fabric at one moment, read from JSON and checked at the door."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from math import inf
@@ -14,7 +14,6 @@ from coupling.gc_tuning import few_collections
 from coupling.inputs.fabric import routing_of, topology_of
 from coupling.inputs.files import node_list, read_json
 from coupling.inputs.messages import job_flows
-from coupling.inputs.sharing import Holder, require_own_nodes
 from coupling.inputs.table import Table, plain
 from fabricsim.checking import path_of, shortened, wrong
 from fabricsim.checking.errors import public
@@ -33,6 +32,54 @@ from patterns.errors import PatternError
 from patterns.mapping import MAPPINGS, slot_of_rank
 from scheduler.job import LEAST_FRACTION
 from scheduler.traffic import RankFlows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Holder:
+    """
+    A job, or another placement of one, and its nodes.
+
+    Parameters
+    ----------
+    place : str
+        File and entry, for the error.
+    job : int or str
+        Id of the job.
+    nodes : (n,) int array
+        Node of each rank.
+    shared : bool
+        Whether its nodes may be those of other jobs that share theirs.
+    """
+
+    place: str
+    job: int | str
+    nodes: Ints
+    shared: bool
+
+
+def require_own_nodes(
+    jobs: Sequence[Holder], candidates: Sequence[Holder], topology: Topology
+) -> None:
+    """Refuse a node that two jobs hold, or would hold."""
+    holders: dict[int, list[Holder]] = {}
+    for job in jobs:
+        _place(job, holders, topology)
+        for node in set(job.nodes.tolist()):
+            holders.setdefault(node, []).append(job)
+    for candidate in candidates:
+        _place(candidate, holders, topology)
+
+
+def _place(holder: Holder, holders: dict[int, list[Holder]], topology: Topology) -> None:
+    """Refuse a placement on the nodes of others."""
+    for node in holder.nodes.tolist():
+        for other in holders.get(node, ()):
+            if other.job != holder.job and not (holder.shared and other.shared):
+                raise SnapshotError(
+                    f"{holder.place} nodes: node {topology.vertex_name(node)} is also of job "
+                    f"{other.job}; expected each node in one job, or shared = true for both."
+                )
+
 
 MODELS = tuple(CONTENTION_MODELS)
 _MOST_SECONDS = 1e12

@@ -1,11 +1,16 @@
 """Tables of the coupling's own documents: experiments and snapshots."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from coupling.errors import CouplingError, ExperimentError
 from fabricsim.checking import Table as CheckedTable
 from fabricsim.checking import brief, plain
 from fabricsim.checking.documents import parse_toml
+from netsim.common.errors import NetsimError
+from patterns.errors import PatternError
+from scheduler.errors import SchedulerError
 
 __all__ = ["Table", "brief", "plain", "value_of"]
 
@@ -61,3 +66,16 @@ class Table(CheckedTable):
         self, values: object, place: str, kind: type[CouplingError] = ExperimentError
     ) -> None:
         super().__init__(values, place, kind)
+
+
+@contextmanager
+def placed(where: str) -> Iterator[None]:
+    """
+    Put file and table before an error of our own packages.
+
+    `where`: file and table, e.g. ``"easy.toml: [scheduler]"``.
+    """
+    try:
+        yield
+    except (NetsimError, PatternError, SchedulerError, CouplingError) as error:
+        raise ExperimentError(f"{where} {error}") from error

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from coupling.papers.logs import INTREPID, MIRA, THETA
 from coupling.papers.mishra20_individual import individual
 from coupling.papers.mishra20_page import claims, figures, sheets
 from coupling.papers.mishra20_reference import DEFAULT, PATTERNS, SYNTHETIC, means
-from coupling.papers.paper import Frames, Paper
+from coupling.papers.paper import INTREPID, MIRA, THETA, Frames, Paper
 from coupling.papers.runs import Runs
 from coupling.results.columns import finished
 

@@ -6,10 +6,10 @@ import pandas as pd
 
 from coupling.errors import ResultError
 from coupling.inputs.files import sheet_of, write_whole
-from coupling.papers.numbers import NUMBER_HEADS, numbers_of
 from coupling.papers.paper import Claim
 from coupling.papers.record import PaperRecord
 from coupling.papers.runs import words_of
+from coupling.papers.tables import NUMBER_HEADS, numbers_of
 from coupling.report.figures import Section, write_figures
 
 CLAIM_HEADS = ("where", "what", "paper", "ours", "why they differ")

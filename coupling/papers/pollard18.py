@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 from coupling.papers.charts import Axis, bars, beside
-from coupling.papers.logs import ATLAS, THUNDER
-from coupling.papers.paper import Claim, Frames, Paper, Sheet
+from coupling.papers.paper import ATLAS, THUNDER, Claim, Frames, Paper, Sheet
 from coupling.papers.pollard18_isolation import (
     isolation,
     isolation_claims,

@@ -13,10 +13,9 @@ import pandas as pd
 
 from coupling.errors import ResultError
 from coupling.inputs.table import Table
-from coupling.papers.frames import from_json, to_json
 from coupling.papers.paper import Paper
 from coupling.papers.registry import PAPERS
-from coupling.papers.runs import Runs
+from coupling.papers.runs import Runs, from_json, to_json
 from coupling.results.manifest import read_object, write_file
 
 _VERSION = 1

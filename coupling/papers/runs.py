@@ -1,6 +1,7 @@
 """The runs of a paper: its experiment files as sweeps, and what no experiment file can say."""
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -10,7 +11,6 @@ from typing import Any
 import pandas as pd
 
 from coupling.errors import ExperimentError
-from coupling.papers.frames import from_json, to_json
 from coupling.results.manifest import read_object, write_file
 from coupling.sweep.plan import hash_of
 from coupling.sweep.spec import Spec
@@ -172,3 +172,26 @@ def _told(progress: Progress, before: int, total: int) -> Progress:
             progress(what, before + done, total)
 
     return tell
+
+
+def to_json(table: pd.DataFrame) -> dict[str, Any]:
+    """Return a table of texts and numbers as JSON has it: columns, and rows; NaN is null."""
+    plain = table.astype(object).where(table.notna(), None)
+    rows = [[_plain(cell) for cell in row] for row in plain.itertuples(index=False, name=None)]
+    return {"columns": [str(name) for name in table.columns], "rows": rows}
+
+
+def _plain(cell: Any) -> Any:  # noqa: ANN401 (of a table)
+    """Return a cell as Python has it; six digits are kept of a number."""
+    if hasattr(cell, "item"):
+        cell = cell.item()
+    return float(f"{cell:.6g}") if isinstance(cell, float) and math.isfinite(cell) else cell
+
+
+def from_json(document: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the table that `to_json` wrote."""
+    table = pd.DataFrame(document["rows"], columns=document["columns"])
+    for name in table.columns:
+        if not any(isinstance(cell, str) for cell in table[name]):
+            table[name] = pd.to_numeric(table[name]).astype("float64")
+    return table

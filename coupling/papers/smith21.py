@@ -5,11 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from coupling.papers.logs import ATLAS, THUNDER
-from coupling.papers.paper import Frames, Paper
+from coupling.papers.paper import ATLAS, THUNDER, Frames, Paper
 from coupling.papers.runs import Runs
-from coupling.papers.smith21_page import claims, figures, sheets
-from coupling.papers.smith21_reference import BASELINE, LARGE, SPED_UP, STRICT
+from coupling.papers.smith21_page import BASELINE, LARGE, SPED_UP, STRICT, claims, figures, sheets
 from coupling.results.columns import finished
 from coupling.results.over_time import instantaneous_utilization
 

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from coupling.papers.charts import Axis, bars, beside
-from coupling.papers.logs import BLUE, INTREPID
-from coupling.papers.paper import Claim, Frames, Paper, Sheet
+from coupling.papers.paper import BLUE, INTREPID, Claim, Frames, Paper, Sheet
 from coupling.papers.runs import Runs
 from coupling.papers.tables import long, span
 from coupling.papers.yang_shapes import (

@@ -5,10 +5,40 @@ from collections.abc import Sequence
 import numpy as np
 
 from coupling.errors import CouplingError
-from coupling.rates.ledger_columns import LOSS, MEMBER
 from netsim.common.arrays import Floats, Ints
 from netsim.common.jit import load_kernels
 from netsim.flows.contention import Culprits
+
+# a communicating job, by slot
+MEMBER = np.dtype(
+    [
+        ("job", np.int64),
+        ("since_s", np.float64),  # of its last change
+        ("work_s", np.float64),  # done by then, at full rate
+        ("interference", np.float64),  # from then on
+        ("network_slowdown", np.float64),
+        ("n_nodes", np.float64),
+        ("worst_link", np.int64),  # -1: none yet
+        ("first_loss", np.int64),  # of its losses, in the order in which they were first told
+        ("last_loss", np.int64),
+        ("first_cause", np.int64),  # of the losses that go on now, -1: nobody was told yet
+    ],
+    align=True,
+)
+# what a job lost to another on a class of links
+LOSS = np.dtype(
+    [
+        ("victim", np.int64),
+        ("culprit", np.int64),
+        ("interference_delay_node_s", np.float64),
+        ("share", np.float64),  # of what the job loses now
+        ("following", np.int64),  # of the losses of the job, or of the free rows; -1: none
+        ("cause", np.int64),  # the next of the losses that go on, -1: none
+        ("kind", np.int64),
+    ],
+    align=True,
+)
+
 
 _SLOTS, _ROWS = 64, 256  # to begin with
 _PLACES = 4  # of the table of losses, for each row of them at least
@@ -33,7 +63,7 @@ class Accounts:
     slot_of : dict of int to int
         By job, of open accounts.
     members : (S,) table
-        Columns as in `coupling.rates.ledger_columns`.
+        Columns as in `coupling.rates.accounts`.
     """
 
     def __init__(self, lost_of_link: Floats) -> None:

@@ -1,7 +1,7 @@
 """
 What jobs do and lose between two changes of their rate, and to whom, compiled.
 
-`members` and `losses` are tables with the columns of `coupling.rates.ledger_columns`. Losses are
+`members` and `losses` are tables with the columns of `coupling.rates.accounts`. Losses are
 found by victim, culprit and class of link in `table`, which holds their rows by open addressing,
 -1 where nothing is; its size is a power of two, at least four times the rows. `state` holds the
 first free row of `losses`, how many are free, and how many places of `table` are taken.
@@ -12,7 +12,7 @@ Import through `netsim.common.jit`.
 import numpy as np
 from numba import float64, from_dtype, int64, types
 
-from coupling.rates.ledger_columns import LOSS, MEMBER
+from coupling.rates.accounts import LOSS, MEMBER
 from netsim.common.arrays import Floats, Ints, Table
 from netsim.common.jit import njit
 

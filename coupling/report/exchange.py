@@ -9,8 +9,8 @@ import pandas as pd
 from coupling.errors import ResultError
 from coupling.report.perfetto import trace_events
 from coupling.results.columns import finished
-from coupling.results.folding import folded
 from coupling.results.formatting import listing
+from coupling.results.framed import folded
 from coupling.results.result import Result
 from fabricsim.checking.sheets import sheet
 from netsim.common.hostlist import expand_hostlist

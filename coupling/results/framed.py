@@ -1,7 +1,8 @@
 """Tables of a run: columns, of which pandas makes a frame once somebody looks at one."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Union, overload
 
 import numpy as np
@@ -11,6 +12,7 @@ from netsim.common.arrays import Ints
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 Values = Union[NDArray[Any], Sequence[str], "Categorical"]
 Table = Union["TableColumns", "pd.DataFrame"]
@@ -148,3 +150,35 @@ def ran(jobs: Table) -> Callable[[str], NDArray[Any]]:
         return values
 
     return of
+
+
+def folded(numbers: Iterable[int]) -> str:
+    """
+    Write numbers with ascending runs folded.
+
+    `numbers`: in any order, which can be read back.
+
+    Examples
+    --------
+    >>> folded([4, 5, 6, 9, 2])
+    '4-6,9,2'
+    """
+    return folded_each([np.array(list(numbers), dtype=np.int64)])[0]
+
+
+def folded_each(lists: Sequence[Ints]) -> list[str]:
+    """Write each of some lists as `folded` does, all at once."""
+    if not lists:
+        return []
+    numbers, ends = np.concatenate(lists), np.cumsum([len(own) for own in lists])
+    begins = np.ones(numbers.size + 1, dtype=bool)  # of a run; one more for lists of nothing
+    begins[1:-1] = np.diff(numbers) != 1
+    begins[ends] = True
+    first = np.flatnonzero(begins[:-1])
+    last = np.append(first, numbers.size)[1:] - 1
+    runs = [
+        str(a) if a == b else f"{a}-{b}"
+        for a, b in zip(numbers[first].tolist(), numbers[last].tolist(), strict=True)
+    ]
+    until = np.searchsorted(first, ends).tolist()
+    return [",".join(runs[a:b]) for a, b in pairwise([0, *until])]

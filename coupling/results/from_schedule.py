@@ -5,8 +5,7 @@ import numpy as np
 from coupling.rates.ledgers import BlameLedger, LinkLedger
 from coupling.rates.link_timeline import LinkTimeline
 from coupling.rates.wait_ledger import WaitLedger
-from coupling.results.folding import folded_each
-from coupling.results.framed import Categorical, TableColumns
+from coupling.results.framed import Categorical, TableColumns, folded_each
 from netsim.topology.base import Topology
 from netsim.topology.link_names import link_names
 from scheduler.reasons import REASONS

@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from coupling.results.columns import JOB_COLUMNS, TEXT
-from coupling.results.folding import folded_each
-from coupling.results.framed import Table, TableColumns
+from coupling.results.framed import Table, TableColumns, folded_each
 from netsim.common.arrays import Ints
 from netsim.common.hostlist import fold_hostlist
 from netsim.flows.distance import average_pairwise_hops_each

@@ -15,9 +15,9 @@ from coupling.rates.hop_ledger import HopLedger
 from coupling.rates.ledgers import BlameLedger, LinkLedger, NetworkLedger
 from coupling.rates.link_timeline import LinkTimeline
 from coupling.rates.network import NetworkRateModel
-from coupling.rates.stopwatch import Stopwatch
 from coupling.rates.wait_ledger import WaitLedger
 from coupling.results.by_size import network_volume
+from coupling.results.explained import waiting_by_reason
 from coupling.results.framed import LazyTables, Table
 from coupling.results.from_schedule import (
     blame_table,
@@ -30,7 +30,6 @@ from coupling.results.from_schedule import (
 from coupling.results.job_table import as_recorded, job_table
 from coupling.results.result import Result
 from coupling.results.summary import summarize, times_of_queue
-from coupling.results.waiting import waiting_by_reason
 from coupling.runs.assembly import RunParts, assemble
 from coupling.runs.setup import Setup, baseline_slowdowns, check_parts
 from coupling.stopping import require_callable
@@ -386,3 +385,40 @@ def _extras(coupled: _Coupled, topology: Topology) -> dict[str, Table]:
     if coupled.over_time is not None:
         tables["links/timeline"] = link_time_table(coupled.over_time, topology)
     return tables
+
+
+class Stopwatch(Observer):
+    """
+    Takes the CPU time of a queue policy and its allocator.
+
+    Notes
+    -----
+    To read the clock of CPU time is a call of the system, as long as a short decision. So the clock
+    on the wall is read around each decision, and decisions have the same share of the CPU time
+    since the watch was made as of the time on the wall.
+    """
+
+    def __init__(self) -> None:
+        self._decided_s = self._begin_s = 0.0
+        self._made_s = time.perf_counter(), time.thread_time()
+
+    @property
+    def cpu_s(self) -> float:
+        """
+        CPU seconds of all decisions so far.
+
+        What Smith21, Table 3, divides by the number of jobs as scheduling time per job.
+        """
+        wall_s, cpu_s = self._made_s
+        passed_s = time.perf_counter() - wall_s
+        return self._decided_s * (time.thread_time() - cpu_s) / passed_s if passed_s else 0.0
+
+    def on_decide(self, now_s: float) -> None:
+        """Start the watch."""
+        del now_s
+        self._begin_s = time.perf_counter()
+
+    def on_decided(self, now_s: float) -> None:
+        """Stop the watch."""
+        del now_s
+        self._decided_s += time.perf_counter() - self._begin_s

@@ -1,7 +1,7 @@
 """How a fabric or jobs given as objects are kept in a result, so that they can be had again."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,6 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from coupling.errors import CouplingError, ExperimentError
+from coupling.inputs.experiment import Experiment
+from coupling.inputs.fabric import build_topology
+from coupling.results.result import Result
 from netsim.common.atomic_write import replace_file
 from netsim.common.errors import TopologyError
 from netsim.formats.exporters.registry import written
@@ -17,6 +21,7 @@ from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.fattree import FatTree
 from netsim.topology.gateways import VARIANTS
+from netsim.topology.link_names import link_names
 from netsim.topology.torus import Torus
 from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
@@ -200,3 +205,24 @@ def _digest(fabric: Topology) -> str:
         data = value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode()
         found.update(b"%s %d " % (own.name.encode(), len(data)) + data)
     return found.hexdigest()
+
+
+def drawable_fabrics(
+    runs: Iterable[tuple[Experiment, Sequence[Result]]],
+) -> dict[str, Topology]:
+    """
+    Build the fabrics of runs for pictures, as far as that is still possible.
+
+    Result: by name of the result; without those whose file has gone, or whose links are others now.
+    """
+    found = dict[str, Topology]()
+    for experiment, results in runs:
+        try:
+            topology = build_topology(experiment.located().topology, Path(), ExperimentError)
+        except CouplingError:
+            continue
+        names = link_names(topology)
+        for result in results:
+            if result.links["link"].tolist() == names:
+                found[result.name] = topology
+    return found

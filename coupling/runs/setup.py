@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from inspect import signature
 
 from coupling.errors import ExperimentError
-from coupling.inputs.error_context import placed
 from coupling.inputs.experiment import Experiment
 from coupling.inputs.fabric import build_routing
+from coupling.inputs.table import placed
 from coupling.rates.base import RateSource, RunInput
 from coupling.rates.rate_models import rate_model
 from coupling.rates.simulated_run import FlowLevelRates

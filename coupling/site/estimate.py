@@ -9,8 +9,7 @@ from coupling.errors import CouplingError, SnapshotError
 from coupling.gc_tuning import few_collections
 from coupling.inputs.snapshot import Candidate, JobId, PlacedJob, Snapshot, require_snapshot
 from coupling.site.attribution import Shares, lost_time_shares
-from coupling.site.loads import LinkLoad, within_links
-from coupling.site.packet_queues import LinkQueue, queues_of
+from coupling.site.loads import LinkLoad, LinkQueue, queues_of, within_links
 from coupling.site.predictions import (
     Placed,
     Predict,

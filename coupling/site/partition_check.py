@@ -6,17 +6,41 @@ from dataclasses import replace
 import numpy as np
 
 from coupling.inputs.snapshot import JobId, PlacedJob, Snapshot
-from coupling.site.reach import reached_links
 from netsim.common.arrays import Ints
 from netsim.common.errors import PartitionError, RoutingError
-from netsim.flows.isolation import shared_links
+from netsim.flows.isolation import minimal_links, shared_links
 from netsim.flows.partition import on_tree
 from netsim.infiniband.lft import LFT
 from netsim.nonblocking.conditions import broken_conditions
 from netsim.nonblocking.verdict import Status, rearrangeable
+from netsim.routing.ranks import RankRouting
 from netsim.routing.wraparound import Wraparound
 from netsim.topology.fattree import FatTree
 from netsim.topology.levels import links_in_service
+
+_BATCH = 200_000  # flows routed at once: tens of MB
+
+
+def reached_links(snapshot: Snapshot, job: PlacedJob, *, any_routing: bool) -> Iterator[Ints]:
+    """
+    Iterate over the links that a job owns, and those that it can use.
+
+    Yields: directed links, in any order, repeats included.
+    """
+    topology, partition = snapshot.topology, job.partition
+    ways = RankRouting(topology, snapshot.routing)
+    if partition.links is not None:
+        yield partition.links
+    nodes = np.unique(partition.nodes)
+    rows = max(1, _BATCH // nodes.size)
+    for first in range(0, nodes.size, rows):
+        some = nodes[first : first + rows]
+        ends = np.repeat(some, nodes.size), np.tile(nodes, some.size)
+        if any_routing:
+            yield minimal_links(topology, *ends)
+        else:
+            yield ways.of_nodes(*ends, partition)[0].links
+
 
 _NAMED = 3  # links that a sentence names
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from coupling.inputs.snapshot import JobId, PlacedJob, Snapshot
-from coupling.site.partition_check import owned_links
-from coupling.site.reach import reached_links
+from coupling.site.partition_check import owned_links, reached_links
 from netsim.common.arrays import Ints
 from netsim.common.errors import PartitionError, RoutingError
 from netsim.flows.isolation import shared_links

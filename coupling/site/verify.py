@@ -9,8 +9,8 @@ import numpy as np
 
 from coupling.errors import SnapshotError
 from coupling.inputs.snapshot import JobId, PlacedJob, Snapshot, require_snapshot
+from coupling.site.partition_check import reached_links
 from coupling.site.permutations import Pairs, flows_by_job, read_permutation
-from coupling.site.reach import reached_links
 from fabricsim.checking import flag, whole
 from netsim.common.arrays import Ints
 from netsim.common.errors import NetsimError, PartitionError, RoutingError

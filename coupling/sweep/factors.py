@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from coupling.errors import ExperimentError
-from coupling.inputs.experiment_fields import PLACES
+from coupling.inputs.experiment_fields import DRAWN, PLACES
 from coupling.inputs.plugins import settled
 from coupling.inputs.referenced_files import located
-from coupling.inputs.seeds import DRAWN
 from coupling.inputs.table import brief
 from coupling.sweep.design import DRAW
 from scheduler.workload import DEFAULT_PROFILE, read_profile

@@ -9,7 +9,7 @@ from explorer_help import panel, served, shown
 
 from coupling.errors import ResultError
 from coupling.explorer.cells import SweepView
-from coupling.explorer.open_path import shown_of
+from coupling.explorer.server import shown_of
 from coupling.results.manifest import write_file
 from coupling.sweep.spec import Spec
 from coupling.sweep.sweep import run_sweep

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from coupling.explorer.address import Address, read_address
 from coupling.explorer.colours import JobColours, picture_of, points_of, shades_of
 from coupling.explorer.figures import Axis
-from coupling.explorer.overview import lost_share, series_of
 from coupling.explorer.raster_kernels import Cells
+from coupling.explorer.run_view import lost_share, series_of
 from coupling.results.link_time import LinkLoads, heat, load_of
 
 

@@ -11,8 +11,7 @@ import tomli_w
 
 from coupling.errors import ExperimentError
 from coupling.inputs.experiment import Experiment
-from coupling.inputs.experiment_fields import PLACES
-from coupling.inputs.seeds import DRAWN
+from coupling.inputs.experiment_fields import DRAWN, PLACES
 
 MINIMAL = """
 [topology]

@@ -8,12 +8,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from coupling.papers.numbers import numbers_of
 from coupling.papers.page import page_text
 from coupling.papers.paper import Claim
 from coupling.papers.record import PaperRecord
 from coupling.papers.registry import PAPERS
 from coupling.papers.runs import Runs, experiment_files, specs_of
+from coupling.papers.tables import numbers_of
 from coupling.sweep.plan import make_plan
 
 ROOT = Path(__file__).parents[3]

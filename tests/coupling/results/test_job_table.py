@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from coupling.inputs.experiment import Experiment
 from coupling.results.columns import JOB_COLUMNS, finished
-from coupling.results.folding import folded_each
-from coupling.results.framed import frame_of
+from coupling.results.framed import folded_each, frame_of
 from coupling.results.job_table import job_table
 from coupling.runs.assembly import assemble
 from coupling.runs.engine import run, schedule_alone

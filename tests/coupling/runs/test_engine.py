@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from coupling.inputs.experiment_fields import DEFAULT_MODEL
-from coupling.inputs.seeds import DRAWN
+from coupling.inputs.experiment_fields import DEFAULT_MODEL, DRAWN
 from coupling.runs import engine
 from coupling.runs.assembly import assemble
 from coupling.runs.campaign import run_campaign
