@@ -39,8 +39,7 @@ def view(
         raise CouplingError(
             "view: expected the package bokeh, it is missing; pip install 'fabricsim[view]'."
         )
-    from coupling.explorer.server import shown_of
-    from coupling.explorer.server import Explorer
+    from coupling.explorer.server import Explorer, shown_of
 
     shown = shown_of(results)
     shown.prepare()
