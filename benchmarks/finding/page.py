@@ -47,7 +47,7 @@ def biases() -> dict[str, float]:
         if (row.model, row.machine, row.routing, row.buffer_bytes)
         == ("fluid", "full fat-tree", "d-mod-k", buffer_bytes)
     ]
-    found = {row.load: row.bias for row in like if row.mix == ANY}
+    found = {row.load: row.bias for row in like if row.traffic_class == ANY}
     every = [row.bias for row in like]
     by_load = {name: found[load] for name, load in LOADS.items()}
     return {**by_load, "least": min(every), "most": max(every)}

@@ -1,16 +1,20 @@
 """Turn a schedule into the tables of a result."""
 
+from typing import Any
+
 import numpy as np
 
 from coupling.rates.ledgers import BlameLedger, LinkLedger
 from coupling.rates.link_timeline import LinkTimeline
 from coupling.rates.wait_ledger import WaitLedger
-from coupling.results.framed import Categorical, TableColumns, folded_each
+from coupling.results.framed import Categorical, Table, TableColumns, folded_each, ran
 from netsim.topology.base import Topology
 from netsim.topology.link_names import link_names
-from scheduler.reasons import REASONS
+from scheduler.reasons import ISOLATION, REASONS
 from scheduler.simulator import Schedule
 from scheduler.workload.base import Workload
+
+_HOUR_S = 3600.0
 
 _AT_ONCE = 10_000  # jobs whose links are held as numbers
 
@@ -139,3 +143,30 @@ def time_table(schedule: Schedule, n_nodes: int) -> TableColumns:
             "mean_interference": np.array(line.interference, dtype=np.float64),
         }
     )
+
+
+def waiting_by_reason(waits: Table, jobs: Table) -> dict[str, Any]:
+    """
+    Return what a summary says of the waiting of a run.
+
+    `waits`: as in results.md. Result: ``wait_node_hours``, ``wait_job_hours`` by reason, and
+    ``price_of_isolation``: of both, what jobs waited since isolation forbade nodes that were free
+    (``direct``), what others waited behind jobs that were just held up so (``behind``), and their
+    shares of all waiting; None where nobody waited.
+    """
+    job, hours = np.asarray(waits["id"]), np.asarray(waits["wait_s"]) / _HOUR_S
+    ran_id, size = map(ran(jobs), ("id", "n_nodes"))
+    order = np.argsort(ran_id)
+    node_hours = hours * size[order[np.searchsorted(ran_id, job, sorter=order)]]
+    reason, root = (np.asarray(waits[name]) for name in ("reason", "root"))
+    direct, behind = reason == ISOLATION, root == ISOLATION
+    told: dict[str, Any] = {}
+    price: dict[str, float | None] = {}
+    for unit, spent in (("node", node_hours), ("job", hours)):
+        told[f"wait_{unit}_hours"] = {name: float(spent[reason == name].sum()) for name in REASONS}
+        total = float(spent.sum())
+        for name, rows in (("direct", direct), ("behind", behind)):
+            part = float(spent[rows].sum())
+            price[f"{name}_{unit}_hours"] = part
+            price[f"{name}_share_of_{unit}_hours"] = part / total if total > 0.0 else None
+    return told | {"price_of_isolation": price}

@@ -17,7 +17,6 @@ from coupling.rates.link_timeline import LinkTimeline
 from coupling.rates.network import NetworkRateModel
 from coupling.rates.wait_ledger import WaitLedger
 from coupling.results.by_size import network_volume
-from coupling.results.explained import waiting_by_reason
 from coupling.results.framed import LazyTables, Table
 from coupling.results.from_schedule import (
     blame_table,
@@ -26,6 +25,7 @@ from coupling.results.from_schedule import (
     partition_table,
     time_table,
     wait_table,
+    waiting_by_reason,
 )
 from coupling.results.job_table import as_recorded, job_table
 from coupling.results.result import Result
