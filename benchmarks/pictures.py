@@ -16,12 +16,14 @@ from pathlib import Path
 
 from coupling.inputs.experiment import Experiment
 from coupling.inputs.snapshot import read_snapshot
+from coupling.report.estimate import estimate_answer
+from coupling.report.fabric import fabric_answer
 from coupling.report.figures import run_figures
-from coupling.report.moments import estimate_html, moment_scene
+from coupling.report.moments import moment_scene
 from coupling.report.plots.fabric import fabric_picture
 from coupling.report.plots.style import Picture
-from coupling.report.proofs import fabric_html, verify_html
 from coupling.report.report import report_html
+from coupling.report.verify import verify_answer
 from coupling.runs.campaign import Campaign, run_campaign
 from coupling.runs.given_objects import drawable_fabrics
 from coupling.site.estimate import estimate
@@ -86,9 +88,9 @@ def pages(campaign: Campaign) -> dict[str, str]:
     inspected = inspect_topology(make_topology("thunder-1458"))
     return {
         "report": report_html(results, experiment.tables(), campaign.manifest, fabrics=fabrics),
-        "estimate": estimate_html(placed, estimate(placed)),
-        "verify": verify_html(parts, verify(parts)),
-        "inspect": fabric_html(inspected, "thunder-1458"),
+        "estimate": estimate_answer(placed, estimate(placed), page=True).html(),
+        "verify": verify_answer(parts, verify(parts), page=True).html(),
+        "inspect": fabric_answer(inspected, "thunder-1458", page=True).html(),
     }
 
 

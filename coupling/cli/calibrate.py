@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from coupling.cli import options as of
-from coupling.cli.outputs import print_json, print_parts
+from coupling.cli.outputs import write_answer
 from coupling.errors import SnapshotError
 from coupling.terminal_text import remark
 
@@ -70,7 +70,7 @@ def calibrate(
     from coupling.calibration.profile_writer import profile_text
     from coupling.calibration.runs import calibrate_runs
     from coupling.inputs.files import write_whole
-    from coupling.report.calibrate import calibration_html, calibration_parts, profile_head
+    from coupling.report.calibrate import calibration_answer, profile_head
     from coupling.report.terminal import ProgressDisplay
     from coupling.site.site import refuse_two_stdins
 
@@ -111,11 +111,12 @@ def calibrate(
         found = fit_to_counters(**given)
     if out is not None:
         write_whole(out, profile_text(found.profile, profile_head(found)))
-    if html is not None:
-        write_whole(html, calibration_html(found))
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_parts(*calibration_parts(found, top, why=why))
+    write_answer(
+        found,
+        lambda rows: calibration_answer(found, rows, why=why or rows is None),
+        top,
+        html=html,
+        as_json=as_json,
+    )
     if out is not None and str(out) != "-":
         remark(f"The profile is in {out}: --profile of now, whatif, place and replay reads it.")

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from coupling.cli import options as of
-from coupling.cli.outputs import print_json, print_parts
+from coupling.cli.outputs import write_answer
 from coupling.errors import SnapshotError
 
 
@@ -37,9 +37,8 @@ def estimate(
 
       fabricsim estimate examples/placed_jobs.json --model flow-level
     """
-    from coupling.inputs.files import write_whole
     from coupling.inputs.snapshot import MODELS, read_snapshot
-    from coupling.report.estimate import estimate_parts
+    from coupling.report.estimate import estimate_answer
     from coupling.site.estimate import estimate as answer
     from fabricsim.checking import choice
     from netsim.flows.maxmin import FAIRNESS
@@ -54,14 +53,12 @@ def estimate(
         placed = replace(placed, model=model, model_options={})
     placed = replace(placed, fairness=fairness or placed.fairness)
     found = answer(placed, blame=blame)
-    if html is not None:
-        from coupling.report.moments import estimate_html
-
-        write_whole(html, estimate_html(placed, found))
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_parts(*estimate_parts(placed, found))
+    write_answer(
+        found,
+        lambda rows: estimate_answer(placed, found, page=rows is None),
+        html=html,
+        as_json=as_json,
+    )
 
 
 def flows(
@@ -76,17 +73,15 @@ def flows(
 
       fabricsim flows examples/three_flows.json
     """
-    from coupling.inputs.files import read_json, write_whole
-    from coupling.report.estimate import flow_parts
+    from coupling.inputs.files import read_json
+    from coupling.report.estimate import flows_answer
     from coupling.site.flows import answer_flows
 
     folder = Path() if str(file) == "-" else file.parent
     found = answer_flows(read_json(file), str(file), folder)
-    if html is not None:
-        from coupling.report.moments import flows_html
-
-        write_whole(html, flows_html(found, str(file)))
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_parts(*flow_parts(found))
+    write_answer(
+        found,
+        lambda rows: flows_answer(found, str(file), page=rows is None),
+        html=html,
+        as_json=as_json,
+    )

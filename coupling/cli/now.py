@@ -3,7 +3,7 @@
 from typing import Any
 
 from coupling.cli import options as of
-from coupling.cli.outputs import print_json, print_parts
+from coupling.cli.outputs import write_answer
 
 
 @of.with_groups
@@ -26,8 +26,7 @@ def now(
 
       fabricsim now --topology topology.conf --squeue squeue.json
     """
-    from coupling.inputs.files import write_table, write_whole
-    from coupling.report.now import now_html, terminal_parts
+    from coupling.report.now import now_answer
     from coupling.site.now import now_of
     from coupling.site.site import read_site, refuse_two_stdins
 
@@ -36,11 +35,11 @@ def now(
     )
     refuse_two_stdins(site)
     found = now_of(read_site(**site))
-    if html is not None:
-        write_whole(html, now_html(found))
-    if out is not None:
-        write_table(out, found.to_frame())
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_parts(*terminal_parts(found, top, why=why))
+    write_answer(
+        found,
+        lambda rows: now_answer(found, rows, why=why or rows is None),
+        top,
+        html=html,
+        out=out,
+        as_json=as_json,
+    )

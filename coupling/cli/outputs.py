@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from coupling.report.answer import Answer
 
 RESULTS = Path("results")
 
@@ -32,6 +35,33 @@ def print_lines(*lines: str) -> None:
     from coupling.report.columns import text_lines
 
     print_parts(text_lines(*lines))
+
+
+def write_answer(
+    found: Any,  # noqa: ANN401 (an answer with `to_dict`, and `to_frame` where it has a table)
+    answer: Callable[[int | None], Answer],
+    top: int = 0,
+    *,
+    html: Path | None = None,
+    out: Path | None = None,
+    as_json: bool,
+) -> None:
+    """
+    Write the page and the table that are asked for, and print JSON or text.
+
+    `answer`: what people read, from the rows that a terminal shows; None: all, for a page.
+    """
+    if html is not None or out is not None:
+        from coupling.inputs.files import write_table, write_whole
+
+        if html is not None:
+            write_whole(html, answer(None).html())
+        if out is not None:
+            write_table(out, found.to_frame())
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        print_parts(*answer(top).parts())
 
 
 def default_folder(name: str, *, resume: bool) -> Path:

@@ -69,7 +69,7 @@ def place(
     """
     from coupling.inputs.files import write_table, write_whole
     from coupling.report.columns import copied_lines
-    from coupling.report.place import place_html, place_parts
+    from coupling.report.place import place_answer
     from coupling.site.place import place_on
     from coupling.site.site import read_site, refuse_two_stdins
 
@@ -100,14 +100,14 @@ def place(
     if lft is not None and tables is not None and found.options:
         change = _write_tables(here, found.options[0], tables, lft)
     if html is not None:
-        write_whole(html, place_html(found))
+        write_whole(html, place_answer(found).html())
     if out is not None:
         write_table(out, found.to_frame())
     if as_json:
         tables_json = {} if change is None else {"tables": _document(change, lft)}
         print_json(found.to_dict() | tables_json)
     else:
-        parts = place_parts(found, top, why=why)
+        parts = place_answer(found, top, why=why).parts()
         if change is not None and lft is not None:
             parts.append(copied_lines(*_steps(change, lft, found.options[0].nodelist)))
         print_parts(*parts)

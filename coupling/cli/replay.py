@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from coupling.cli import options as of
-from coupling.cli.outputs import default_folder, print_json, print_parts
+from coupling.cli.outputs import default_folder, write_answer
 from coupling.errors import Stopped
 from coupling.terminal_text import remark
 
@@ -61,9 +61,8 @@ def replay(
         --free-from 2024-05-30T09:00 --then scheduler.allocator=jigsaw
     """
     from coupling.cli.report import write_pages
-    from coupling.inputs.files import write_whole
     from coupling.replay import replay as replaying
-    from coupling.report.replay import replay_html, replay_parts
+    from coupling.report.replay import replay_answer
     from coupling.report.terminal import ProgressDisplay
 
     folder = out or default_folder("replay", resume=resume)
@@ -94,10 +93,11 @@ def replay(
     if found.freed is not None:
         names = [replaying.RECORDED, replaying.FREED, *([replaying.THEN] if found.then else [])]
     write_pages([folder / name for name in names], folder / "report.html")
-    if html is not None:
-        write_whole(html, replay_html(found))
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_parts(*replay_parts(found, top, why=why))
+    write_answer(
+        found,
+        lambda rows: replay_answer(found, rows, why=why or rows is None),
+        top,
+        html=html,
+        as_json=as_json,
+    )
     remark(f"Results and report.html are in {folder}")

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from coupling.cli import options as of
-from coupling.cli.outputs import print_json, print_parts
+from coupling.cli.outputs import print_json, write_answer
 from coupling.errors import SnapshotError
 from coupling.terminal_text import remark
 
@@ -45,24 +45,23 @@ def inspect(
     from coupling.inputs.fabric_argument import described, left_open, with_names
     from coupling.inputs.files import write_whole
     from coupling.inputs.table import Table
-    from coupling.report.fabric import fabric_parts
+    from coupling.report.fabric import fabric_answer
     from netsim.topology.structure.inspect import inspect_topology
 
     spec, folder = described(topology, form)
     spec = with_names(spec, name_map, topology)
     fabric = topology_of(Table({"topology": spec}, f"{topology}:", SnapshotError), folder)
     found = inspect_topology(fabric, left_open(spec))
-    if html is not None or svg is not None:
-        from coupling.report.proofs import fabric_html, inspected
+    if svg is not None:
+        from coupling.report.proofs import inspected
 
-        if html is not None:
-            write_whole(html, fabric_html(found, topology))
-        if svg is not None:
-            write_whole(svg, inspected(found).file("svg").decode("utf-8"))
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_parts(*fabric_parts(found))
+        write_whole(svg, inspected(found).file("svg").decode("utf-8"))
+    write_answer(
+        found,
+        lambda rows: fabric_answer(found, topology, page=rows is None),
+        html=html,
+        as_json=as_json,
+    )
     if found.lost.nodes.size or found.lost.n_pairs:
         raise typer.Exit(1)
 

@@ -42,17 +42,17 @@ def inspect(
         --html log.html
     """
     from coupling.inputs.files import write_whole
-    from coupling.report.log import terminal_parts, trace_html
+    from coupling.report.log import trace_answer
     from scheduler.workload.statistics import trace_numbers
 
     workload = _read(file, filters)
     numbers = trace_numbers(workload, nodes)
     if html is not None:
-        write_whole(html, trace_html(workload, numbers))
+        write_whole(html, trace_answer(numbers, workload).html())
     if as_json:
         print_json(numbers)
     else:
-        print_parts(*terminal_parts(numbers))
+        print_parts(*trace_answer(numbers).parts())
 
 
 @of.with_groups

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from coupling.cli import options as of
-from coupling.cli.outputs import print_json, print_parts
+from coupling.cli.outputs import write_answer
 
 
 def verify(
@@ -36,9 +36,8 @@ def verify(
 
       fabricsim verify examples/partitions.json
     """
-    from coupling.inputs.files import write_whole
     from coupling.inputs.snapshot import read_snapshot
-    from coupling.report.verify import verify_parts
+    from coupling.report.verify import verify_answer
     from coupling.site.verify import verify as check
 
     placed = read_snapshot(snapshot)
@@ -50,13 +49,11 @@ def verify(
         exhaustive=exhaustive,
         allow_unknown=allow_unknown,
     )
-    if html is not None:
-        from coupling.report.proofs import verify_html
-
-        write_whole(html, verify_html(placed, found))
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_parts(*verify_parts(found))
+    write_answer(
+        found,
+        lambda rows: verify_answer(placed, found, page=rows is None),
+        html=html,
+        as_json=as_json,
+    )
     if not found.passed:
         raise typer.Exit(1)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from coupling.cli import options as of
-from coupling.cli.outputs import print_json, print_parts
+from coupling.cli.outputs import write_answer
 from coupling.errors import SnapshotError
 from coupling.terminal_text import remark
 
@@ -59,9 +59,8 @@ def whatif(
       fabricsim whatif --topology topology.conf --squeue squeue.json \
         --fail spine1
     """
-    from coupling.inputs.files import write_table
     from coupling.inputs.snapshot import read_snapshot
-    from coupling.report.whatif import ranking_parts, whatif_parts
+    from coupling.report.whatif import ranking_answer, whatif_answer
     from coupling.site.changes import Changes
     from coupling.site.site import read_site, refuse_two_stdins, site_of_snapshot
     from coupling.site.whatif import rank_failures, whatif_of
@@ -90,20 +89,21 @@ def whatif(
             f"{'neither' if snapshot is None else 'both'}."
         )
     here = read_site(**site) if snapshot is None else site_of_snapshot(read_snapshot(snapshot))
-    found: Any
     if each:
-        found = rank_failures(here, each, _progress(each))
-        parts, cut_off = ranking_parts(found, top, why=why), 0
-    else:
-        found = whatif_of(here, changes, seed)
-        parts, cut_off = whatif_parts(found, top, why=why), found.cut_off
-    if out is not None:
-        write_table(out, found.to_frame())
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_parts(*parts)
-    if cut_off:
+        ranking = rank_failures(here, each, _progress(each))
+        write_answer(
+            ranking,
+            lambda rows: ranking_answer(ranking, rows, why=why),
+            top,
+            out=out,
+            as_json=as_json,
+        )
+        return
+    found = whatif_of(here, changes, seed)
+    write_answer(
+        found, lambda rows: whatif_answer(found, rows, why=why), top, out=out, as_json=as_json
+    )
+    if found.cut_off:
         raise typer.Exit(1)
 
 

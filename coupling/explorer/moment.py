@@ -10,7 +10,8 @@ import pandas as pd
 from coupling.explorer.address import Address
 from coupling.explorer.network import Look
 from coupling.inputs.snapshot import PlacedJob, Snapshot, read_snapshot
-from coupling.report.moments import blame_rows, moment_scene, stem
+from coupling.report.estimate import stem
+from coupling.report.moments import blame_rows, moment_scene
 from coupling.report.plots.blame import blame_matrix
 from coupling.report.plots.fabric import job_colours
 from coupling.site.estimate import Estimate, JobEstimate, estimate

@@ -1,15 +1,13 @@
-"""A calibration, for people: tables in a terminal, and a page."""
+"""A calibration, for people."""
 
 from collections.abc import Sequence
 
 import numpy as np
-from rich.console import RenderableType
 
 from coupling.calibration.answers import Calibration, GroupFit, LinkFit, SlowCable
-from coupling.report.columns import assumptions, text_lines
-from coupling.report.columns import table as terminal_table
+from coupling.report.answer import Answer, Pictures, Section, more
+from coupling.report.columns import assumptions
 from coupling.report.now import short_link
-from coupling.report.page import Html, bullets, figures, page, table
 from coupling.results import formatting as units
 from fabricsim.checking import shortened
 from netsim.topology.base import Topology
@@ -31,48 +29,43 @@ _READ_RUNS = (
 )
 
 
-def calibration_parts(found: Calibration, top: int, *, why: bool = True) -> list[RenderableType]:
-    """
-    Return what a terminal shows of a calibration.
-
-    Result: for `coupling.report.columns.text_of`; totals first, fits 80 columns.
-    """
-    parts: list[RenderableType] = [text_lines(*_totals(found))]
-    rows = [_group_row(group) for group in found.groups[:top]]
-    parts.append(terminal_table(_GROUPS, rows, left=(0, 3)))
-    if len(found.groups) > top:
-        parts.append(
-            text_lines(f"{units.counted(len(found.groups) - top, 'more group')} (--top, --json).")
-        )
-    if found.slow:
-        rows = [_slow_row(cable, found.topology) for cable in found.slow[:top]]
-        parts.append(terminal_table(_SLOW, rows, left=(0, 4), whole=(0,)))
-        parts.append(text_lines(*_reasons(found, top)))
-    if found.links:
-        rows = [_link_row(link, found.topology) for link in _shown(found.links, top)]
-        parts.append(terminal_table(_LINKS, rows, whole=(0,)))
-    parts.append(
-        text_lines(_READ if found.way == "counters" else _READ_RUNS, *_told(found, why=why))
-    )
-    return parts
-
-
-def calibration_html(found: Calibration) -> str:
-    """Return a page about a calibration."""
-    first, *rest = _totals(found)
+def calibration_answer(found: Calibration, top: int | None = None, *, why: bool = True) -> Answer:
+    """Return how groups of jobs communicate, slow cables, and the fit of each link."""
+    links = found.links if top is None else _extreme_links(found.links, top)
+    reasons = [f"{short_link(found.topology, own.link)}: {own.why}." for own in found.slow[:top]]
     sections = [
-        ("How jobs communicate", table(_GROUPS, [_group_row(own) for own in found.groups])),
-        ("Cables that are slower than they should be", _slow(found)),
-        ("Predicted against measured", _drawn(found)),
-        ("How to read this", bullets([_READ, *_told(found)])),
+        Section(
+            "How jobs communicate",
+            _GROUPS,
+            [_group_row(group) for group in found.groups[:top]],
+            left=(0, 3),
+            notes=more(found.groups, top, "group", "--top, --json"),
+        ),
+        Section(
+            "Cables that are slower than they should be",
+            _SLOW,
+            [_slow_row(cable, found.topology) for cable in found.slow[:top]],
+            left=(0, 4),
+            whole=(0,),
+            notes=reasons,
+        ),
+        Section(
+            "Predicted against measured",
+            _LINKS,
+            [_link_row(link, found.topology) for link in links],
+            whole=(0,),
+            pictures=lambda: _drawn(found),
+        ),
     ]
-    return page("How the jobs of this machine communicate", first, bullets(rest), sections)
+    closing = [_READ if found.way == "counters" else _READ_RUNS, *_notes(found, why=why)]
+    title = "How the jobs of this machine communicate"
+    return Answer(title, _totals(found), sections, closing)
 
 
 def profile_head(found: Calibration) -> list[str]:
     """Return the comment at the head of a profile."""
     lines = [
-        f"How jobs communicate, fitted to {_meant(found)} ({shortened(found.source)}).",
+        f"How jobs communicate, fitted to {_measured_by(found)} ({shortened(found.source)}).",
         "Fractions are 90 % intervals. The rules below the fitted ones are those that were given.",
     ]
     lines += [
@@ -83,22 +76,22 @@ def profile_head(found: Calibration) -> list[str]:
     return lines
 
 
-def _meant(found: Calibration) -> str:
-    """Say what a calibration was told by."""
+def _measured_by(found: Calibration) -> str:
+    """Return what a calibration is fitted to."""
     if found.way == "runs":
         return "repeated runs"
     return f"counters of ports, {found.seconds:.0f} s apart"
 
 
 def _totals(found: Calibration) -> list[str]:
-    """Sum a calibration up."""
-    told = sum(group.identifiable for group in found.groups)
+    """Return the totals of a calibration."""
+    identified = sum(group.identifiable for group in found.groups)
     jobs = sum(group.jobs for group in found.groups)
     lines = [
         found.topology.summary,
         (
-            f"{_meant(found)}; {units.counted(jobs, 'job')} in "
-            f"{units.counted(len(found.groups), 'group')}, {told:,} told"
+            f"{_measured_by(found)}; {units.counted(jobs, 'job')} in "
+            f"{units.counted(len(found.groups), 'group')}, {identified:,} told"
         ),
     ]
     if found.way == "counters":
@@ -109,7 +102,7 @@ def _totals(found: Calibration) -> list[str]:
     return lines
 
 
-def _shown(links: Sequence[LinkFit], top: int) -> list[LinkFit]:
+def _extreme_links(links: Sequence[LinkFit], top: int) -> list[LinkFit]:
     """Return the busiest links, and those that are furthest from what is predicted."""
     far = sorted(links, key=lambda link: -abs(link.deviations))[:top]
     wanted = {link.link for link in links[:top]}
@@ -118,7 +111,7 @@ def _shown(links: Sequence[LinkFit], top: int) -> list[LinkFit]:
 
 
 def _group_row(group: GroupFit) -> tuple[str, ...]:
-    """Return what a line says of a group."""
+    """Return the row of a group."""
     interval = f"{group.low:.3f}-{group.high:.3f}" if group.identifiable else "not told"
     return (
         shortened(group.group, _NAME),
@@ -133,7 +126,7 @@ def _group_row(group: GroupFit) -> tuple[str, ...]:
 
 
 def _link_row(link: LinkFit, topology: Topology) -> tuple[str, ...]:
-    """Return what a line says of a link."""
+    """Return the row of a link."""
     return (
         short_link(topology, link.link),
         units.percent(link.measured),
@@ -144,7 +137,7 @@ def _link_row(link: LinkFit, topology: Topology) -> tuple[str, ...]:
 
 
 def _slow_row(cable: SlowCable, topology: Topology) -> tuple[str, ...]:
-    """Return what a line says of a slow cable."""
+    """Return the row of a slow cable."""
     more = len(cable.jobs) - _USERS
     users = ", ".join(map(str, cable.jobs[:_USERS])) + (f" and {more} more" if more > 0 else "")
     return (
@@ -156,35 +149,21 @@ def _slow_row(cable: SlowCable, topology: Topology) -> tuple[str, ...]:
     )
 
 
-def _reasons(found: Calibration, top: int | None = None) -> list[str]:
-    """Say what tells that cables are slow."""
-    return [f"{short_link(found.topology, cable.link)}: {cable.why}." for cable in found.slow[:top]]
-
-
-def _slow(found: Calibration) -> Html:
-    """List slow cables, with what says so."""
-    if not found.slow:
-        return Html()
-    rows = [_slow_row(cable, found.topology) for cable in found.slow]
-    return table(_SLOW, rows) + bullets(_reasons(found))
-
-
-def _drawn(found: Calibration) -> Html:
-    """Draw predicted against measured load, and list the links."""
+def _drawn(found: Calibration) -> Pictures:
+    """Draw predicted against measured load."""
     if not found.links:
-        return Html()
+        return []
     from coupling.report.plots.calibration import predicted_measured  # noqa: PLC0415 (matplotlib)
 
     measured = np.array([link.measured for link in found.links])
     predicted = np.array([link.predicted for link in found.links])
     picture = predicted_measured("fit", predicted, measured)
     caption = "A dot for each directed cable between switches; on the line, both agree."
-    rows = [_link_row(link, found.topology) for link in found.links]
-    return figures([(picture.html(), caption)]) + table(_LINKS, rows)
+    return [(picture.html(), caption)]
 
 
-def _told(found: Calibration, *, why: bool = True) -> list[str]:
-    """Say what was assumed, what is odd and what cannot be told."""
+def _notes(found: Calibration, *, why: bool = True) -> list[str]:
+    """Return what was assumed, what is odd and what cannot be identified."""
     lines = assumptions(found.assumed, why=why)
     lines += [f"{group.group}: {group.why}." for group in found.groups if group.why]
     lines += [

@@ -1,81 +1,106 @@
-"""What placed jobs do to each other and what flows get, for people: tables in a terminal."""
+"""What placed jobs do to each other, and what given flows get, for people."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
-from rich.console import RenderableType
+import numpy as np
 
 from coupling.inputs.snapshot import Snapshot
-from coupling.report.columns import seconds, table, text_lines
+from coupling.report.answer import Answer, Section
+from coupling.report.columns import seconds
 from coupling.report.sketches import Bar, SlowdownBars, on_terminal
 from coupling.results.formatting import counted, listing, percent, ratio, volume
 from coupling.site.estimate import Estimate, JobEstimate
 from coupling.site.flows import Flows
 from coupling.site.loads import LinkLoad
+from netsim.common.arrays import Floats
 from netsim.registries.accuracy import accuracy_line
+from netsim.topology.base import Topology
 from netsim.topology.multipath import link_names
 
-_LINES = 10  # links and flows that a table for people shows
-_HEADS = ("alone", "together", "slowdown", "interf.", "placing", "worst link")
+_LINES, _HOT = 10, 20  # links of a table in a terminal, and on a page
+_ROWS = 500  # flows of a page; more would only make it slow
 
 
-def estimate_parts(snapshot: Snapshot, found: Estimate) -> list[RenderableType]:
-    """Return the tables of an estimate."""
+def estimate_answer(snapshot: Snapshot, found: Estimate, *, page: bool = False) -> Answer:
+    """Return what jobs do to each other; a page has pictures and longer tables."""
+    long = ("interference", "placement factor") if page else ("interf.", "placing")
+    heads = ("alone", "together", "slowdown", *long, "worst link")
     sizes = {job.id: len(set(job.partition.nodes.tolist())) for job in snapshot.jobs}
-    title = f"{snapshot.topology.summary}, model {snapshot.model}, {snapshot.fairness}"
-    parts: list[RenderableType] = [text_lines(title)]
-    parts.append(
-        table(
-            ("job", "nodes", *_HEADS),
-            [(str(job.id), str(sizes[job.id]), *_cells(job)) for job in found.jobs],
-            left=(0, 7),
-        )
-    )
     bars = SlowdownBars(
         [Bar(str(j.id), j.network_slowdown, j.placement_factor) for j in found.jobs]
     )
-    if bars and on_terminal():
-        parts.append(bars)
-    lines = [line for job in found.jobs if (line := _blame_line(job))]
-    if lines:
-        parts.append(text_lines(*lines))
-    shared = _shared(found.links)
-    if shared:
-        parts.append(table(("shared link", "busy", "jobs"), shared, left=(0, 2)))
-    longest = sorted(found.queues, key=lambda queue: (-queue.waited_s, queue.link))[:_LINES]
-    if longest:
-        rows = [(own.link, percent(own.utilization), seconds(own.waited_s)) for own in longest]
-        parts.append(table(("longest queues", "busy", "mean wait"), rows, left=(0,)))
-    if found.candidates:
-        ranked = sorted(found.candidates, key=lambda entry: (str(entry.job.id), entry.rank))
-        parts.append(
-            table(
-                ("job", "placement", *_HEADS[:4], "others"),
-                [
-                    (
-                        str(entry.job.id),
-                        f"{entry.rank}. candidates[{entry.candidate}]",
-                        *_cells(entry.job)[:4],
-                        ratio(entry.others_network_slowdown),
-                    )
-                    for entry in ranked
-                ],
-                left=(0, 1),
+    jobs = Section(
+        "Jobs",
+        ("job", "nodes", *heads),
+        [(str(job.id), str(sizes[job.id]), *_cells(job)) for job in found.jobs],
+        left=(0, 7),
+        sketch=bars if not page and bars and on_terminal() else None,
+    )
+    ranked = sorted(found.candidates, key=lambda entry: (str(entry.job.id), entry.rank))
+    candidates = Section(
+        "Other placements",
+        ("job", "placement", *heads[:4], "slowdown of others" if page else "others"),
+        [
+            (
+                str(entry.job.id),
+                f"{entry.rank}. candidates[{entry.candidate}]",
+                *_cells(entry.job)[:4],
+                ratio(entry.others_network_slowdown),
             )
-        )
-    parts.append(text_lines(*(f"Assumed: {line}." for line in found.assumed)))
-    parts.append(text_lines(accuracy_line(found.setting)))
-    return parts
+            for entry in ranked
+        ],
+        left=(0, 1),
+    )
+    closing = [*(f"Assumed: {line}." for line in found.assumed), accuracy_line(found.setting)]
+    if not page:
+        blame = Section("", notes=[line for job in found.jobs if (line := _blame_line(job))])
+        sections = [jobs, blame, *_busy_sections(found), candidates]
+        title = f"{snapshot.topology.summary}, model {snapshot.model}, {snapshot.fairness}"
+        return Answer("", [title], sections, closing)
+    from coupling.report.moments import blame_section, load_picture  # noqa: PLC0415 (matplotlib)
+
+    return Answer(
+        f"{stem(snapshot.source)}: what these jobs do to each other",
+        [
+            f"{snapshot.topology.summary} · model {snapshot.model} · {snapshot.fairness}",
+            *_worst(found.jobs),
+            *closing,
+        ],
+        [
+            jobs,
+            Section("The fabric", pictures=lambda: load_picture(snapshot, found)),
+            blame_section(found.jobs),
+            _busiest(snapshot.topology, found.links),
+            candidates,
+        ],
+    )
+
+
+def stem(source: str) -> str:
+    """Return what a page calls the file that it is about; `source`: path, or ``-``."""
+    return "standard input" if source == "-" else Path(source).name
+
+
+def _busy_sections(found: Estimate) -> list[Section]:
+    """Return the busiest links that several jobs use, and the longest queues."""
+    longest = sorted(found.queues, key=lambda queue: (-queue.waited_s, queue.link))[:_LINES]
+    rows = [(own.link, percent(own.utilization), seconds(own.waited_s)) for own in longest]
+    return [
+        Section("", ("shared link", "busy", "jobs"), _shared(found.links), left=(0, 2)),
+        Section("", ("longest queues", "busy", "mean wait"), rows),
+    ]
 
 
 def _cells(job: JobEstimate) -> tuple[str, ...]:
-    """Return what a line of the table says of a job."""
+    """Return the times and ratios of a job."""
     times = (seconds(s) for s in (job.alone_s, job.together_s))
     ratios = (job.network_slowdown, job.interference, job.placement_factor)
     return (*times, *(ratio(value) for value in ratios), job.worst_link or "-")
 
 
 def _blame_line(job: JobEstimate) -> str:
-    """Say in words who costs a job its time."""
+    """Return which jobs cost a job its time."""
     if job.alone_s is None or job.together_s is None or not job.blame:
         return ""
     first, rest = job.blame[:5], job.blame[5:]
@@ -105,33 +130,80 @@ def _shared(links: Sequence[LinkLoad]) -> list[tuple[str, str, str]]:
     ]
 
 
-def flow_parts(answer: Flows) -> list[RenderableType]:
-    """Return the tables of given flows."""
-    report, name, link_name = answer.report, answer.topology, link_names(answer.topology)
+def _worst(jobs: Sequence[JobEstimate]) -> list[str]:
+    """Return which job is slowed most, and by which."""
+    if not jobs:
+        return ["No job."]
+    worst = max(jobs, key=lambda job: job.network_slowdown)
+    if worst.network_slowdown == 1:
+        return ["No job is slowed."]
+    blame = ""
+    if worst.blame:
+        culprit, share = worst.blame[0]
+        blame = f"; {percent(share, 0)} of what it loses to others is caused by {culprit}"
+    return [
+        (
+            f"{ratio(worst.network_slowdown)} is the largest slowdown, of job {worst.id}: "
+            f"interference {ratio(worst.interference)} times "
+            f"placement {ratio(worst.placement_factor)}{blame}."
+        )
+    ]
+
+
+def load_of(topology: Topology, links: Sequence[LinkLoad]) -> Floats:
+    """Return the share of each link that jobs take together."""
+    load = np.zeros(topology.n_links)
+    for own in links:
+        load[topology.link_number(own.link)] += own.utilization or 0.0
+    return load
+
+
+def _busiest(topology: Topology, links: Sequence[LinkLoad]) -> Section:
+    """Return the busiest links with the jobs on them, those of several jobs first."""
+    load = load_of(topology, links)
+    users: dict[str, list[str]] = {}
+    for own in links:
+        users.setdefault(own.link, []).append(str(own.job))
+    busy = {name: float(load[topology.link_number(name)]) for name in users}
+    order = sorted(users, key=lambda name: (len(users[name]) == 1, -busy[name]))[:_HOT]
+    rows = [(name, percent(busy[name]), listing(users[name])) for name in order]
+    return Section("Busiest links, shared ones first", ("link", "busy", "jobs"), rows)
+
+
+def flows_answer(answer: Flows, source: str, *, page: bool = False) -> Answer:
+    """Return rates, finish times and busiest links of flows from a file, `source`."""
+    report, topology = answer.report, answer.topology
+    link_name, name = link_names(topology), topology.vertex_name
+    most = _ROWS if page else _LINES
     rows = [
         (
-            f"{name.vertex_name(src)}>{name.vertex_name(dst)}",
+            f"{name(src)} > {name(dst)}" if page else f"{name(src)}>{name(dst)}",
             volume(nbytes),
             f"{volume(report.rates[i])}/s" if report.routes.hops[i] else "-",
             seconds(float(report.finish_s[i])),
             str(int(report.routes.hops[i])),
         )
-        for i, (src, dst, nbytes) in enumerate(answer.flows[:_LINES])
+        for i, (src, dst, nbytes) in enumerate(answer.flows[:most])
     ]
-    parts: list[RenderableType] = [
-        text_lines(answer.topology.summary),
-        table(("flow", "size", "rate at start", "finish", "links"), rows),
-    ]
-    if len(answer.flows) > _LINES:
-        last = seconds(float(report.finish_s.max()))
-        left = len(answer.flows) - _LINES
-        parts.append(text_lines(f"and {left:,} more (--json has all); the last ends after {last}."))
-    order = (-report.link_bytes).argsort(kind="stable")[:_LINES].tolist()
+    last = seconds(float(report.finish_s.max(initial=0.0)))
+    left = len(answer.flows) - most
+    notes = [f"and {left:,} more (--json has all); the last ends after {last}."] if left > 0 else []
+    order = (-report.link_bytes).argsort(kind="stable")[: _HOT if page else _LINES].tolist()
     links = [
         (link_name(link), str(int(report.link_flows[link])), volume(report.link_bytes[link]))
         for link in order
         if report.link_flows[link]
     ]
-    if links:
-        parts.append(table(("busiest links", "flows", "bytes"), links))
-    return parts
+    heads = ("flow", "size", "rate at start", "finish", "links")
+    sections = [
+        Section("Flows", heads, rows, notes=notes),
+        Section("Busiest links", ("link" if page else "busiest links", "flows", "bytes"), links),
+    ]
+    lines = [topology.summary]
+    if page:
+        from coupling.report.moments import flow_pictures  # noqa: PLC0415 (matplotlib)
+
+        lines.append(f"{counted(len(answer.flows), 'flow')}; the last ends after {last}.")
+        drawn = Section("The fabric", pictures=lambda: flow_pictures(answer))
+        sections = [drawn, *sections]
+    return Answer(f"{stem(source)}: what flows get", lines, sections)

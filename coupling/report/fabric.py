@@ -1,8 +1,8 @@
-"""What a fabric is made of, for people: tables in a terminal."""
+"""What a fabric is made of, for people."""
 
-from rich.console import RenderableType
-
-from coupling.report.columns import seconds, table, text_lines
+from coupling.report.answer import Answer, Section
+from coupling.report.columns import seconds
+from coupling.report.estimate import stem
 from coupling.results.formatting import counted, ratio, volume
 from netsim.topology.base import Topology
 from netsim.topology.structure.inspect import LinkReport, TopologyReport
@@ -11,15 +11,8 @@ _LINES = 20  # irregularities that are written out
 _NAMES = 5  # switches of one taper that are named
 
 
-def fabric_parts(found: TopologyReport) -> list[RenderableType]:
-    """Return the tables of an inspection."""
-    topology = found.topology
-    usable = topology.usable_nodes.size
-    idle = f" ({usable} take jobs)" if usable < found.n_nodes else ""
-    kind = "half duplex" if topology.half_duplex else "full duplex"
-    absent = 0 if topology.absent is None else topology.absent.size
-    links = f"{topology.n_links} directed links ({absent} absent), {kind}"
-    head = f"{topology.name}: {found.n_nodes} nodes{idle}, {found.n_switches} switches"
+def fabric_answer(found: TopologyReport, what: str, *, page: bool = False) -> Answer:
+    """Return the levels and links of a fabric, `what`, and what is irregular."""
     levels = [
         (
             str(level.level or "-"),
@@ -34,6 +27,34 @@ def fabric_parts(found: TopologyReport) -> list[RenderableType]:
     ]
     heads = ("level", "switches", "cables down", "up", "across", "parallel", "taper")
     kinds = [(kind.name, str(kind.links), _rates(kind)) for kind in found.links]
+    sections = [
+        Section("Levels", heads, levels),
+        Section("Links", ("link class", "links", "Gb/s"), kinds),
+    ]
+    if page:
+        from coupling.report.proofs import fabric_pictures  # noqa: PLC0415 (matplotlib)
+
+        sections.insert(0, Section("The fabric", pictures=lambda: fabric_pictures(found)))
+    title = f"{stem(what)}: what the fabric is made of"
+    return Answer(title, _size(found), sections, _closing(found), "Assumed and irregular")
+
+
+def _size(found: TopologyReport) -> list[str]:
+    """Return how large a fabric is."""
+    topology = found.topology
+    usable = topology.usable_nodes.size
+    idle = f" ({usable} take jobs)" if usable < found.n_nodes else ""
+    kind = "half duplex" if topology.half_duplex else "full duplex"
+    absent = 0 if topology.absent is None else topology.absent.size
+    return [
+        f"{topology.name}: {found.n_nodes} nodes{idle}, {found.n_switches} switches",
+        f"{topology.n_links} directed links ({absent} absent), {kind}",
+    ]
+
+
+def _closing(found: TopologyReport) -> list[str]:
+    """Return delays, and what is assumed, irregular, missing or cut off."""
+    topology = found.topology
     lines = [_delays(topology), *(f"Assumed: {line}." for line in found.assumed)]
     lines += [f"Irregular: {line.rstrip('.')}." for line in found.irregular[:_LINES]]
     if len(found.irregular) > _LINES:
@@ -44,17 +65,11 @@ def fabric_parts(found: TopologyReport) -> list[RenderableType]:
         lines.append(
             f"Missing, or without a cable: {len(found.missing)} ({', '.join(names)}{more})."
         )
-    lines += [*_leaf_lines(found), _reach(found)]
-    return [
-        text_lines(head, links),
-        table(heads, levels),
-        table(("link class", "links", "Gb/s"), kinds),
-        text_lines(*lines),
-    ]
+    return [*lines, *_leaf_lines(found), _reach(found)]
 
 
 def _leaf_lines(found: TopologyReport) -> list[str]:
-    """Say how tapered leaves are, where they differ."""
+    """Return how tapered leaves are, where they differ."""
     leaves: dict[str, list[str]] = {}
     for leaf, _, above, taper in zip(
         *(part.tolist() for part in found.leaves.columns), strict=True
@@ -95,7 +110,7 @@ def _rates(kind: LinkReport) -> str:
 
 
 def _reach(found: TopologyReport) -> str:
-    """Say who cannot reach whom."""
+    """Return which nodes cannot be reached."""
     lost, pairs = found.lost.nodes.tolist(), found.lost.n_pairs
     if not lost and not pairs:
         return "All nodes that take jobs reach each other."

@@ -1,14 +1,9 @@
-"""What a job log holds, for people: tables in a terminal, and a page with pictures."""
+"""What a job log holds, for people."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rich.console import RenderableType
-
-from coupling.report.columns import table as terminal_table
-from coupling.report.columns import text_lines
-from coupling.report.page import Html, bullets, details, figures, page, table
-from coupling.report.plots.log import trace_plots
+from coupling.report.answer import Answer, Pictures, Section
 from coupling.results import formatting as units
 from scheduler.workload import Workload
 from scheduler.workload.statistics import Numbers, job_frame
@@ -47,55 +42,47 @@ def remarks(numbers: Numbers) -> list[str]:
     return [line for line in lines if line]
 
 
-def terminal_parts(numbers: Numbers) -> list[RenderableType]:
+def trace_answer(numbers: Numbers, workload: Workload | None = None) -> Answer:
     """
-    Return what a terminal shows of a log.
+    Return what a log holds.
 
-    `numbers`: as from `scheduler.workload.statistics.trace_numbers`. Result: for
-    `coupling.report.columns.text_of`; fits 80 columns.
+    `numbers`: as from `scheduler.workload.statistics.trace_numbers`. `workload`: the log, for a
+    page with pictures.
     """
-    parts: list[RenderableType] = [text_lines(numbers["source"], _count_line(numbers))]
-    if numbers["dropped"]:
-        parts.append(terminal_table(("dropped because", "jobs"), _dropped_rows(numbers)))
+    dropped = Section("Jobs left out", ("dropped because", "jobs"), _dropped_rows(numbers))
+    sections = [dropped]
     if numbers["jobs"]:
-        parts.append(terminal_table(_SPREAD_HEADS, _spread_rows(numbers)))
-        parts.append(terminal_table(_SIZE_HEADS, _size_rows(numbers)))
-    if numbers["jobs"] and numbers["users"]["count"]:
-        parts.append(terminal_table(_USER_HEADS, _user_rows(numbers)))
-    parts.append(text_lines(*remarks(numbers)))
-    return parts
-
-
-def trace_html(workload: Workload, numbers: Numbers) -> str:
-    """
-    Return a page about a log.
-
-    `numbers`: as from `scheduler.workload.statistics.trace_numbers`.
-    """
-    title = f"{Path(numbers['source']).name}: what the log holds"
-    origin = [["source", numbers["source"]], ["SHA-256", numbers["sha256"] or "-"]]
-    sections = [("Jobs left out", _html_rows(("reason", "jobs"), _dropped_rows(numbers)))]
-    if numbers["jobs"]:
-        plots = trace_plots(job_frame(workload), numbers)
-        tables = _html_rows(_SPREAD_HEADS, _spread_rows(numbers))
-        sizes = details("The numbers by size", _html_rows(_SIZE_HEADS, _size_rows(numbers)))
-        pictures = figures((plot.html(), _CAPTIONS[name]) for name, plot in plots.items())
-        sections = [
-            ("Sizes, times and load", tables + pictures + sizes),
-            ("Users who ask for most", _html_rows(_USER_HEADS, _user_rows(numbers))),
-            *sections,
+        sizes = [
+            Section("Sizes and run times", _SPREAD_HEADS, _spread_rows(numbers)),
+            Section("Jobs by size", _SIZE_HEADS, _size_rows(numbers)),
         ]
-    sections.append(("Where this comes from", table([], origin, kind="text")))
-    return page(title, _count_line(numbers), bullets(remarks(numbers)), sections)
+        users = _user_rows(numbers) if numbers["users"]["count"] else []
+        people = Section("Users who ask for most", _USER_HEADS, users)
+        sections = [dropped, *sizes, people]
+        if workload is not None:
+            drawn = Section("Load", pictures=lambda: _drawn(workload, numbers))
+            sections = [sizes[0], drawn, sizes[1], people, dropped]
+    found = remarks(numbers)
+    if workload is None:
+        title, lines, closing = "", [numbers["source"], _count_line(numbers)], found
+    else:
+        title, closing = f"{Path(numbers['source']).name}: what the log holds", []
+        lines = [_count_line(numbers), *found]
+        origin = [("source", numbers["source"]), ("SHA-256", numbers["sha256"] or "-")]
+        sections.append(Section("Where this comes from", (), origin))
+    return Answer(title, lines, sections, closing)
 
 
-def _html_rows(heads: Sequence[str], rows: Rows) -> Html:
-    """Write rows as a table; nothing where there are none."""
-    return table(heads, rows) if rows else Html()
+def _drawn(workload: Workload, numbers: Numbers) -> Pictures:
+    """Draw sizes, times and load."""
+    from coupling.report.plots.log import trace_plots  # noqa: PLC0415 (matplotlib)
+
+    plots = trace_plots(job_frame(workload), numbers)
+    return [(plot.html(), _CAPTIONS[name]) for name, plot in plots.items()]
 
 
 def _count_line(numbers: Numbers) -> str:
-    """Say how many jobs there are."""
+    """Return how many jobs there are."""
     return f"{numbers['jobs']:,} jobs kept, {numbers['dropped']:,} dropped"
 
 
@@ -146,7 +133,7 @@ def _user_rows(numbers: Numbers) -> Rows:
 
 
 def _requests(numbers: Numbers) -> str:
-    """Say how good the requested times are."""
+    """Return how good the requested times are."""
     found: Mapping[str, float] = numbers["requested_time"]
     if not found["jobs"]:
         return "No job has a requested time: backfilling has to go by run times."
@@ -169,7 +156,7 @@ def _requests(numbers: Numbers) -> str:
 
 
 def _load(numbers: Numbers) -> str:
-    """Say how much work comes, and when."""
+    """Return how much work comes, and when."""
     load, arrivals = numbers["load"], numbers["arrivals"]
     work = f"{units.number(load['node_seconds'] / 3600)} node-hours"
     if load["offered"] is None:
@@ -193,7 +180,7 @@ def _load(numbers: Numbers) -> str:
 
 
 def _order(numbers: Numbers) -> list[str]:
-    """Say what is odd about rows."""
+    """Return what is odd about rows."""
     lines = []
     if count := numbers["not_in_order_of_submission"]:
         lines.append(f"{units.counted(count, 'row')} out of order: submitted before the row above.")
@@ -205,7 +192,7 @@ def _order(numbers: Numbers) -> list[str]:
 
 
 def _states(numbers: Numbers) -> list[str]:
-    """Say which jobs are kept that were cancelled or still run, and what is known of places."""
+    """Return which jobs are kept that were cancelled or still run, and what is known of places."""
     lines = []
     if count := numbers["cancelled"]:
         lines.append(f"{units.counted(count, 'kept job')} cancelled while running.")
@@ -223,7 +210,7 @@ def _states(numbers: Numbers) -> list[str]:
 
 
 def _missing(numbers: Numbers) -> str:
-    """Say which values are missing."""
+    """Return which values are missing."""
     gaps = [
         f"{name} ({'all' if count == numbers['jobs'] else f'{count:,}'})"
         for name, count in numbers["missing"].items()

@@ -1,16 +1,11 @@
-"""What runs on a machine now, for people: tables in a terminal, and a page."""
-
-from collections.abc import Sequence
+"""What runs on a machine now, for people."""
 
 import numpy as np
-from rich.console import RenderableType
 
-from coupling.report.columns import assumptions, text_lines
-from coupling.report.columns import table as terminal_table
-from coupling.report.page import Html, bullets, figures, page, table
+from coupling.report.answer import Answer, Pictures, Section
+from coupling.report.columns import assumptions
 from coupling.results import formatting as units
 from coupling.site.answers import JobNow, LinkNow, LostHours, Now
-from fabricsim.checking import shortened
 from netsim.registries.accuracy import accuracy_line
 from netsim.topology.base import Topology
 
@@ -27,50 +22,34 @@ _READ = (
 )
 
 
-def terminal_parts(found: Now, top: int, *, why: bool = True) -> list[RenderableType]:
-    """
-    Return what a terminal shows of a machine.
-
-    Result: for `coupling.report.columns.text_of`; totals first, fits 80 columns.
-    """
-    parts: list[RenderableType] = [text_lines(*totals(found))]
-    rows = [_narrow(_job_row(job, found.topology)) for job in found.jobs[:top]]
-    parts.append(terminal_table(_JOBS, rows, left=_LEFT, whole=(8,)))
-    more = len(found.jobs) - top
-    if more > 0:
+def now_answer(found: Now, top: int | None = None, *, why: bool = True) -> Answer:
+    """Return what runs on a machine now: its jobs and its cables."""
+    shown = [_job_row(job, found.topology) for job in found.jobs[:top]]
+    more = []
+    if top is not None and len(found.jobs) > top:
         slowed = sum(job.high > 1.0 for job in found.jobs[top:])
-        parts.append(
-            text_lines(
-                f"{units.counted(more, 'more job')}; slowed down in some draw: {slowed:,} "
-                "(--top, --json)."
-            )
-        )
-    if found.links:
-        rows = [_link_row(link, found.topology) for link in found.links[:top]]
-        parts.append(terminal_table(_LINKS, rows, left=(0, 3), whole=(0,)))
-    parts.append(text_lines(_READ, *told(found, why=why)))
-    return parts
+        left = units.counted(len(found.jobs) - top, "more job")
+        more = [f"{left}; slowed down in some draw: {slowed:,} (--top, --json)."]
+    letters = {} if top is None else {1: USER, 2: NAME}
+    jobs = Section(
+        "Jobs, most slowed first", _JOBS, shown, left=_LEFT, whole=(8,), letters=letters, notes=more
+    )
+    cables = Section(
+        "Hottest cables",
+        _LINKS,
+        [_link_row(link, found.topology) for link in found.links[:top]],
+        left=(0, 3),
+        whole=(0,),
+        pictures=lambda: _drawn(found),
+    )
+    closing = [_READ, *_notes(found, why=why)]
+    return Answer("What jobs do to each other now", _totals(found), [jobs, cables], closing)
 
 
-def now_html(found: Now) -> str:
-    """Return a page about a machine."""
-    first, *rest = totals(found)
-    sections = [
-        (
-            "Jobs, most slowed first",
-            table(_JOBS, [_job_row(job, found.topology) for job in found.jobs]),
-        ),
-        ("Hottest cables", _drawn(found)),
-        ("How to read this", bullets([_READ, *told(found)])),
-    ]
-    return page("What jobs do to each other now", first, bullets(rest), sections)
-
-
-def _drawn(found: Now) -> Html:
-    """Draw the hottest cables on the fabric, and list them."""
-    rows = _rows(_LINKS, [_link_row(link, found.topology) for link in found.links])
+def _drawn(found: Now) -> Pictures:
+    """Draw the hottest cables on the fabric."""
     if not found.links:
-        return rows
+        return []
     from coupling.report.plots.fabric import FabricScene, fabric_picture  # noqa: PLC0415 (matplotlib)
 
     load = np.zeros(found.topology.n_links)
@@ -84,11 +63,11 @@ def _drawn(found: Now) -> Html:
         f"Nodes in the colour of their job, grey: none. Cables: load of the {len(found.links)} "
         "directed links listed below."
     )
-    return figures([(picture.html(), caption)]) + rows
+    return [(picture.html(), caption)]
 
 
-def totals(found: Now) -> list[str]:
-    """Sum a machine up."""
+def _totals(found: Now) -> list[str]:
+    """Return the totals of a machine."""
     nodes = found.topology.usable_nodes.size
     left = sum(found.left_out.values())
     first = (
@@ -103,8 +82,8 @@ def totals(found: Now) -> list[str]:
     ]
 
 
-def told(found: Now, *, why: bool = True) -> list[str]:
-    """Say what was assumed, left out, not found, or is odd."""
+def _notes(found: Now, *, why: bool = True) -> list[str]:
+    """Return what was assumed, left out, not found, or is odd."""
     lines = assumptions(found.assumed, why=why)
     if found.left_out:
         reasons = [f"{count:,} {reason}" for reason, count in found.left_out.items()]
@@ -119,7 +98,7 @@ def _hours(lost: LostHours) -> str:
 
 
 def _job_row(job: JobNow, topology: Topology) -> tuple[str, ...]:
-    """Return what a line says of a job."""
+    """Return the row of a job."""
     return (
         str(job.id),
         job.user or units.MISSING,
@@ -138,14 +117,8 @@ def short_link(topology: Topology, name: str) -> str:
     return topology.names.short_link(topology.link_number(name))
 
 
-def _narrow(row: tuple[str, ...]) -> tuple[str, ...]:
-    """Cut long names of users and jobs, so that a line fits."""
-    job, user, name, *rest = row
-    return (job, shortened(user, USER), shortened(name, NAME), *rest)
-
-
 def _link_row(link: LinkNow, topology: Topology) -> tuple[str, ...]:
-    """Return what a line says of a cable."""
+    """Return the row of a cable."""
     users = [f"{job} {units.percent(share, 0)}" for job, share in link.jobs[:_USERS]]
     more = len(link.jobs) - _USERS
     return (
@@ -154,8 +127,3 @@ def _link_row(link: LinkNow, topology: Topology) -> tuple[str, ...]:
         units.number(link.lost_node_hours),
         ", ".join(users) + (f" and {more} more" if more > 0 else ""),
     )
-
-
-def _rows(heads: Sequence[str], rows: list[tuple[str, ...]]) -> Html:
-    """Write rows as a table; nothing where there are none."""
-    return table(heads, rows) if rows else Html()

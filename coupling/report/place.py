@@ -1,10 +1,7 @@
-"""Placements of one more job, for people: tables in a terminal, and a page."""
+"""Placements of one more job, for people."""
 
-from rich.console import RenderableType
-
-from coupling.report.columns import assumptions, copied_lines, table, text_lines
-from coupling.report.page import bullets, page
-from coupling.report.page import table as html_table
+from coupling.report.answer import Answer, Section
+from coupling.report.columns import assumptions
 from coupling.results import formatting as units
 from coupling.site.placement_options import EarliestFit, PlacementOption, Placing
 
@@ -16,40 +13,28 @@ _READ = (
 )
 
 
-def place_parts(found: Placing, top: int, *, why: bool = True) -> list[RenderableType]:
-    """
-    Return what a terminal shows of placements.
-
-    Result: for `coupling.report.columns.text_of`.
-    """
-    parts: list[RenderableType] = [text_lines(*_totals(found))]
-    if not found.options and found.later is not None:
-        parts.append(copied_lines(f"--nodelist={found.later.nodelist}"))
-    shown = found.options[:top]
-    if shown:
-        rows = [_row(place, own) for place, own in enumerate(shown, start=1)]
-        parts.append(table(_HEADS, rows, left=(0, 5, 6)))
-        lines = [f"{place} --nodelist={own.nodelist}" for place, own in enumerate(shown, start=1)]
-        if found.isolated:
-            lines += [f"{place} {_links(own)}" for place, own in enumerate(shown, start=1)]
-        parts.append(copied_lines(*lines))
-    parts.append(text_lines(*([_READ] if shown else []), *_told(found, why=why)))
-    return parts
-
-
-def place_html(found: Placing) -> str:
-    """Return a page about placements."""
-    first, *rest = _totals(found)
-    later = [] if found.later is None else [f"--nodelist={found.later.nodelist}"]
-    rows = [(*_row(place, own), own.nodelist) for place, own in enumerate(found.options, start=1)]
-    sections = [("How to read this", bullets([_READ, *_told(found)]))]
-    if rows:
-        sections.insert(0, ("Placements, best first", html_table((*_HEADS, "--nodelist"), rows)))
-    return page("Where one more job would run best", first, bullets([*rest, *later]), sections)
+def place_answer(found: Placing, top: int | None = None, *, why: bool = True) -> Answer:
+    """Return placements of one more job, least loss first."""
+    shown = list(enumerate(found.options[:top], start=1))
+    copied = [f"{place} --nodelist={own.nodelist}" for place, own in shown]
+    if found.isolated:
+        copied += [f"{place} {_links(own)}" for place, own in shown]
+    if not shown and found.later is not None:
+        copied = [f"--nodelist={found.later.nodelist}"]
+    placements = Section(
+        "Placements, best first" if shown else "The earliest placement",
+        _HEADS,
+        [_row(place, own) for place, own in shown],
+        left=(0, 5, 6),
+        copied=copied,
+    )
+    closing = [*([_READ] if shown else []), *_notes(found, why=why)]
+    title = "Where one more job would run best"
+    return Answer(title, _totals(found), [placements], closing)
 
 
 def _totals(found: Placing) -> list[str]:
-    """Sum up what was looked for."""
+    """Return what was looked for and found."""
     apart = " on links of their own" if found.isolated else ""
     first = (
         f"{found.nodes:,} nodes wanted{apart}; "
@@ -74,7 +59,7 @@ def _totals(found: Placing) -> list[str]:
 
 
 def _wait(later: EarliestFit | None, *, isolated: bool) -> str:
-    """Say when there will be room."""
+    """Return when enough nodes will be free."""
     what = "isolated placement" if isolated else "placement"
     if later is None:
         return f"No {what} now, and none that time limits of running jobs promise."
@@ -85,7 +70,7 @@ def _wait(later: EarliestFit | None, *, isolated: bool) -> str:
 
 
 def _row(place: int, own: PlacementOption) -> tuple[str, ...]:
-    """Return what a line says of a placement."""
+    """Return the row of a placement."""
     names = own.allocators[0] if own.allocators else units.MISSING
     more = len(own.allocators) - 1
     hurt = units.MISSING
@@ -103,15 +88,15 @@ def _row(place: int, own: PlacementOption) -> tuple[str, ...]:
 
 
 def _links(own: PlacementOption) -> str:
-    """Say which links a placement owns, and how it is known to be non-blocking."""
+    """Return the links that a placement owns, and the proof that it is non-blocking."""
     some = ", ".join(own.links[:_NAMES])
     more = f" and {len(own.links) - _NAMES} more" if len(own.links) > _NAMES else ""
     links = f"{units.counted(len(own.links), 'link')}: {some}{more}" if own.links else "no links"
     return f"owns {links}; isolated and non-blocking: {own.proof}"
 
 
-def _told(found: Placing, *, why: bool = True) -> list[str]:
-    """Say what was assumed and is odd, and who does not know the fabric."""
+def _notes(found: Placing, *, why: bool = True) -> list[str]:
+    """Return what was assumed and is odd, and allocators for other fabrics."""
     lines = assumptions(found.assumed, why=why)
     if found.refused:
         lines.append(f"Allocators that do not know this fabric: {', '.join(found.refused)}.")

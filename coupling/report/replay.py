@@ -1,15 +1,14 @@
-"""A replayed record, for people: tables in a terminal, and a page."""
+"""A replayed record, for people."""
 
 from collections.abc import Callable
 from dataclasses import replace
 from math import exp
 
 import pandas as pd
-from rich.console import RenderableType
 
 from coupling.replay.answers import Gain, Replay, Waits
-from coupling.report import page as pages
-from coupling.report.columns import assumptions, table, text_lines
+from coupling.report.answer import Answer, Pictures, Section
+from coupling.report.columns import assumptions
 from coupling.results import formatting as units
 from coupling.results.picture_values import begin_of
 from coupling.results.result import Result
@@ -25,63 +24,48 @@ _READ = (
 )
 
 
-def replay_parts(found: Replay, top: int, *, why: bool = True) -> list[RenderableType]:
-    """
-    Return what a terminal shows of a replay.
-
-    Result: for `coupling.report.columns.text_of`; totals first, fits 80 columns.
-    """
-    parts: list[RenderableType] = [text_lines(*_totals(found.recorded)), _worst(found, top)]
-    if found.waits is not None:
-        rows = _wait_rows(found.waits)
-        parts += [text_lines(_nearest(found.waits, found.free_from)), table(_WAITS, rows)]
-    if found.gains:
-        rows = [_gain(gain) for gain in found.gains]
-        parts += [text_lines(_changed(found)), table(_GAINS, rows)]
-    parts.append(text_lines(_READ, *_told(found, why=why)))
-    return parts
-
-
-def replay_html(found: Replay) -> str:
-    """Return a page about a replay: nodes over dates, waits, settings that were tried, gains."""
-    first, *rest = _totals(found.recorded)
+def replay_answer(found: Replay, top: int | None = None, *, why: bool = True) -> Answer:
+    """Return what ran, waits against recorded ones, and what another scheduler gains."""
     sections = [
-        ("Nodes over time, by slowdown", _drawn(found)),
-        ("Jobs that lost most", pages.table(_JOBS, map(_row, _losers(found, _SHOWN)))),
+        Section("Nodes over time, by slowdown", pictures=lambda: _drawn(found)),
+        Section("Jobs that lost most", _JOBS, [_row(row) for row in _losers(found, top or _SHOWN)]),
     ]
     if found.waits is not None:
-        tried = [
-            (
-                "default" if own.window is None else str(own.window),
-                own.estimates,
-                own.switches or "as the jobs ask",
-                f"{exp(own.error):.2f}",
-            )
-            for own in found.waits.tried
-        ]
-        near = pages.paragraph(_nearest(found.waits, found.free_from))
-        waits = near + pages.table(_WAITS, _wait_rows(found.waits))
-        sections.append(("Recorded against simulated waits", waits))
-        sections.append(("Settings of the queue that were tried", pages.table(_TRIED, tried)))
+        near = [_nearest(found.waits, found.free_from)]
+        rows = _wait_rows(found.waits)
+        sections.append(Section("Recorded against simulated waits", _WAITS, rows, above=near))
+        if top is None:
+            tried = [
+                (
+                    "default" if own.window is None else str(own.window),
+                    own.estimates,
+                    own.switches or "as the jobs ask",
+                    f"{exp(own.error):.2f}",
+                )
+                for own in found.waits.tried
+            ]
+            sections.append(Section("Settings of the queue that were tried", _TRIED, tried))
     if found.gains:
-        gains = pages.table(_GAINS, [_gain(gain) for gain in found.gains])
-        sections.append(("What another scheduler gains", pages.paragraph(_changed(found)) + gains))
-    sections.append(("How to read this", pages.bullets([_READ, *_told(found)])))
-    return pages.page("What ran, and what might have run", first, pages.bullets(rest), sections)
+        rows = [_gain(gain) for gain in found.gains]
+        above = [_changed(found)]
+        sections.append(Section("What another scheduler gains", _GAINS, rows, above=above))
+    closing = [_READ, *_notes(found, why=why)]
+    title = "What ran, and what might have run"
+    return Answer(title, _totals(found.recorded), sections, closing)
 
 
-def _drawn(found: Replay) -> pages.Html:
+def _drawn(found: Replay) -> Pictures:
     """Draw each run: nodes over dates."""
     from coupling.report.plots.gantt import gantt_pictures  # noqa: PLC0415 (matplotlib)
 
     named = {"as recorded": found.recorded, "freed": found.freed, "then": found.then}
     runs = [replace(run, name=name) for name, run in named.items() if run is not None]
     pictures = gantt_pictures(runs, {}, begin_of(runs))
-    return pages.figures((picture.html(), "") for picture in pictures.values())
+    return [(picture.html(), "") for picture in pictures.values()]
 
 
 def _changed(found: Replay) -> str:
-    """Say what is compared with what."""
+    """Return what is compared with what."""
     return (
         f"{', '.join(found.changes)} from {found.free_from} on, "
         f"{units.counted(found.seeds, 'draw')} of how jobs communicate:"
@@ -89,7 +73,7 @@ def _changed(found: Replay) -> str:
 
 
 def _totals(recorded: Result) -> list[str]:
-    """Sum a record up."""
+    """Return the totals of a record."""
     summary = recorded.summary
     lost = [
         float(summary[f"node_seconds_lost_to_{cause}"] or 0.0) / 3600.0
@@ -110,12 +94,7 @@ def _totals(recorded: Result) -> list[str]:
     ]
 
 
-def _worst(found: Replay, top: int) -> RenderableType:
-    """Show the jobs that lost most."""
-    return table(_JOBS, [_row(row) for row in _losers(found, top)])
-
-
-def _losers(found: Replay, top: int) -> "list[pd.Series]":
+def _losers(found: Replay, top: int) -> list[pd.Series]:
     """Return the jobs that lost most."""
     jobs = found.recorded.jobs
     hours = jobs["n_nodes"] * (jobs["end_s"] - jobs["start_s"]) / 3600.0
@@ -124,8 +103,8 @@ def _losers(found: Replay, top: int) -> "list[pd.Series]":
     return [row for _, row in ordered.iterrows()]
 
 
-def _row(row: "pd.Series") -> tuple[str, ...]:
-    """Return what a line says of a job."""
+def _row(row: pd.Series) -> tuple[str, ...]:
+    """Return the row of a job."""
     return (
         str(row["id"]),
         f"{row['n_nodes']:,}",
@@ -137,14 +116,14 @@ def _row(row: "pd.Series") -> tuple[str, ...]:
 
 
 def _nearest(waits: Waits, free_from: str) -> str:
-    """Say under which settings simulated waits come nearest to recorded ones."""
+    """Return the settings under which simulated waits come nearest to recorded ones."""
     best = waits.best
     tried = f"{units.counted(len(waits.tried), 'setting')} of the queue tried"
     window = "default" if best.window is None else best.window
     return (
         f"Waits of the {units.counted(waits.jobs, 'job')} started since {free_from}; {tried}, "
         f"nearest: window {window}, estimates {best.estimates}, switches "
-        f"{best.switches or 'as the jobs ask'} (mean ratio off by {_times(best.error)}):"
+        f"{best.switches or 'as the jobs ask'} (mean ratio off by a factor {exp(best.error):.2f}):"
     )
 
 
@@ -168,11 +147,6 @@ def _wait_rows(waits: Waits) -> list[tuple[str, ...]]:
     return rows
 
 
-def _times(error: float) -> str:
-    """Write a mean logarithm of ratios as a factor."""
-    return f"a factor {exp(error):.2f}"
-
-
 def _difference(recorded: float, simulated: float) -> str:
     """Write by how much simulated waits are longer."""
     return _signed(simulated - recorded, _span)
@@ -189,7 +163,7 @@ def _span(seconds: float) -> str:
 
 
 def _gain(gain: Gain) -> tuple[str, ...]:
-    """Return what a line says of a quantity."""
+    """Return the row of a quantity."""
     what, write = _WRITTEN[gain.what]
     interval = units.MISSING
     if gain.low is not None and gain.high is not None:
@@ -197,8 +171,8 @@ def _gain(gain: Gain) -> tuple[str, ...]:
     return what, write(gain.before), write(gain.after), _signed(gain.difference, write), interval
 
 
-def _told(found: Replay, *, why: bool = True) -> list[str]:
-    """Say what is odd and what was assumed."""
+def _notes(found: Replay, *, why: bool = True) -> list[str]:
+    """Return what is odd and what was assumed."""
     lines = assumptions(found.assumed, why=why)
     for what, count in found.notes.items():
         share = what.startswith("share")

@@ -1,43 +1,82 @@
-"""Isolation of jobs and non-blocking partitions, for people: tables in a terminal."""
+"""Isolation of jobs and non-blocking partitions, for people."""
 
-from rich.console import RenderableType
+from itertools import islice
 
-from coupling.report.columns import table, text_lines
-from coupling.results.formatting import listing
+from coupling.inputs.snapshot import Snapshot
+from coupling.report.answer import Answer, Section
+from coupling.report.estimate import stem
+from coupling.results.formatting import counted, listing
 from coupling.site.verify import JobVerdict, Verification
+from netsim.topology.base import Topology
 
-_LINES = 5  # shared links and broken conditions that are written out for a job
-_WORDS = {True: "yes", False: "NO", None: "-"}
+_LINES = 5  # shared links and broken conditions of a job, in a terminal
+_FAULTS = 20  # the same on a page
+_DRAWN = 12  # jobs that are drawn
+_HEADS = ("job", "isolated", "conditions", "non-blocking", "clean shifts", "clean random")
 
 
-def verify_parts(found: Verification) -> list[RenderableType]:
-    """Return the tables of a verification."""
+def verify_answer(snapshot: Snapshot, found: Verification, *, page: bool = False) -> Answer:
+    """Return the verdict on each job with its reasons; a page draws partitions and proofs."""
+    words = {True: "yes", False: "NO", None: "no answer" if page else "-"}
     rows = []
     for job in found.jobs:
         clean = job.static_table
         rows.append(
             (
                 str(job.id),
-                _WORDS[job.isolated and not job.unroutable],
-                _WORDS[job.conditions.holds],
-                _WORDS[job.rearrangeable.holds],
+                words[job.isolated and not job.unroutable],
+                words[job.conditions.holds],
+                words[job.rearrangeable.holds],
                 f"{clean.shifts_clean}/{clean.shifts}" if clean else "-",
                 f"{clean.random_clean}/{clean.random}" if clean else "-",
             )
         )
-    heads = ("job", "isolated", "conditions", "non-blocking", "clean shifts", "clean random")
-    parts: list[RenderableType] = [text_lines(found.topology.summary), table(heads, rows)]
-    lines = [line for job in found.jobs for line in _reasons(found, job)]
-    open_ = [str(job.id) for job in found.jobs if not job.answered]
-    if open_ and not found.allow_unknown:
-        lines.append(f"No answer for {listing(open_)}: no pass without --allow-unknown.")
-    if lines:
-        parts.append(text_lines(*lines))
-    return parts
+    verdicts = Section("Verdicts", _HEADS, rows)
+    if not page:
+        lines = [line for job in found.jobs for line in _reasons(found, job)]
+        unanswered = [str(job.id) for job in found.jobs if not job.answered]
+        if unanswered and not found.allow_unknown:
+            lines.append(f"No answer for {listing(unanswered)}: no pass without --allow-unknown.")
+        return Answer("", [found.topology.summary], [verdicts], lines)
+    from coupling.report.proofs import job_pictures, partition_picture  # noqa: PLC0415 (matplotlib)
+
+    sections = [
+        verdicts,
+        Section("The fabric", pictures=lambda: partition_picture(snapshot, found)),
+    ]
+    pairs = list(zip(snapshot.jobs, found.jobs, strict=True))
+    for place, (placed, verdict) in enumerate(islice(pairs, _DRAWN)):
+        sections.append(
+            Section(
+                f"Job {placed.id}",
+                ("from", "to"),
+                _witness_rows(snapshot.topology, verdict),
+                notes=_page_reasons(snapshot.topology, verdict),
+                pictures=job_pictures(snapshot.topology, place, placed, verdict),
+                on_demand="The permutation that cannot be routed",
+            )
+        )
+    if len(pairs) > _DRAWN:
+        left = f"{counted(len(pairs) - _DRAWN, 'job')} not drawn."
+        sections.append(Section("Further jobs", above=[left]))
+    title = f"{stem(snapshot.source)}: isolation and non-blocking partitions"
+    return Answer(title, [snapshot.topology.summary, *_short(found)], sections)
+
+
+def _short(found: Verification) -> list[str]:
+    """Return in short what the checks say."""
+    failed = [str(job.id) for job in found.jobs if not job.passed]
+    unanswered = [str(job.id) for job in found.jobs if job.passed and not job.answered]
+    lines = ["Every check passed." if found.passed else "Not every check passed."]
+    if failed:
+        lines.append(f"A check says no for {listing(failed)}.")
+    if unanswered:
+        lines.append(f"No answer for {listing(unanswered)}.")
+    return lines
 
 
 def _reasons(found: Verification, job: JobVerdict) -> list[str]:
-    """Say in words what was found about a job."""
+    """Return sentences on a job."""
     lines = []
     if job.unroutable:
         lines.append(f"{job.id} cannot be routed: {job.unroutable}")
@@ -54,3 +93,24 @@ def _reasons(found: Verification, job: JobVerdict) -> list[str]:
     if job.permutation is not None:
         lines.append(f"{job.id} permutation given: {job.permutation.method}.")
     return lines
+
+
+def _page_reasons(topology: Topology, verdict: JobVerdict) -> list[str]:
+    """Return sentences on a job, below its heading on a page."""
+    lines = [f"Non-blocking: {verdict.rearrangeable.method}."]
+    if verdict.unroutable:
+        lines.append(f"Cannot be routed: {verdict.unroutable}")
+    for link, others in islice(verdict.shares.items(), _FAULTS):
+        lines.append(f"Shares {topology.link_name(link)} with {listing([*map(str, others)])}.")
+    broken = verdict.conditions.broken or ()
+    return [*lines, *(f"Breaks ({own.condition}): {own.reason}" for own in broken[:_FAULTS])]
+
+
+def _witness_rows(topology: Topology, verdict: JobVerdict) -> list[tuple[str, str]]:
+    """Return the flows of a permutation that cannot be routed."""
+    witness = verdict.rearrangeable.witness
+    if witness is None:
+        return []
+    name = topology.vertex_name
+    pairs = zip(witness.src.tolist(), witness.dst.tolist(), strict=True)
+    return [(name(source), name(target)) for source, target in pairs]

@@ -1,53 +1,49 @@
-"""Before and after a change, for people: tables in a terminal."""
+"""Before and after a change, and failures ranked, for people."""
 
-from rich.console import RenderableType
-
-from coupling.report.columns import assumptions, table, text_lines
+from coupling.report.answer import Answer, Section, more
+from coupling.report.columns import assumptions
 from coupling.report.now import NAME, USER, short_link
 from coupling.results import formatting as units
 from coupling.site.answers import LostHours
 from coupling.site.comparison import JobChange, Ranking, WhatIf
-from fabricsim.checking import shortened
 from netsim.topology.base import Topology
 
 _JOBS = ("job", "user", "name", "nodes", "before", "after", "change", "5-95 %", "")
 _FAILURES = ("fails", "cut off", "slowed", "lost node-h/day", "5-95 %")
 
 
-def whatif_parts(found: WhatIf, top: int, *, why: bool = True) -> list[RenderableType]:
-    """
-    Return what a terminal shows of a change.
-
-    Result: for `coupling.report.columns.text_of`; totals first, fits 80 columns.
-    """
-    parts: list[RenderableType] = [text_lines(*_totals(found))]
+def whatif_answer(found: WhatIf, top: int | None = None, *, why: bool = True) -> Answer:
+    """Return the jobs that a change touches, and the tapers that it leaves."""
     touched = [job for job in found.jobs if job.status or job.low != 1.0 or job.high != 1.0]
-    if touched:
-        parts.append(table(_JOBS, [_row(job) for job in touched[:top]], left=(0, 1, 2, 8)))
-    more, same = len(touched) - top, len(found.jobs) - len(touched)
-    lines = [f"{units.counted(more, 'more job')} (--top, --json)."] if more > 0 else []
-    lines += [f"{units.counted(same, 'job')} as before."] if same else []
-    if lines:
-        parts.append(text_lines(*lines))
-    if found.leaves:
-        rows = [
+    same = len(found.jobs) - len(touched)
+    notes = more(touched, top, "job", "--top, --json")
+    notes += [f"{units.counted(same, 'job')} as before."] if same else []
+    jobs = Section(
+        "Jobs that the change touches",
+        _JOBS,
+        [_row(job) for job in touched[:top]],
+        left=(0, 1, 2, 8),
+        letters={1: USER, 2: NAME},
+        notes=notes,
+    )
+    leaves = Section(
+        "Leaf switches",
+        ("leaf", "taper before", "after"),
+        [
             (_short_switch(found.topology, leaf.leaf), _taper(leaf.before), _taper(leaf.after))
             for leaf in found.leaves[:top]
-        ]
-        parts.append(table(("leaf", "taper before", "after"), rows, whole=(0,)))
-        if len(found.leaves) > top:
-            more_leaves = units.counted(len(found.leaves) - top, "more leaf switch")
-            parts.append(text_lines(f"{more_leaves.replace('switchs', 'switches')} (--json)."))
-    parts.append(text_lines(*_told(found, why=why)))
-    return parts
+        ],
+        whole=(0,),
+        notes=[
+            line.replace("switchs", "switches")
+            for line in more(found.leaves, top, "leaf switch", "--json")
+        ],
+    )
+    return Answer("What the change does", _totals(found), [jobs, leaves], _notes(found, why=why))
 
 
-def ranking_parts(found: Ranking, top: int, *, why: bool = True) -> list[RenderableType]:
-    """
-    Return what a terminal shows of a ranking.
-
-    Result: for `coupling.report.columns.text_of`.
-    """
+def ranking_answer(found: Ranking, top: int | None = None, *, why: bool = True) -> Answer:
+    """Return failures, the worst first."""
     head = (
         f"{units.counted(len(found.failures), 'failure')} of one "
         f"{found.kind}, {units.counted(found.draws, 'draw')}"
@@ -68,15 +64,13 @@ def ranking_parts(found: Ranking, top: int, *, why: bool = True) -> list[Rendera
         "than 1 % slower; lost: node-hours lost in a day beyond those lost now, median, as --fail "
         "tells for one."
     )
-    more = len(found.failures) - top
-    lines = [f"{units.counted(more, 'more failure')} (--top, --json)."] if more > 0 else []
+    closing = more(found.failures, top, "failure", "--top, --json")
     if found.idle:
-        lines.append(f"{units.counted(found.idle, 'cable')} without traffic now, not tried.")
-    return [
-        text_lines(found.topology.summary, head),
-        table(_FAILURES, rows, whole=(0,)),
-        text_lines(*lines, read, *_told(found, why=why)),
-    ]
+        closing.append(f"{units.counted(found.idle, 'cable')} without traffic now, not tried.")
+    closing += [read, *_notes(found, why=why)]
+    failures = Section("Failures, worst first", _FAILURES, rows, whole=(0,))
+    lines = [found.topology.summary, head]
+    return Answer("What each failure would do", lines, [failures], closing)
 
 
 def _short_switch(topology: Topology, name: str) -> str:
@@ -85,7 +79,7 @@ def _short_switch(topology: Topology, name: str) -> str:
 
 
 def _totals(found: WhatIf) -> list[str]:
-    """Sum a change up."""
+    """Return the totals of a change."""
     lines = [
         found.topology.summary,
         (
@@ -115,19 +109,19 @@ def _span(lost: LostHours) -> str:
     return f"{middle} ({low} to {high})"
 
 
-def _told(found: WhatIf | Ranking, *, why: bool = True) -> list[str]:
-    """Say what was assumed, or is odd."""
+def _notes(found: WhatIf | Ranking, *, why: bool = True) -> list[str]:
+    """Return what was assumed, or is odd."""
     return [*assumptions(found.assumed, why=why), *found.remarks]
 
 
 def _row(job: JobChange) -> tuple[str, ...]:
-    """Return what a line says of a job."""
+    """Return the row of a job."""
     lost = f": {units.counted(job.lost_nodes, 'node')}" if job.lost_nodes else ""
     spread = units.MISSING if job.low is None else f"{job.low:.2f}-{job.high:.2f}"
     return (
         str(job.id),
-        shortened(job.user, USER) or units.MISSING,
-        shortened(job.name, NAME) or units.MISSING,
+        job.user or units.MISSING,
+        job.name or units.MISSING,
         f"{job.nodes:,}",
         units.ratio(job.before),
         units.ratio(job.after),

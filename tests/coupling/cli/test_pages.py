@@ -82,10 +82,10 @@ def test_verify_draws_the_cut_of_a_witness_in_red(page):
     assert "The permutation that cannot be routed" in text
 
 
-def test_flows_draw_their_ways_and_the_load(page):
+def test_flows_draw_their_paths_and_the_load(page):
     text = page("flows", "examples/three_flows.json")
 
-    assert "Ways of the flows" in text
+    assert "Paths of the flows" in text
     assert "3 flows; the last ends after 252 us." in text
     assert inert(text)
 

@@ -9,12 +9,13 @@ from coupling_samples import sample
 
 from coupling.inputs.experiment import Experiment
 from coupling.inputs.snapshot import read_snapshot
-from coupling.report.moments import estimate_html
+from coupling.report.estimate import estimate_answer
+from coupling.report.fabric import fabric_answer
 from coupling.report.page import bullets, figures, page, table
 from coupling.report.plots.sheet import hint
 from coupling.report.plots.style import Picture
-from coupling.report.proofs import fabric_html, verify_html
 from coupling.report.report import report_html
+from coupling.report.verify import verify_answer
 from coupling.results.formatting import duration
 from coupling.site.estimate import estimate
 from coupling.site.verify import verify
@@ -39,18 +40,19 @@ def report():
 def moment():
     """Return the page of an estimate."""
     snapshot = read_snapshot("examples/placed_jobs.json")
-    return estimate_html(snapshot, estimate(snapshot))
+    return estimate_answer(snapshot, estimate(snapshot), page=True).html()
 
 
 def proof():
     """Return the page of a verification."""
     snapshot = read_snapshot("examples/partitions.json")
-    return verify_html(snapshot, verify(snapshot, random=5))
+    return verify_answer(snapshot, verify(snapshot, random=5), page=True).html()
 
 
 def fabric():
     """Return the page of a fabric."""
-    return fabric_html(inspect_topology(make_topology("synth-1024")), "synth-1024")
+    found = inspect_topology(make_topology("synth-1024"))
+    return fabric_answer(found, "synth-1024", page=True).html()
 
 
 PAGES = {page.__name__: page for page in (report, moment, proof, fabric)}
