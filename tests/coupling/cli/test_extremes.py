@@ -10,7 +10,7 @@ import tomli_w
 from fuzz.documents_seeds import EXPERIMENTS, FLOWS, PROFILE, SNAPSHOTS
 
 from coupling.report import report
-from coupling.runs import fabrics
+from coupling.runs import given_objects
 
 VALUES = (math.nan, math.inf, -1, 0, 1e-320, 1e308, 1e30, 10**30)
 QUANTITY = re.compile(r"[0-9.]+ ?(B|[KM]i?B|GB|GB/s|Gb/s|m?s|ns|%)")
@@ -95,7 +95,7 @@ def name_of(path):
 def no_page(monkeypatch):
     """Leave out the page of a run, which takes most of its time and shows the same numbers."""
     monkeypatch.setattr(report, "write_report", lambda *_, **__: None)
-    monkeypatch.setattr(fabrics, "drawable_fabrics", lambda _: {})
+    monkeypatch.setattr(given_objects, "drawable_fabrics", lambda _: {})
 
 
 @pytest.mark.filterwarnings("error")

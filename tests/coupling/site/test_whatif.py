@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import fabricsim as fs
-from coupling.cli import site as site_commands
+from coupling.cli import now, place, whatif
 from coupling.errors import SnapshotError
 from coupling.inputs.snapshot import read_snapshot, snapshot_from
 from coupling.site.changes import Changes
@@ -309,7 +309,7 @@ def test_a_failure_costs_the_same_in_a_ranking_as_alone():
 
 
 def test_every_question_about_a_site_has_the_same_draws_and_seed_by_default():
-    questions = [getattr(site_commands, name) for name in ("now", "whatif", "place")]
+    questions = [now.now, whatif.whatif, place.place]
     questions += [fs.now, fs.place, read_site]
     defaults = [
         {name: part.default for name, part in signature(question).parameters.items()}
