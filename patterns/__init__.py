@@ -1,5 +1,5 @@
 """
-Communication patterns: who talks to whom, over ranks.
+Communication patterns: which rank sends to which.
 
 * `PATTERNS`      class of every pattern, by name
 * `make_pattern`  builds one from a name and options

@@ -10,8 +10,7 @@ from patterns.base import Step
 from patterns.collectives import Algorithm, Collective
 from patterns.errors import PatternError
 from patterns.grid import DEFAULT_DIMS, check_grid, grid_for, lines
-from patterns.groups import within
-from patterns.messages import message_step
+from patterns.messages import message_step, within
 from patterns.mpich import alltoall_mpich
 from patterns.options import DEFAULT_NBYTES, choice, integers, settle, size
 from patterns.rounds import alltoall_bruck, alltoall_direct, alltoall_pairwise

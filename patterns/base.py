@@ -1,4 +1,4 @@
-"""Step and Pattern: who sends how much to whom, over ranks 0..n-1."""
+"""Step and Pattern: messages and their bytes, over ranks 0..n-1."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -10,9 +10,9 @@ import numpy as np
 from patterns.algorithms import Binomial, RecursiveDoubling, RecursiveHalvingVectorDoubling
 from patterns.base import Pattern, Step
 from patterns.errors import PatternError
+from patterns.messages import demand, injection_bytes, scaled
 from patterns.options import DEFAULT_NBYTES, choice, positive, settle, size
 from patterns.template import Template
-from patterns.volume import demand, injection_bytes, scaled
 
 _MIXES = {  # compute share, then share of each collective in the run time
     "A": (0.67, {"rhvd": 0.33}),

@@ -16,7 +16,7 @@ from fabricsim.checking.inputs import MOST_BYTES, read_input
 from fabricsim.checking.sheets import refuse_separator
 from patterns.base import Floats, Ints, Step
 from patterns.errors import PatternError
-from patterns.volume import demand
+from patterns.messages import demand
 
 _ZIP_MAGIC = b"PK"
 _PACKED = (ZIP_STORED, ZIP_DEFLATED)
@@ -41,7 +41,7 @@ _COLUMNS = (["src", "dst", "bytes"], ["src", "dst", "messages"])
 @dataclass(frozen=True, slots=True, eq=False)
 class MatrixFile:
     """
-    What a file says: who sends how much to whom.
+    What a file says: bytes of each sender and receiver.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ from fabricsim.checking.units import SIZE, quantity
 from patterns.errors import PatternError
 
 DEFAULT_NBYTES = 2.0**20
-"""Bytes of a message where a pattern is not told: 1 MiB."""
+"""Bytes of a message where a pattern does not state them: 1 MiB."""
 
 LEAST_BYTES, MOST_BYTES = 1e-3, 1e18
 """Of a message; beyond, sums of bytes and times leave the range of numbers."""

@@ -20,7 +20,7 @@ class Stencil(Template):
     """
     Halo exchange with the neighbours on a process grid, in one step.
 
-    Ranks are numbered with x fastest. A neighbour that is met twice, because a periodic
+    Ranks are numbered with x fastest. A neighbour that occurs twice, because a periodic
     dimension is two ranks long, gets one message, the largest; a dimension of one rank has
     no neighbours.
 

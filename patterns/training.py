@@ -7,8 +7,7 @@ import numpy as np
 from patterns.base import Step
 from patterns.errors import PatternError
 from patterns.grid import lines
-from patterns.groups import within
-from patterns.messages import message_step
+from patterns.messages import message_step, within
 from patterns.options import DEFAULT_NBYTES, integer, settle, size
 from patterns.rounds import allreduce_ring
 from patterns.template import Template

@@ -10,9 +10,8 @@ from netsim.flows.contention import Traffic
 from netsim.flows.latency import LatencyOf, MessageLatency, scale_to
 from netsim.flows.partition import Partition
 from netsim.flows.traffic import StepTimes, TrafficTimes
-from netsim.routing.base import Routing
+from netsim.routing.base import RankRouting, Routing
 from netsim.routing.path_sets import nonminimal_part
-from netsim.routing.ranks import RankRouting
 from netsim.topology.base import Topology
 from netsim.topology.rails import senders
 from patterns.base import Pattern

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from coupling.rates.base import RunInput
 from coupling.rates.simulated import shaped
-from netsim.common.time_budget import LONGEST_S, require_within_a_day, spoken
+from netsim.common.units import LONGEST_S, require_within_a_day, spoken
 from netsim.routing.wraparound import Wraparound
 from scheduler.allocators.base import Allocator
 from scheduler.cluster import Cluster

@@ -7,8 +7,7 @@ import numpy as np
 
 from netsim.common.arrays import Bools, Ints
 from netsim.common.errors import NetsimError
-from netsim.routing.base import Routing
-from netsim.routing.ranks import RankRouting
+from netsim.routing.base import RankRouting, Routing
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from netsim.topology.multipath import as_built

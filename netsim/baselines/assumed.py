@@ -95,7 +95,7 @@ class Assumption:
     all ranges; nor are the chances: here equal.
 
     S. A. Smith & D. K. Lowenthal, HPDC 2021, section 5.4.1: ``random``, 0, 5, 15 or 30 % for
-    jobs of more than 64 nodes, where "speeds up by x %" does not tell the readings apart.
+    jobs of more than 64 nodes, where "speeds up by x %" fits both readings.
 
     Examples
     --------

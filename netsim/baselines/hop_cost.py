@@ -235,7 +235,7 @@ class HopCost:
         """
         Return the interference of jobs that run together.
 
-        `jobs`: what `prepare` returned. Result: interference, at least 1; links are not told.
+        `jobs`: what `prepare` returned. Result: interference, at least 1; no links.
         """
         together = np.zeros_like(self._nodes)
         for job in jobs.values():

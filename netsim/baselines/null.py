@@ -39,12 +39,12 @@ class Null:
         return dict.fromkeys((job for job in new if job in self._jobs), 1.0)
 
     def blame(self, job: int) -> Mapping[int, float]:
-        """Return that nobody holds a job up."""
+        """Return nothing: no job delays another."""
         self.worst_link(job)
         return {}
 
     def culprits(self, jobs: Iterable[int], kinds: Ints | None = None) -> Culprits:
-        """Return that nobody holds jobs up."""
+        """Return nothing: no job delays another."""
         del jobs, kinds
         return no_culprits()
 

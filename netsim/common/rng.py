@@ -66,7 +66,7 @@ def _output(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 def sample_phases(job: int, samples: int, seed: int = 0) -> Floats:
     """
-    Return the phases at which a job is met, one per sample.
+    Return the phases of a job's period, one per sample.
 
     Result (M,): (permutation + 1/2) / M: each stratum of the period once. The permutation is a
     Fisher-Yates shuffle driven by splitmix64 from the job's identity and the seed, so it depends

@@ -79,7 +79,7 @@ class Culprits:
     victim, culprit : (B,) int array
         Identities of jobs; the rows of a victim are contiguous.
     kind : (B,) int array
-        Class of the links where the time is lost, as numbered by who asked.
+        Class of the links where the time is lost, as the caller numbers them.
     share : (B,) float array
         Part of the victim's lost time; the shares of a victim add up to 1. A job that is not
         held up has no rows.
@@ -106,7 +106,7 @@ def no_culprits() -> Culprits:
     """
     Return a table without rows.
 
-    Result: of a model that does not tell, or of jobs that nobody holds up.
+    Result: of a model that does not attribute delay, or of jobs without delay.
     """
     none = np.empty(0, dtype=np.int64)
     return Culprits(none, none, none, np.empty(0))
@@ -162,7 +162,7 @@ class ContentionModel(Protocol):
         -------
         int
             The directed link that decides the step with the largest excess over its time
-            alone; -1 where no link holds the job up, or the model does not tell.
+            alone; -1 where no link holds the job up, or the model does not attribute it.
         """
 
     def blame(self, job: int) -> Mapping[int, float]:
@@ -177,13 +177,13 @@ class ContentionModel(Protocol):
         Returns
         -------
         mapping of int to float
-            Shares that add up to 1, largest first; empty where nobody holds the job up, or the
-            model does not tell.
+            Shares that add up to 1, largest first; empty where no job delays it, or the model
+            does not attribute delay.
         """
 
     def culprits(self, jobs: Iterable[int], kinds: Ints | None = None) -> Culprits:
         """
-        Return who holds jobs up, as of the last `solve`.
+        Return which jobs delay others, as of the last `solve`.
 
         Parameters
         ----------
@@ -196,7 +196,7 @@ class ContentionModel(Protocol):
         -------
         Culprits
             Shares of each job's lost time by culprit and class of link; empty where the model
-            does not tell.
+            does not attribute delay.
         """
 
 

@@ -80,7 +80,7 @@ class LatencyOf:
         Return the latency of messages on such routes, by their lengths.
 
         `nonminimal` (F,): part of the packets of each that goes by non-minimal paths, where packets
-        are spread over paths that may; `step` (F,) then tells which messages start together. A step
+        are spread over paths that may; `step` (F,) then says which messages start together. A step
         that ends with a packet that went round has the latency of its way: with the chance that of
         the last packets of its messages one did.
         """

@@ -81,8 +81,8 @@ def _link_in_a_circle(routes: Routes, channels: Ints) -> int:
     n_parts, part = connected_components(graph, connection="strong")
     if n_parts == used.size and not np.any(waits == waited):
         return -1
-    crowded = np.bincount(part) > 1
-    guilty = np.append(np.flatnonzero(crowded[part]), waits[waits == waited])
+    shared = np.bincount(part) > 1
+    guilty = np.append(np.flatnonzero(shared[part]), waits[waits == waited])
     return int(used[guilty[0]] // (int(channels.max()) + 1))
 
 
@@ -133,7 +133,7 @@ def channels_of_path_sets(fabric: Topology, routes: Routes) -> Ints:
     Return the virtual channel on which packets cross each link of paths over which they are spread.
 
     Result (n,): from 0, along the links of ``routes.paths``: 0 in the group where a packet begins,
-    and one more from each link between groups on; rows and columns of a group are not told apart.
+    and one more from each link between groups on; rows and columns of a group count as one.
     """
     path_sets = routes.path_sets
     assert path_sets is not None and isinstance(fabric, Dragonfly)  # noqa: S101, PT018 (see there)

@@ -13,8 +13,7 @@ from netsim.flows.latency import LatencyOf
 from netsim.flows.load import link_bytes, link_flows
 from netsim.flows.partition import Partition
 from netsim.flowsim.cosimulation import CoSimulation, Links
-from netsim.routing.base import Routing
-from netsim.routing.ends import flow_ends
+from netsim.routing.base import Routing, flow_ends
 from netsim.routing.multipath import as_routed, require_paths
 from netsim.topology.base import Topology
 from netsim.topology.limits import require_topology

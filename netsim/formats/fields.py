@@ -10,7 +10,7 @@ from netsim.common.units import Quantity, parse_buffer, parse_latency, parse_rat
 
 class Fields(Table):
     """
-    Entries of a table; what nobody asked for is unknown.
+    Entries of a table; a key that is never read is unknown.
 
     Parameters
     ----------

@@ -155,7 +155,7 @@ def _from_perfquery(text: str, name: str) -> Iterator[Reading]:
 
 
 def _begun(line: str, place: str) -> tuple[str, tuple[str, int | str], int, int] | None:
-    """Return place, device, port and bits that the head of a block tells; None: another table."""
+    """Return place, device, port and bits that the head of a block states; None: another table."""
     match = _PERFQUERY.match(line)
     if match is None:
         return None
@@ -279,7 +279,7 @@ def _time(text: str, place: str) -> float | None:
     try:
         value = float(text)
     except ValueError:
-        return None  # a date; its clock is not told
+        return None  # a date; its clock is not stated
     if not isfinite(value) or value < 0:
         raise NetsimError(f"{place}: timestamp: expected seconds since 1970, got {text[:40]!r}.")
     for unit in (1e6, 1e3):

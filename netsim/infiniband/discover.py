@@ -42,7 +42,7 @@ _PROMPT = re.compile(
     r"(?:.*\bibnetdiscover\b.*|\[?[\w.+-]+@[\w.-]+[ :][^\"]*[$#%>]\s*(?:exit|logout)?)"
 )
 _WARNING = re.compile(r"(?:ibwarn:|src/\w+\.c:)")
-_LOOKED_AT = 20_000  # letters that tell a ports report
+_LOOKED_AT = 20_000  # letters by which a ports report is known
 _LONGEST = 10_000  # letters of a line, which a pattern may read several times
 _FIRST_GUIDS = {"Switch": 0x100000, "Hca": 0x200000, "Rt": 0x300000}  # those of ibsim
 

@@ -183,7 +183,7 @@ class _Ftree:
         self._hops[bundle.peer] = hops
 
     def _descend(self, switch: int, came_from: int, hops: int) -> bool:
-        """Give a route to all that lies below and has none as short; tell whether nodes do."""
+        """Give a route to all that lies below and has none as short; say whether nodes do."""
         if switch in self._stale:
             self._sort(self._down[switch])
             self._stale.discard(switch)

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from netsim.common.arrays import Ints
 from netsim.common.errors import RoutingError
 from netsim.flows.partition import Partition
-from netsim.routing.base import Routing
+from netsim.routing.base import Routing, flow_ends, flow_rails
 from netsim.routing.dmodk import node_ports
-from netsim.routing.ends import flow_ends, flow_rails
 from netsim.routing.multipath import single_paths
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree

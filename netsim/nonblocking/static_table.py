@@ -10,10 +10,8 @@ from netsim.common.arrays import Bools, Ints, Table
 from netsim.common.errors import PartitionError, RoutingError
 from netsim.common.jit import load_kernels
 from netsim.flows.partition import Partition, TreePartition, on_tree
-from netsim.routing.base import Routing
-from netsim.routing.ends import flow_ends, flow_rails
+from netsim.routing.base import RankRouting, Routing, flow_ends, flow_rails
 from netsim.routing.multipath import single_paths
-from netsim.routing.ranks import RankRouting
 from netsim.routing.updown import up_down_routes
 from netsim.routing.wraparound import l2_candidates, l2_key, leaf_candidates
 from netsim.topology.base import Topology

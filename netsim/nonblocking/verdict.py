@@ -15,7 +15,7 @@ from netsim.nonblocking.conditions import broken_conditions
 from netsim.nonblocking.exact import ExactRouter, Witness
 from netsim.nonblocking.legal_part import legal_part
 from netsim.nonblocking.router import PermutationRouter
-from netsim.routing.ends import flow_ends
+from netsim.routing.base import flow_ends
 from netsim.topology.fattree import FatTree
 from netsim.topology.routes import Routes
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from netsim.common.arrays import Floats
 from netsim.common.errors import ContentionError
-from netsim.common.time_budget import require_within_a_day, spoken
+from netsim.common.units import require_within_a_day, spoken
 from netsim.flows.contention import Traffic
 from netsim.packetsim.records import ENTRY, FLOW, PACKET, World
 from netsim.packetsim.world import packets_of

@@ -160,8 +160,8 @@ def packets(
 
     Slow: each solve simulates all packets of at least 20 iterations of every job of those groups
     of jobs that meet in which one started or ended. Meant for
-    snapshots and short logs, as the judge of the other models. Interference can fall below 1; who
-    is to blame is not told.
+    snapshots and short logs, as the judge of the other models. Interference can fall below 1; delay
+    is not attributed.
     """
     model = PacketModel.made(
         topology,

@@ -376,7 +376,7 @@ def sent(world: World, flow: int, now: float) -> None:
 
 @njit(allocates=False)
 def arrived(world: World, at: int, now: float) -> None:
-    """Count a packet of a message that has arrived; the last one is news to who waits for it."""
+    """Count a packet of a message that has arrived; the last one may end a step."""
     clock, flows, steps, jobs = world.clock, world.flows, world.steps, world.jobs
     flow = flows[at]
     flow["unarrived"] -= 1

@@ -35,7 +35,7 @@ from netsim.topology.switches import Switch, switch_of
 _ALONE_COUNTS = 4  # iterations of a job alone, beside those that are dropped
 _SPARE = 65536  # packets that there is room for at first
 STEPPINGS = ("barrier", "rank")
-_MOST_SECONDS = 1e6  # of simulated time; beyond, floats do not tell parts of a ns
+_MOST_SECONDS = 1e6  # of simulated time; beyond, floats do not resolve parts of a ns
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +48,7 @@ class PacketTimes:
     jobs : dict of int to JobTimes
         In the order of the traffic.
     links : LinkUse
-        Over the simulations of jobs that meet, and of jobs that meet nobody.
+        Over the simulations of jobs that share links, and of those that share none.
     hops : int
         Packets moved over a link, in all.
     """
@@ -87,7 +87,7 @@ def simulate_packets(
     and those for it have arrived; ranks of one node go together.
 
     Equal arguments give equal numbers. Jobs that share no link are simulated apart, which changes
-    nobody; their interference is exactly 1.
+    no result; their interference is exactly 1.
     """
     switch = switch_of(topology, switch)
     require_packet_fabric(topology)

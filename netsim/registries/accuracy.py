@@ -64,7 +64,7 @@ class Comparison:
     fairness : str
         What a link is shared evenly among.
     buffer_bytes : float
-        Buffer of a port that the model was told; 0 where the fabric states none.
+        Buffer of a port in the model; 0 where the fabric states none.
     load : str
         What the jobs do.
     model : str
@@ -207,12 +207,12 @@ def setting_of(
     of which `packets` has the table `[switch]` and its stepping. `traffic_class`: of most of the
     communication. `hot_spot`: as in a setting.
     """
-    buffer_bytes, told = topology.buffer_bytes, options or {}
+    buffer_bytes, given = topology.buffer_bytes, options or {}
     if model == "packets":
-        found = switch_of(topology, told.get("switch"))
+        found = switch_of(topology, given.get("switch"))
         buffer_bytes = found.buffer_bytes
         fairness = fairness if found == SWITCHES["codes"] else "of other switches"
-        fairness += ", without barriers" if told.get("stepping") == "rank" else ""
+        fairness += ", without barriers" if given.get("stepping") == "rank" else ""
     elif topology.packet_bytes not in (0.0, PACKET_BYTES):
         fairness += f", packets of {topology.packet_bytes:,.0f} bytes"
     ways = (

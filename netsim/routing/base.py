@@ -1,9 +1,14 @@
-"""Routing: how flows find their way; the protocol that every routing fulfils."""
+"""Routing: the protocol that every routing fulfils, checks of its flows, routes between ranks."""
 
 from typing import Protocol
 
-from netsim.common.arrays import Ints
+import numpy as np
+
+from netsim.common.arrays import Ints, numbers_below
+from netsim.common.errors import RoutingError
 from netsim.flows.partition import Partition
+from netsim.topology.base import Topology
+from netsim.topology.rails import RailFlows, Rails
 from netsim.topology.routes import Routes
 
 
@@ -42,3 +47,91 @@ class Routing(Protocol):
         RoutingError
             If a flow has no path.
         """
+
+
+def flow_ends(src: Ints, dst: Ints, topology: Topology) -> tuple[Ints, Ints]:
+    """
+    Return sources and destinations as arrays, or refuse them.
+
+    `src`, `dst` (F,): source and destination node of each flow; lists will do. Result: `src`, `dst`
+    (F,): the same.
+
+    Every routing calls it: a node that does not exist has a link number all the same.
+    """
+    src = numbers_below("src", src, topology.n_nodes, RoutingError)
+    dst = numbers_below("dst", dst, topology.n_nodes, RoutingError)
+    if src.size != dst.size:
+        raise RoutingError(
+            f"src and dst: expected one of each for every flow, got {src.size} and {dst.size}."
+        )
+    return src, dst
+
+
+def flow_rails(rail: Ints | None, dst: Ints, topology: Topology) -> Ints | None:
+    """
+    Return the rails of flows as an array, or refuse them.
+
+    `rail` (F,) or None: rail of each flow; lists will do. None: the routing chooses. `dst` (F,):
+    destinations, from `flow_ends`. Result (F,): the same.
+    """
+    if rail is None:
+        return None
+    rail = numbers_below("rail", rail, max(topology.rails, 1), RoutingError)
+    if rail.size != dst.size:
+        raise RoutingError(f"rail: expected one for each of {dst.size} flows, got {rail.size}.")
+    count = np.diff(topology.node_links[1])[dst]
+    if np.any(rail >= count):
+        flow = int(np.argmax(rail >= count))
+        name = topology.vertex_name(int(dst[flow]))
+        raise RoutingError(
+            f"rail: expected one of the {count[flow]} links of {name}, counted from 0, "
+            f"got {rail[flow]}."
+        )
+    return rail
+
+
+def no_path(src: int, dst: int, topology: Topology, rail: int | None = None) -> RoutingError:
+    """Make the error of a flow that no path in service takes to its destination."""
+    by = "" if rail is None or topology.rails == 1 else f" by rail {rail}"
+    here, there = topology.vertex_name(src), topology.vertex_name(dst)
+    return RoutingError(f"no path leads from {here} to {there}{by} in {topology.name}.")
+
+
+class RankRouting:
+    """
+    Routes messages between the ranks of jobs.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+    routing : Routing
+        Finds the way of each flow between nodes.
+    """
+
+    def __init__(self, topology: Topology, routing: Routing) -> None:
+        self._routing = routing
+        self._rails = Rails(topology)
+        self._every_node = np.arange(topology.n_nodes)
+
+    def routes(
+        self, nodes: Ints, src: Ints, dst: Ints, partition: Partition | None = None
+    ) -> tuple[Routes, RailFlows | None]:
+        """Route messages between ranks."""
+        parts = self._rails.split(nodes, src, dst)
+        if parts is None:
+            return self._routing.routes(nodes[src], nodes[dst], partition), None
+        ends = nodes[src[parts.flow]], nodes[dst[parts.flow]]
+        return self._routing.routes(*ends, partition, parts.rail), parts
+
+    def of_nodes(
+        self, src: Ints, dst: Ints, partition: Partition | None = None
+    ) -> tuple[Routes, RailFlows | None]:
+        """
+        Route messages between nodes of one rank each.
+
+        `src`, `dst` (F,): source and destination node of each message. Result: `routes`: links of
+        each flow in the order of travel: all that the job can use there, however many ranks a node
+        has; `parts`: as `routes` returns them.
+        """
+        return self.routes(self._every_node, src, dst, partition)

@@ -7,7 +7,7 @@ import numpy as np
 from netsim.common.arrays import Ints
 from netsim.common.errors import RoutingError
 from netsim.flows.partition import Partition
-from netsim.routing.ends import flow_ends, flow_rails
+from netsim.routing.base import flow_ends, flow_rails
 from netsim.topology.base import Topology
 from netsim.topology.routes import Routes
 from netsim.topology.torus import Torus

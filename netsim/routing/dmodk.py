@@ -7,7 +7,7 @@ import numpy as np
 
 from netsim.common.arrays import Ints
 from netsim.flows.partition import Partition
-from netsim.routing.ends import flow_ends, flow_rails
+from netsim.routing.base import flow_ends, flow_rails
 from netsim.routing.updown import (
     down_cables,
     mod_k_routes,

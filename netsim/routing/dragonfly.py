@@ -8,7 +8,7 @@ from netsim.common.arrays import Bools, Ints
 from netsim.common.errors import RoutingError
 from netsim.common.rng import whole_numbers
 from netsim.flows.partition import Partition
-from netsim.routing.ends import flow_ends, flow_rails
+from netsim.routing.base import flow_ends, flow_rails
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.routes import Routes

@@ -7,7 +7,7 @@ import numpy as np
 from netsim.common.arrays import Ints
 from netsim.common.jit import load_kernels
 from netsim.flows.partition import Partition
-from netsim.routing.ends import flow_ends, flow_rails, no_path
+from netsim.routing.base import flow_ends, flow_rails, no_path
 from netsim.routing.updown import need_fat_tree
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree

@@ -9,11 +9,10 @@ import numpy as np
 from netsim.common.arrays import Bools, Ints
 from netsim.common.errors import RoutingError
 from netsim.flows.partition import Partition
-from netsim.routing.base import Routing
+from netsim.routing.base import Routing, flow_ends, flow_rails, no_path
 from netsim.routing.dimension import DimensionOrder
 from netsim.routing.dmodk import node_ports
 from netsim.routing.dragonfly import Minimal
-from netsim.routing.ends import flow_ends, flow_rails, no_path
 from netsim.routing.path_sets import RouterGraph
 from netsim.routing.shortest import Rerouted
 from netsim.topology.base import Topology

@@ -7,8 +7,8 @@ import numpy as np
 from netsim.common.arrays import Ints
 from netsim.common.rng import whole_numbers
 from netsim.flows.partition import Partition
+from netsim.routing.base import flow_ends, flow_rails
 from netsim.routing.dmodk import node_ports
-from netsim.routing.ends import flow_ends, flow_rails
 from netsim.routing.updown import (
     down_cables,
     mod_k_routes,

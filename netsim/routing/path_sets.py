@@ -8,7 +8,7 @@ from netsim.common.arrays import Floats, Ints
 from netsim.common.errors import RoutingError
 from netsim.common.jit import load_kernels
 from netsim.flows.traffic import read_only
-from netsim.routing.ends import no_path
+from netsim.routing.base import no_path
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.levels import links_in_service

@@ -8,8 +8,7 @@ import numpy as np
 from netsim.common.arrays import Bools, Ints
 from netsim.common.errors import RoutingError
 from netsim.flows.partition import Partition
-from netsim.routing.base import Routing
-from netsim.routing.ends import flow_ends, flow_rails, no_path
+from netsim.routing.base import Routing, flow_ends, flow_rails, no_path
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from netsim.topology.levels import divisors, links_in_service
@@ -251,10 +250,12 @@ class Rerouted:
             return routes
         if partition is not None and partition.links is not None:
             raise self._out_of_service(int(routes.links[broken][0]))
-        met = np.zeros(routes.n_flows, dtype=bool)
-        met[np.repeat(np.arange(routes.n_flows), routes.hops)[broken]] = True
-        kept = None if rail is None else np.asarray(rail)[met]
-        return _with_rows(routes, met, self.detour.routes(src[met], dst[met], rail=kept))
+        broken_flow = np.zeros(routes.n_flows, dtype=bool)
+        broken_flow[np.repeat(np.arange(routes.n_flows), routes.hops)[broken]] = True
+        kept = None if rail is None else np.asarray(rail)[broken_flow]
+        return _with_rows(
+            routes, broken_flow, self.detour.routes(src[broken_flow], dst[broken_flow], rail=kept)
+        )
 
     def _out_of_service(self, link: int, what: str = "") -> RoutingError:
         """Return the error for an owned link that carries nothing."""

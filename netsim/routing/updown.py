@@ -5,7 +5,7 @@ import numpy as np
 from netsim.common.arrays import Ints
 from netsim.common.errors import RoutingError
 from netsim.common.jit import load_kernels
-from netsim.routing.ends import flow_ends
+from netsim.routing.base import flow_ends
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from netsim.topology.routes import Routes

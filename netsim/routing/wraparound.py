@@ -8,8 +8,8 @@ from netsim.common.arrays import Bools, Ints
 from netsim.common.errors import RoutingError
 from netsim.common.jit import load_kernels
 from netsim.flows.partition import Partition, TreePartition, on_tree
+from netsim.routing.base import flow_ends, flow_rails
 from netsim.routing.dmodk import DModK
-from netsim.routing.ends import flow_ends, flow_rails
 from netsim.routing.updown import need_fat_tree
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
@@ -74,7 +74,7 @@ class Wraparound:
             except TypeError:  # arrays with gaps
                 whole = (np.ascontiguousarray(part, np.int64) for part in ends)
                 indptr, links = kernels.owned_paths(*whole, self.tree.shape)
-            if indptr.size:  # else some flow has no way, or is not the job's: told below
+            if indptr.size:  # else some flow has no way, or is not the job's: refused below
                 return Routes(indptr, links, self.tree.n_links)
         table = _table(on_tree(self.tree, partition), src, dst)
         return Routes.from_padded(table, self.tree.n_links)

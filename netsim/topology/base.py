@@ -82,8 +82,8 @@ class Topology:
         Bytes of a packet, which each switch receives whole before it sends it on; 0 where it
         sends on at once. See `netsim.flows.latency`.
     assumed : tuple of str
-        Which of ``buffer``, ``packet`` and ``delay`` (of a link) nobody stated, so that they are
-        those of `netsim.topology.switches.DEFAULT_SWITCH`.
+        Which of ``buffer``, ``packet`` and ``delay`` (of a link) the description does not state:
+        they are those of `netsim.topology.switches.DEFAULT_SWITCH`.
     multipath : Multipath, optional
         Set where switches choose the way of each packet.
     """

@@ -1,9 +1,10 @@
-"""What builders of fabrics share: a bound on the size, and the way back of each link."""
+"""What builders of fabrics share: rates, latencies, a bound on the size, links of cables."""
 
 import numpy as np
 
 from netsim.common.arrays import Ints
-from netsim.common.errors import TopologyError
+from netsim.common.errors import TopologyError, UnitError
+from netsim.common.units import Bandwidth, Quantity, parse_latency, parse_rates
 
 _MOST_LINKS = 10_000_000
 
@@ -52,3 +53,27 @@ def compact(names: tuple[str, ...], kind: Ints) -> tuple[tuple[str, ...], Ints]:
     new = np.zeros(len(names), dtype=np.int64)
     new[order] = np.arange(len(order))
     return tuple(names[number] for number in order), new[kind]
+
+
+def cable_rates(bandwidth: Bandwidth) -> tuple[float, ...]:
+    """
+    Read the bandwidths of a fabric.
+
+    Result: bytes per second, as many as were given.
+    """
+    try:
+        return parse_rates(bandwidth)
+    except UnitError as error:
+        raise TopologyError(f"bandwidth: {error}") from None
+
+
+def latency_seconds(latency: Quantity) -> float:
+    """
+    Read a latency of a fabric.
+
+    Result: seconds.
+    """
+    try:
+        return parse_latency(latency)
+    except UnitError as error:
+        raise TopologyError(f"latency: {error}") from None

@@ -10,10 +10,9 @@ from netsim.common.arrays import Floats, Ints
 from netsim.common.errors import TopologyError
 from netsim.common.units import Bandwidth, Quantity
 from netsim.topology.base import Topology
-from netsim.topology.building import check_size, reverse_links
+from netsim.topology.building import cable_rates, check_size, latency_seconds, reverse_links
 from netsim.topology.counters import occurrence
 from netsim.topology.gateways import VARIANTS
-from netsim.topology.quantities import cable_rates, latency_seconds
 
 _CLASSES = ("green", "black", "blue")
 _AT_ONCE = 1_000_000  # entries of a table of flows and gateways that is held in memory

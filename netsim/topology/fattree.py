@@ -13,10 +13,9 @@ from netsim.common.arrays import Floats, Ints
 from netsim.common.errors import TopologyError
 from netsim.common.units import Bandwidth, Quantity
 from netsim.topology.base import Topology
-from netsim.topology.building import check_size
+from netsim.topology.building import check_size, latency_seconds
 from netsim.topology.counters import Shape, counted_ports
 from netsim.topology.pgft import check_shape, level_cables
-from netsim.topology.quantities import latency_seconds
 
 _UP_CLASSES = ("injection", "leaf-up", "L2-up", "L3-up")
 _DOWN_CLASSES = ("ejection", "leaf-down", "L2-down", "L3-down")

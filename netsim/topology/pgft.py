@@ -1,4 +1,4 @@
-"""PGFT(h; m; w; p) as numbers: the checks of a description, and who is cabled to whom."""
+"""PGFT(h; m; w; p) as numbers: the checks of a description, and the ends of its cables."""
 
 from math import prod
 
@@ -7,7 +7,7 @@ import numpy as np
 from netsim.common.arrays import Ints
 from netsim.common.errors import TopologyError
 from netsim.common.units import Bandwidth
-from netsim.topology.quantities import cable_rates
+from netsim.topology.building import cable_rates
 
 _MIN_LEVELS, _MAX_LEVELS = 2, 4
 

@@ -86,7 +86,7 @@ class Rails:
 
     @cached_property
     def _reach(self) -> tuple[Ints, Bools]:
-        """Kind of the switch behind each link of each node, last where none works; who meets."""
+        """Kind of the switch behind each node link, last where none works; and kinds that meet."""
         topology = self._topology
         kind, meet = meetings(topology)
         works = links_in_service(topology)

@@ -11,8 +11,7 @@ from netsim.common.arrays import Floats, Ints
 from netsim.common.errors import TopologyError
 from netsim.common.units import Bandwidth, Quantity
 from netsim.topology.base import Topology
-from netsim.topology.building import check_size, reverse_links
-from netsim.topology.quantities import cable_rates, latency_seconds
+from netsim.topology.building import cable_rates, check_size, latency_seconds, reverse_links
 
 _LONG = 1000  # routers of an axis; the table of all pairs of longer ones takes memory and time
 

@@ -5,7 +5,7 @@ import pytest
 
 from patterns import PatternError, Step, make_pattern
 from patterns.compose import Mix
-from patterns.volume import demand, injection_bytes
+from patterns.messages import demand, injection_bytes
 
 PAIR = {"name": "shift", "nbytes": 10}
 FAN = {"name": "one-to-all", "nbytes": 10}

@@ -3,7 +3,7 @@
 import numpy as np
 
 from patterns import Step
-from patterns.groups import within
+from patterns.messages import within
 
 
 def test_every_group_sends_the_messages_of_its_members():

@@ -16,8 +16,8 @@ from netsim.formats.importers.edges import (
 )
 from netsim.formats.importers.sketch import Settings
 from netsim.topology.base import Topology
+from netsim.topology.building import cable_rates
 from netsim.topology.limits import require_sane
-from netsim.topology.quantities import cable_rates
 
 _RATES = ("bandwidth", "bandwidth_bytes_per_s", "capacity")
 

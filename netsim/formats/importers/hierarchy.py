@@ -1,4 +1,4 @@
-"""Hierarchies: who is under whom, as Slurm lists it, and the cables this stands for."""
+"""Hierarchies: which switch is under which, as Slurm lists them, and the cables this stands for."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -78,13 +78,13 @@ def _named(wiring: Wiring, source: str, better: dict[str, str], remark: str) -> 
     for vertex, i in enumerate(wiring.device.tolist()):
         if i >= 0:
             mapped = better.get(f"{devices[i].guid:016x}", "")
-            told = {names[vertex], devices[i].name, mapped, _host(devices[i])}
-            told |= set(_modules(devices[i]))
+            further = {names[vertex], devices[i].name, mapped, _host(devices[i])}
+            further |= set(_modules(devices[i]))
             if not devices[i].is_switch:
-                told.add(mapped.partition(" ")[0])
-            told -= {labels[vertex], ""}
+                further.add(mapped.partition(" ")[0])
+            further -= {labels[vertex], ""}
             guids = {guid_name(guid) for guid in (devices[i].guid, devices[i].port_guid) if guid}
-            aliases += [(name, vertex) for name in sorted(told | guids)]
+            aliases += [(name, vertex) for name in sorted(further | guids)]
     why = "" if isinstance(topology, FatTree) else remark
     origin = Origin(source, FORM, labels, tuple(assumed), why, aliases=tuple(aliases))
     return replace(topology, origin=replace(origin, ports=wiring.port))
@@ -216,7 +216,7 @@ def _with_hosts(better: dict[str, str]) -> dict[str, str]:
 
 
 def _host(device: Device) -> str:
-    """Return the host that a description tells, of an adapter or a managed switch."""
+    """Return the host in a description, of an adapter or a managed switch."""
     match = _DESCRIPTION.fullmatch(device.name)
     managed = _MANAGED.fullmatch(device.name)
     return managed[1] if managed else match[1] if match else ""

@@ -19,7 +19,7 @@ from netsim.formats.importers.slurm import read_slurm_conf
 from netsim.formats.importers.slurm_yaml import read_slurm_yaml
 from netsim.topology.base import Topology
 
-_LOOKED_AT = 20_000  # letters that tell the format
+_LOOKED_AT = 20_000  # letters by which the format is known
 
 Reader = Callable[[str, str, Settings], Topology]
 

@@ -8,11 +8,11 @@ import numpy as np
 from netsim.common.arrays import Floats, Ints
 from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology
+from netsim.topology.building import cable_rates, latency_seconds
 from netsim.topology.counters import occurrence
 from netsim.topology.fattree import FatTree
 from netsim.topology.levels import vertex_levels
 from netsim.topology.origin import Origin
-from netsim.topology.quantities import cable_rates, latency_seconds
 from netsim.topology.structure.embed import embed
 from netsim.topology.structure.recognise import Recognition, recognise
 

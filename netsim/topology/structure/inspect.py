@@ -237,7 +237,7 @@ def _level_reports(topology: Topology, level: Ints) -> list[LevelReport]:
 
 
 def _link_reports(topology: Topology) -> list[LinkReport]:
-    """Count the links of every kind, and tell their capacities."""
+    """Count the links of every kind, and list their capacities."""
     links = np.flatnonzero(links_in_service(topology))
     names, kind = topology.link_kinds(links)
     parts = [topology.capacity[links[kind == number]] for number in range(len(names))]

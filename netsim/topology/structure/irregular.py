@@ -47,7 +47,7 @@ def bundles(topology: Topology) -> tuple[Ints, Ints]:
 
 
 def _nameless_hosts(topology: Topology) -> list[str]:
-    """Name the hosts that only a GUID tells apart."""
+    """Name the hosts known by a GUID alone."""
     if topology.origin is None:
         return []
     named = (topology.vertex_name(node) for node in range(topology.n_nodes))
