@@ -13,7 +13,7 @@ from netsim.flows.partition import on_tree
 from netsim.infiniband.lft import LFT
 from netsim.nonblocking.conditions import broken_conditions
 from netsim.nonblocking.verdict import Status, rearrangeable
-from netsim.routing.ranks import RankRouting
+from netsim.routing.base import RankRouting
 from netsim.routing.wraparound import Wraparound
 from netsim.topology.fattree import FatTree
 from netsim.topology.levels import links_in_service
