@@ -185,7 +185,7 @@ class Calibration(Tabled):
         """
         return {
             "source": self.source,
-            "fabric": self.topology.name,
+            "fabric": self.topology.summary,
             "way": self.way,
             "groups": self._rows(),
             "links": [asdict(link) for link in self.links],

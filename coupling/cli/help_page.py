@@ -1,9 +1,9 @@
-"""Help of the commands: in panels, flags without a type, links to pages."""
+"""Help of the commands: in panels, words for values instead of types, links to pages."""
 
 from typing import Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 PAGES = "https://github.com/fabricsim/fabricsim/tree/main/docs/reference/commands"
 PANELS = {
@@ -21,20 +21,43 @@ _ORDER = list(_PANEL_OF)
 _PAGE_OF = {"gather": "sweep", "list": "index"}
 
 
-def _bare_flags(params: list[Any]) -> list[Any]:
-    """Return parameters whose flags show no type: they take no value."""
+_WORDS = {  # what stands for a value, by the name of the option
+    "add_cables": "A>B",
+    "changes": "FIELD=VALUE",
+    "exclude": "NODES",
+    "fail": "NAME",
+    "move": "JOB=NODES",
+    "topology": "FABRIC",
+}
+
+
+def _no_type(ctx: object) -> None:
+    """Show no type of an argument: its help says what it is."""
+    del ctx
+
+
+def _with_words(params: list[Any]) -> list[Any]:
+    """Return parameters that show a word for their value, and flags nothing: they take none."""
     for own in params:
         if isinstance(own, TyperOption) and own.is_flag:
             own.metavar = ""
+        elif isinstance(own, TyperArgument):
+            own.display_type_rich = _no_type
+        elif own.metavar is None:
+            described = getattr(own, "type_descriptor", None)  # older releases have a `type`
+            kind = str(described.annotation if described else own.type).lower()
+            number = "int" in kind or "float" in kind
+            word = "NUMBER" if number else "PATH" if "path" in kind else "TEXT"
+            own.metavar = _WORDS.get(str(own.name), word)
     return params
 
 
 class Command(TyperCommand):
-    """A command whose flags are shown without a type."""
+    """A command whose values are shown as words."""
 
     def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401 (typer's context)
         """Return the parameters."""
-        return _bare_flags(super().get_params(ctx))
+        return _with_words(super().get_params(ctx))
 
 
 class Group(TyperGroup):
@@ -42,7 +65,7 @@ class Group(TyperGroup):
 
     def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401 (typer's context)
         """Return the parameters."""
-        return _bare_flags(super().get_params(ctx))
+        return _with_words(super().get_params(ctx))
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 (typer's context)
         """Return the names, grouped by panel."""

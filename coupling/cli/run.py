@@ -11,7 +11,7 @@ import typer
 from coupling.cli.options import AsJson, Changes, FullTable
 from coupling.cli.outputs import default_folder
 from coupling.errors import ExperimentError, Stopped
-from coupling.terminal_text import remark
+from coupling.terminal_text import remark, visible
 from fabricsim.checking.outputs import MANIFEST
 
 PLUGINS = "coupling.plugins"
@@ -48,6 +48,7 @@ def run(
     from coupling.inputs.experiment import Experiment
     from coupling.report.report import write_report
     from coupling.report.terminal import ProgressDisplay, comparison_table
+    from coupling.results.formatting import counted
     from coupling.results.notes import accuracy_of
     from coupling.runs.campaign import run_campaign
     from coupling.runs.engine import planned
@@ -85,5 +86,7 @@ def run(
         ]
         sys.stdout.write(json.dumps(summaries, indent=2) + "\n")
         return
-    sys.stdout.write(comparison_table(campaign.results, full=full) + "\n")
+    manifest = campaign.manifest
+    head = f"{manifest['fabric']}; {counted(int(manifest['jobs']), 'job')}"
+    sys.stdout.write(f"{visible(head)}\n\n{comparison_table(campaign.results, full=full)}\n")
     remark(f"Results and report.html are in {campaign.folder}")

@@ -156,7 +156,7 @@ class Fabric:
             self.own.data = {
                 side: [values[node] for node in marked] for side, values in self._boxes.items()
             }
-        self.plot.title.text = f"{topology.name[:60]}: {look.words}"
+        self.plot.title.text = f"{topology.summary}: {look.words}"
         return ""
 
     def _wire(self, look: Look) -> None:

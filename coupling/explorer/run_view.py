@@ -351,7 +351,7 @@ def exhibit_of(folders: Sequence[Path]) -> RunView:
         raise ResultError(f"{folders[0]}: expected a job that ran, found none to look at.")
     return RunView(
         title=" and ".join(str(campaign.manifest["name"]) for campaign in stored),
-        about=f"{about['nodes']:,} nodes of {about['fabric']}, {about['jobs']:,} jobs",
+        about=f"{about['fabric']}, {about['jobs']:,} jobs",
         results={result.name: result for result in lineup.results},
         fabrics=fabrics,
         sources=dict(zip((result.name for result in lineup.results), variants, strict=True)),

@@ -127,7 +127,7 @@ def run_figures(
     speedups = {k: table for k, table in speedups_to(results, reference).items() if len(table)}
     sped = speedup_plots(speedups, colours) if speedups else {}
     against = reference.name if reference is not None else ""
-    ring = f"{_BOX}, ring: mean weighted by node-seconds under {against}."
+    ring = f"{_BOX}, ring: mean weighted by node time under {against}."
     maps, words = link_maps(results, known)
     note = (
         f"The load of every link between switches. {words} One scale for all runs."

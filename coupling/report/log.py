@@ -36,7 +36,7 @@ def remarks(numbers: Numbers) -> list[str]:
         return ["No job is left."]
     lines = [_requests(numbers), _load(numbers), *_order(numbers)]
     lines += [*_states(numbers), _missing(numbers)]
-    lines += [f"{count:,} {what}." for what, count in numbers["remarks"].items()]
+    lines += [f"{units.counted_remark(count, what)}." for what, count in numbers["remarks"].items()]
     if numbers["further_columns"]:
         lines.append(f"Further columns, kept for profiles: {_brief(numbers['further_columns'])}.")
     return [line for line in lines if line]

@@ -82,7 +82,7 @@ def speedup_table(speedups: Mapping[str, pd.DataFrame], colours: Colours) -> Htm
     `speedups`: by name of the run, as from `coupling.results.summary.speedup`.
     """
     groups = {name: classes(part) for name, part in speedups.items()}
-    heads = ["", "run", "jobs", "node-seconds", "mean", "weighted", "5 %", "median", "95 %"]
+    heads = ["", "run", "jobs", "node-hours", "mean", "weighted", "5 %", "median", "95 %"]
     content = Html()
     for by in ("size", "pattern"):
         rows = [
@@ -101,7 +101,7 @@ def _speedup_cells(jobs: pd.DataFrame) -> list[str]:
     low, median, high = np.quantile(value, (0.05, 0.5, 0.95))
     return [
         f"{value.size:,}",
-        f"{weight.sum():,.0f}",
+        units.number(float(weight.sum()) / 3600.0),
         *(units.ratio(float(x)) for x in (value.mean(), np.average(value, weights=weight))),
         *(units.ratio(float(x)) for x in (low, median, high)),
     ]
@@ -136,7 +136,7 @@ def hottest_links(results: Sequence[Result], colours: Colours) -> Html:
         ]
     if not rows:
         return Html()
-    heads = ["run", "link", "class", "busy", "carried", "node-seconds lost", "of all lost"]
+    heads = ["run", "link", "class", "busy", "carried", "node-hours lost", "of all lost"]
     caption = "Links where most is lost to interference, and the busiest ones of runs without loss"
     return table(heads, rows, caption=caption)
 

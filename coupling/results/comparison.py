@@ -47,7 +47,7 @@ class Column:
 
 COLUMNS = (
     Column("utilization_steady", "steady utilisation", "steady\nutilisation", "percent",
-           "schedule", "requested node-seconds / (nodes * time) from time 0 to the last start"),
+           "schedule", "requested node time / (nodes * time) from time 0 to the last start"),
     Column("makespan_s", "makespan", "makespan", "duration",
            "schedule", "time of the last end"),
     Column("mean_wait_s", "mean wait", "mean\nwait", "duration",
@@ -79,7 +79,7 @@ COLUMNS = (
     Column("speedup_mean", "speed-up", "speedup,\nmean", "ratio",
            "Baseline", "run time under Baseline / run time here, mean over jobs"),
     Column("speedup_weighted", "weighted speed-up", "speedup,\nnode time\nweighted", "ratio",
-           "Baseline", "the same, weighted by node-seconds under Baseline"),
+           "Baseline", "the same, weighted by node time under Baseline"),
     Column("makespan_ratio", "makespan ratio", "makespan\nratio", "ratio",
            "Baseline", "makespan / makespan under Baseline, below 1 is better"),
     Column("turnaround_ratio", "turnaround ratio", "turnaround\nratio", "ratio",

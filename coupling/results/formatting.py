@@ -189,6 +189,23 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
+def counted_remark(count: int, what: str) -> str:
+    """
+    Write how often a remark holds; what it is about comes first, in the plural.
+
+    Examples
+    --------
+    >>> counted_remark(1, "jobs whose id is no plain number")
+    '1 job whose id is no plain number'
+    """
+    word, _, rest = what.partition(" ")
+    return (
+        f"{counted(count, word.removesuffix('s'))} {rest}"
+        if word.endswith("s")
+        else f"{count:,} {what}"
+    )
+
+
 def listing(parts: Sequence[str]) -> str:
     """
     Join names as in a sentence.

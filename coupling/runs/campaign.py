@@ -198,7 +198,7 @@ def _manifest(
         "name": experiment.name,
         "seed": experiment.seed,
         "seeds": dict(experiment.all_seeds),
-        "fabric": parts.topology.name,
+        "fabric": parts.topology.summary,
         "nodes": parts.n_nodes,
         "inputs_sha256": inputs,
         "workload": parts.workload.source,

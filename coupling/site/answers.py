@@ -165,7 +165,7 @@ class Now(Tabled):
         """
         return {
             "source": self.source,
-            "fabric": self.topology.name,
+            "fabric": self.topology.summary,
             "draws": self.draws,
             "machine": {
                 "jobs": len(self.jobs),

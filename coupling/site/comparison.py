@@ -128,7 +128,7 @@ class WhatIf(Tabled):
         """Return what `fabricsim whatif --json` prints."""
         return {
             "source": self.source,
-            "fabric": self.topology.name,
+            "fabric": self.topology.summary,
             "changes": list(self.changes),
             "draws": self.draws,
             "machine": {
@@ -221,7 +221,7 @@ class Ranking(Tabled):
         """Return what `fabricsim whatif --each-switch --json` prints."""
         return {
             "source": self.source,
-            "fabric": self.topology.name,
+            "fabric": self.topology.summary,
             "kind": self.kind,
             "draws": self.draws,
             "failures": self._rows(),

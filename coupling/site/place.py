@@ -124,7 +124,7 @@ def place_on(
     allocators, refused = _allocators(topology, isolating=isolated)
     if isolated and not allocators:
         raise SnapshotError(
-            f"--isolated: {topology.name}: no isolating allocator knows this fabric: "
+            f"--isolated: {topology.summary}: no isolating allocator knows this fabric: "
             f"{next(iter(refused.values()), 'it is no fat-tree')}"
         )
     free = room.cluster(links=isolated).free_nodes()

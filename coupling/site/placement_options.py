@@ -161,7 +161,7 @@ class Placing(Tabled):
         """Return what `fabricsim place --json` prints."""
         return {
             "source": self.source,
-            "fabric": self.topology.name,
+            "fabric": self.topology.summary,
             "nodes": self.nodes,
             "free": self.free,
             "connected": self.connected,

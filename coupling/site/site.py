@@ -12,7 +12,7 @@ from coupling.inputs.places import MOST_RANKS, JobPlacement, JobPlacements, plac
 from coupling.inputs.referenced_files import require_one_stdin
 from coupling.inputs.snapshot import Snapshot
 from coupling.inputs.table import Table
-from coupling.results.formatting import counted
+from coupling.results.formatting import counted, counted_remark
 from coupling.site.running_jobs import HeldNodes, RunningJobs, running_at, running_in_queue
 from coupling.site.state import MOST_DRAWS, SiteState, scene_of_places, scene_of_snapshot
 from fabricsim.checking import choice, whole, wrong
@@ -218,7 +218,7 @@ def _ranks(places: JobPlacements) -> list[str]:
 
 def _remarks(running: RunningJobs, places: JobPlacements) -> list[str]:
     """Say what is odd about the jobs."""
-    lines = [f"{count:,} {what}." for what, count in running.remarks.items()]
+    lines = [f"{counted_remark(count, what)}." for what, count in running.remarks.items()]
     if places.unknown:
         some = ", ".join(places.unknown[:5]) + (", ..." if len(places.unknown) > 5 else "")  # noqa: PLR2004 (shown)
         hosts = counted(len(places.unknown), "host")

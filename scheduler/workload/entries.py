@@ -55,9 +55,9 @@ def expand_hostlist(text: str) -> list[str]:
 
 _NOTHING = {"", "none", "null", "n/a", "nan", "na", "unknown", "-1"}
 BACKWARDS = "ends before it starts"
-AGAIN = "has_id a second time, with the same number and start"
+AGAIN = "listed a second time, with the same number and start"
 LATER_RUNS = "runs whose number an earlier run has: each is a job of its own"
-_UNNUMBERED = "jobs without a plain number: numbered above all others"
+_UNNUMBERED = "jobs whose id is no plain number: numbered above all others"
 _PADDED = "cells with blanks around their text: without them"
 _HOUR_S = 3600.0
 _CLOCK_S = 5.0  # of an hour by which a clock was set, and of the time that Slurm rounds

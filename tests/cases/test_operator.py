@@ -260,7 +260,7 @@ def test_a_number_and_a_start_are_one_run(case, name, node_hours):
     assert (log["jobs"], log["load"]["node_seconds"]) == (2, 3600 * node_hours)
     assert log["remarks"] == {"runs whose number an earlier run has: each is a job of its own": 1}
     assert (twice["jobs"], twice["load"]) == (log["jobs"], log["load"])
-    assert twice["dropped_by_reason"] == {"told a second time, with the same number and start": 1}
+    assert twice["dropped_by_reason"] == {"listed a second time, with the same number and start": 1}
 
 
 @pytest.mark.parametrize("form", ["sacct", "csv", "squeue-json"])
@@ -286,10 +286,10 @@ def test_all_readers_tell_runs_apart_alike(case, form):
     log = told(command("trace", "inspect", "log", "--format", form, "--json"))
 
     assert (log["jobs"], log["load"]["node_seconds"]) == (3, 100 + 150 + 100)
-    assert log["dropped_by_reason"] == {"told a second time, with the same number and start": 1}
+    assert log["dropped_by_reason"] == {"listed a second time, with the same number and start": 1}
     assert log["remarks"] == {
         "runs whose number an earlier run has: each is a job of its own": 1,
-        "jobs without a plain number: numbered above all others": 1,
+        "jobs whose id is no plain number: numbered above all others": 1,
     }
 
 
@@ -454,8 +454,8 @@ def test_a_job_of_the_queue_without_a_number_is_counted(case):
     now = told(command("now", *SITE, "--json"))
     log = told(command("trace", "inspect", "squeue.json", "--format", "squeue-json", "--json"))
 
-    assert "1 jobs without a plain number: numbered above all others." in now["remarks"]
-    assert log["remarks"] == {"jobs without a plain number: numbered above all others": 1}
+    assert "1 job whose id is no plain number: numbered above all others." in now["remarks"]
+    assert log["remarks"] == {"jobs whose id is no plain number: numbered above all others": 1}
 
 
 def test_replayed_records_without_a_header_are_refused_with_what_to_do(case):

@@ -293,7 +293,7 @@ def test_what_is_odd_is_counted_and_nothing_stops(tmp_path):
         "jobs with one rank on each node (tasks not told, or too many)": 1,
         "tasks of arrays, each a job of its own": 1,
         "parts of heterogeneous jobs, each a job of its own": 1,
-        "jobs left out: told a second time, with the same number and start": 2,
+        "jobs left out: listed a second time, with the same number and start": 2,
         "jobs left out: pending": 1,
         "jobs left out: never started, or without hosts": 1,
         "jobs left out: no run time": 1,
