@@ -10,6 +10,7 @@ Names are loaded on first use, so that a command imports what it needs alone.
 * `Allocator`, `ALLOCATORS`, `make_allocator`, `NodeChooser` -- where a job runs; the base for one's
   own
 * `QueuePolicy`, `Machine`, `POLICIES`, `make_policy` -- which waiting jobs start, on what they see
+* `WaitReasons`, `Verdict`, `REASONS`, `SwitchLimit` -- why others wait; limits of leaf switches
 * `RateModel`, `JobRate` -- how running jobs slow each other down, to be fulfilled by others
 * `simulate`, `Schedule`, `JobRecord` -- the event loop and what happened
 * `Observer` -- callbacks of a simulation
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
     from scheduler.observer import Observer
     from scheduler.queues import POLICIES, QueuePolicy, make_policy
     from scheduler.rates import JobRate, RateModel
+    from scheduler.reasons import REASONS, Verdict, WaitReasons
     from scheduler.simulator import JobRecord, Schedule, simulate
+    from scheduler.switches import SwitchLimit
     from scheduler.workload import (
         DEFAULT_PROFILE,
         GENERATORS,
@@ -53,6 +56,7 @@ __all__ = [
     "GENERATORS",
     "POLICIES",
     "READERS",
+    "REASONS",
     "Allocation",
     "AllocationError",
     "Allocator",
@@ -71,6 +75,9 @@ __all__ = [
     "RateModel",
     "Schedule",
     "SchedulerError",
+    "SwitchLimit",
+    "Verdict",
+    "WaitReasons",
     "Workload",
     "WorkloadError",
     "assign",

@@ -6,56 +6,68 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import ClassVar, Protocol
 
+from fabricsim.checking import brief
+from fabricsim.checking.errors import FabricsimError
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import Allocator, fits_by_count
 from scheduler.cluster import Cluster
+from scheduler.errors import AllocationError, PolicyError
 from scheduler.job import Job
 from scheduler.reasons import ISOLATION, NODES, PLACEMENT, SWITCHES, WaitReasons
 from scheduler.switches import SwitchLimit
 
+_LONGEST = 200  # characters of what a plug-in raised
 OVERDUE_STEP_S = 60.0  # a job past its estimate is expected to end this much later
 
 
 @dataclass(slots=True, eq=False)
 class Machine:
     """
-    What a queue policy may look at, and what it may do: start a job, and ask to be woken.
+    What a queue policy sees at an instant, and what it may do.
+
+    A policy may call the methods, and change copies of the cluster. It leaves the attributes as
+    they are, but for `gained_until_s` and `changed_until_s`.
 
     Parameters
     ----------
     cluster : Cluster
-        Free nodes and links.
+        Nodes and links as they are now: `n_free`, `free_nodes`, `running` (by job id). Not to be
+        changed; `copy` and `cluster_at` return one that may be.
     allocator : Allocator
-        Chooses placements.
+        Chooses placements. Ask it through `try_to_place` and `place_at`, which count the calls and
+        know of limits of switches.
     estimate_s : callable
-        What the scheduler may know of a job's run time in seconds (requested time or run
-        time, as the experiment says).
+        What the scheduler may know of a job's run time, in seconds: of a `Job`, the requested time
+        or the run time, as ``estimates`` of the experiment says.
 
     now_s : float
-        The instant.
+        The time of the simulation, in seconds, after all ends and submissions of this instant.
     expected_end_s : dict of int to float
-        Expected end of every running job.
+        Expected end of every running job by its id, in seconds: start + estimate. A job that is
+        still running then is expected to end 60 s from now, at each instant anew; so all are later
+        than now, but those of jobs that start with an estimate of 0.
     ends_ascending : list of (float, int)
-        Expected end and id of every running job, ascending.
+        The same as (expected end, job id), the earliest first.
     overdue : set of int
-        Running jobs past their estimate.
+        Ids of running jobs past their estimate.
     started : list of Allocation
         Jobs started at this instant, in order; the simulator empties it.
     disturbances : int
-        How often a job ended at another time than expected, was given a new expected end, or
-        holds other nodes than before; a reservation made at another count is out of date.
+        How often expected ends have proved wrong: a job ended at another time, was given a new
+        expected end, or holds other nodes than before. A reservation made at the same count stands.
     gained_until_s, changed_until_s : float
-        Latest expected end affected since the reservation was made: of jobs that ended early, and
-        of all whose end moved. Reset by a new reservation.
+        Latest expected end affected since the reservation was made, in seconds: of jobs that ended
+        early, and of all whose end moved. A policy sets both to -inf when it makes a reservation.
     switch_limit : SwitchLimit or None
-        Refuses placements over too many leaf switches for a while.
+        Refuses placements over too many leaf switches for a while (``switches`` of the queue).
     wake_s : float
-        The policy is asked again at this time even if no job ends or is submitted;
-        forgotten at every instant.
+        When the policy is asked again at the latest, in seconds; see `wake`.
     last_refusal : str
-        Why the last attempt to place a job failed: a key of `REASONS`.
+        Why the last `try_to_place` returned None: a key of `scheduler.REASONS`.
     wait_reasons : WaitReasons or None
-        Where the policy reports why jobs do not start now; None where no observer asks.
+        Where the policy may report why jobs do not start now; None where no observer asks.
+    asked : Job or None
+        The job that the allocator was last asked about, for messages.
     """
 
     cluster: Cluster
@@ -73,6 +85,7 @@ class Machine:
     wake_s: float = inf
     last_refusal: str = NODES
     wait_reasons: WaitReasons | None = None
+    asked: Job | None = None
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -135,7 +148,20 @@ class Machine:
             None when it does not fit.
         """
         self.cluster.tally.allocator_calls += 1
-        return (allocator or self.allocator).allocate(job, cluster)
+        self.asked = job
+        chosen = allocator or self.allocator
+        try:
+            found = chosen.allocate(job, cluster)
+        except FabricsimError:
+            raise
+        except Exception as fault:
+            if is_built_in(chosen):
+                raise
+            raise AllocationError(f"{_of_allocator(chosen, job)}: {described(fault)}.") from fault
+        if found is not None and not isinstance(found, Allocation):
+            expected = "expected an Allocation or None, got"
+            raise AllocationError(f"{_of_allocator(chosen, job)}: {expected} {brief(found)}.")
+        return found
 
     @property
     def allocator_refusal(self) -> str:
@@ -212,26 +238,56 @@ class Machine:
             return found
         return found if limit.patience_ends_s(job) <= time_s else None
 
-    def wake(self, time_s: float) -> None:
+    def cluster_at(self, time_s: float) -> Cluster:
         """
-        Ask to be asked again.
+        Return the machine as it is expected to be later, if no waiting job starts.
 
         Parameters
         ----------
         time_s : float
-            When at the latest, in seconds.
+            When, in seconds.
+
+        Returns
+        -------
+        Cluster
+            A copy on which the jobs have ended that are expected to end by then; it may be changed.
+        """
+        cluster = self.cluster.copy()
+        for end_s, job_id in self.ends_ascending:
+            if end_s > time_s:
+                break
+            cluster.release(job_id)
+        return cluster
+
+    def wake(self, time_s: float) -> None:
+        """
+        Ask for an instant, even if no job ends or is submitted then.
+
+        Parameters
+        ----------
+        time_s : float
+            When at the latest, in seconds; forgotten at every instant.
         """
         self.wake_s = min(self.wake_s, time_s)
 
     def start(self, allocation: Allocation) -> None:
         """
-        Start a job.
+        Start a waiting job now.
 
         Parameters
         ----------
         allocation : Allocation
             Where, as `try_to_place` found it.
+
+        Raises
+        ------
+        AllocationError
+            If nodes or links of it are taken, or the job runs already.
+        PolicyError
+            If it is no allocation.
         """
+        if not isinstance(allocation, Allocation):
+            raise PolicyError(f"start: expected an Allocation, got {brief(allocation)}.")
         self.cluster.place(allocation)
         job = allocation.job
         self.expected_end_s[job.id] = end_s = self.now_s + self.estimate_s(job)
@@ -270,14 +326,35 @@ class Machine:
         self.disturbances += len(moved)
 
 
+def is_built_in(part: object) -> bool:
+    """Say whether an allocator or a queue policy is one of this package."""
+    return type(part).__module__.partition(".")[0] == "scheduler"
+
+
+def described(fault: Exception) -> str:
+    """Return what went wrong in a plug-in, in one line."""
+    words = f"{type(fault).__name__}: {' '.join(str(fault).split())}".rstrip(": .")
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}..."
+
+
+def _of_allocator(allocator: Allocator, job: Job) -> str:
+    """Begin the message of a fault of an allocator."""
+    name = getattr(allocator, "name", type(allocator).__name__)
+    return f"allocator {name!r}: job {job.id} of {job.n_nodes} nodes"
+
+
 class QueuePolicy(Protocol):
     """
     Keeps the waiting jobs and chooses which start.
 
+    A simulation has a policy of its own. At each instant it first calls `submit` for every new job,
+    then `select` once. A job that `select` does not start waits; one that it starts must have been
+    submitted, and must no longer count in ``len``.
+
     Attributes
     ----------
     name : str
-        Key in the registry.
+        Key in the registry; errors name it.
     """
 
     name: ClassVar[str]

@@ -80,12 +80,30 @@ class WaitReasons:
         self.rest = NOT_REPORTED
 
     def report(self, job: int, verdict: Verdict) -> None:
-        """Report why a job does not start now."""
+        """
+        Report why a job does not start now.
+
+        Parameters
+        ----------
+        job : int
+            Id of a waiting job.
+        verdict : Verdict
+            The reason; one that has not changed is not reported to observers again.
+        """
         if self.verdicts.get(job) != verdict:
             self.verdicts[job] = self.news[job] = verdict
 
     def report_insufficient_nodes(self, jobs: Iterable[Job], n_free: int = 0) -> None:
-        """Report of the jobs that ask for more than `n_free` nodes that too few are free."""
+        """
+        Report of the jobs that ask for more than so many nodes that too few are free.
+
+        Parameters
+        ----------
+        jobs : iterable of Job
+            Waiting jobs.
+        n_free : int, default 0
+            Free nodes.
+        """
         of = self.verdicts
         for job in jobs:
             if job.n_nodes > n_free and of.get(job.id) is not INSUFFICIENT_NODES:
@@ -96,12 +114,26 @@ class WaitReasons:
         self.news = {}
 
     def drop(self, job: int) -> None:
-        """Forget a job that starts."""
+        """
+        Forget a job that starts.
+
+        Parameters
+        ----------
+        job : int
+            Its id.
+        """
         if self.verdicts.pop(job, None) is not None:
             self.news.pop(job, None)
 
     def keep(self, jobs: Sequence[Job]) -> None:
-        """Forget jobs that are no longer looked at."""
+        """
+        Forget jobs that are no longer looked at.
+
+        Parameters
+        ----------
+        jobs : sequence of Job
+            Those that are, each of them reported or started at this instant.
+        """
         for gone in self.verdicts.keys() - {job.id for job in jobs}:
             del self.verdicts[gone]
             self.news[gone] = None

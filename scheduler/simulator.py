@@ -11,12 +11,13 @@ from typing import Any
 import simpy
 
 from fabricsim.checking import flag
+from fabricsim.checking.errors import FabricsimError
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import Allocator
 from scheduler.cluster import Cluster, Tally
 from scheduler.errors import PolicyError, SchedulerError
 from scheduler.job import Job, check_jobs
-from scheduler.machine import Machine, QueuePolicy
+from scheduler.machine import Machine, QueuePolicy, described, is_built_in
 from scheduler.observer import Observer, Observers
 from scheduler.rates import JobClock, JobRates, RateModel, UncoupledRateModel
 from scheduler.reasons import WaitReasons
@@ -232,6 +233,7 @@ class _Simulation:
     observers: Observers
     ends_s: Mapping[int, float]
     clock: JobClock | None
+    waiting: dict[int, Job] = field(default_factory=dict)
     running: dict[int, _Running] = field(default_factory=dict)
     ends: list[tuple[float, int]] = field(default_factory=list)  # heap; out-of-date entries stay
     records: list[JobRecord] = field(default_factory=list)
@@ -256,7 +258,7 @@ class _Simulation:
             ended = self._end_jobs(now_s)
             first = submitted
             while submitted < len(jobs) and jobs[submitted].submit_s <= now_s:
-                self.policy.submit(jobs[submitted])
+                self._submit(jobs[submitted])
                 submitted += 1
             if submitted > first:
                 for callback in self.observers.on_submit:
@@ -266,10 +268,39 @@ class _Simulation:
             self._note(now_s)
             for callback in self.observers.on_instant:
                 callback(len(self.records), now_s)
-        if len(self.policy):
-            raise PolicyError(f"{len(self.policy)} jobs wait on an empty machine, none is started.")
+        if n_waiting := self._n_waiting():
+            raise PolicyError(
+                f"{self._named()}: {n_waiting} jobs wait on an empty machine, none is started."
+            )
         if len(self.records) < len(jobs):
             self._refuse_forgotten(jobs)
+
+    def _submit(self, job: Job) -> None:
+        """Put a job into the queue."""
+        self.waiting[job.id] = job
+        try:
+            self.policy.submit(job)
+        except Exception as fault:
+            raise self._blamed(fault, f"job {job.id} is submitted: ") from fault
+
+    def _named(self) -> str:
+        """Return what a message calls the queue policy."""
+        inner = getattr(self.policy, "inner", self.policy)  # within a limit, or a record
+        return f"queue policy {getattr(inner, 'name', type(inner).__name__)!r}"
+
+    def _blamed(self, fault: Exception, when: str) -> Exception:
+        """Return the error of a user's own policy, which is named; of another one, the fault."""
+        if is_built_in(getattr(self.policy, "inner", self.policy)):
+            return fault
+        words = str(fault) if isinstance(fault, FabricsimError) else f"{described(fault)}."
+        return PolicyError(f"{self._named()}: {when}{words}")
+
+    def _n_waiting(self) -> int:
+        """Return how many jobs wait."""
+        try:
+            return len(self.policy)
+        except Exception as fault:
+            raise self._blamed(fault, "") from fault
 
     def _refuse_forgotten(self, jobs: Sequence[Job]) -> None:
         """Name a job that was submitted, does not wait, and never ran."""
@@ -277,9 +308,8 @@ class _Simulation:
         forgotten = [job.id for job in jobs if job.id not in ended]
         more = len(forgotten) - 1
         raise PolicyError(
-            f"queue policy {getattr(self.policy, 'name', type(self.policy).__name__)!r}: job "
-            f"{forgotten[0]}{f' and {more} more' if more else ''}: submitted, but neither started "
-            "nor still waiting at the end."
+            f"{self._named()}: job {forgotten[0]}{f' and {more} more' if more else ''}: submitted, "
+            "but neither started nor still waiting at the end."
         )
 
     def _next_end_s(self) -> float:
@@ -335,7 +365,18 @@ class _Simulation:
         reasons = machine.wait_reasons
         if reasons is not None:
             reasons.begin()
-        self.policy.select(machine)
+        machine.asked = None
+        try:
+            self.policy.select(machine)
+        except Exception as fault:
+            asked = "" if machine.asked is None else f", job {machine.asked.id}"
+            raise self._blamed(fault, f"at {now_s:g} s{asked}: ") from fault
+        for allocation in machine.started:
+            if self.waiting.pop(allocation.job.id, None) is None:
+                raise PolicyError(
+                    f"{self._named()}: job {allocation.job.id} is started at {now_s:g} s, but does "
+                    "not wait."
+                )
         for callback in self.observers.on_decided:
             callback(now_s)
         if reasons is not None:
@@ -408,6 +449,6 @@ class _Simulation:
         total = reduce(add, self.excess.values(), 0.0) if self.n_disturbed else 0.0
         line.time_s.append(now_s)
         line.running.append(len(self.running))
-        line.queued.append(len(self.policy))
+        line.queued.append(self._n_waiting())
         line.busy_nodes.append(self.busy_nodes)
         line.interference.append(1.0 + total / self.busy_nodes if self.busy_nodes else 1.0)

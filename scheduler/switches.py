@@ -57,8 +57,17 @@ class SwitchLimit:
         """
         Return what a job asks for.
 
-        Result: `count`: leaf switches at most; 0: as many as it takes; `patience_s`: how long it
-        waits for that.
+        Parameters
+        ----------
+        job : Job
+            A waiting job.
+
+        Returns
+        -------
+        count : int
+            Leaf switches at most; 0: as many as it takes.
+        patience_s : float
+            How long it waits for that, in seconds.
         """
         if not job.extra:
             return self._default
@@ -72,19 +81,50 @@ class SwitchLimit:
         return self._own[job.id]
 
     def suits(self, placement: Allocation, cluster: Cluster) -> bool:
-        """Say whether a placement spans no more switches than its job wants."""
+        """
+        Say whether a placement spans no more switches than its job wants.
+
+        Parameters
+        ----------
+        placement : Allocation
+            Of a waiting job.
+        cluster : Cluster
+            The machine.
+
+        Returns
+        -------
+        bool
+            True when it does not, or the job has no limit.
+        """
         count, _ = self.wanted(placement.job)
         return count == 0 or leaf_switches(placement, cluster) <= count
 
     def start_clock(self, job: Job, now_s: float) -> None:
-        """Count the patience of a job from now on, unless it is counted already."""
+        """
+        Count the patience of a job from now on, unless it is counted already.
+
+        Parameters
+        ----------
+        job : Job
+            A waiting job.
+        now_s : float
+            The instant, in seconds.
+        """
         self._since_s.setdefault(job.id, now_s)
 
     def patience_ends_s(self, job: Job) -> float:
         """
         Return when a job takes any placement.
 
-        Result: in seconds; infinity while its clock has not started.
+        Parameters
+        ----------
+        job : Job
+            A waiting job.
+
+        Returns
+        -------
+        float
+            In seconds; infinity while its clock has not started.
         """
         return self._since_s.get(job.id, float("inf")) + self.wanted(job)[1]
 

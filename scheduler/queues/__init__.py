@@ -61,7 +61,7 @@ class Limited:
     name: ClassVar[str] = "limited"
 
     def __init__(self, policy: QueuePolicy, limit: SwitchLimit) -> None:
-        self._policy = policy
+        self.inner = policy
         self._limit = limit
 
     def __repr__(self) -> str:
@@ -70,16 +70,16 @@ class Limited:
 
     def __len__(self) -> int:
         """Return the number of waiting jobs."""
-        return len(self._policy)
+        return len(self.inner)
 
     def submit(self, job: Job) -> None:
         """Take a job into the queue."""
-        self._policy.submit(job)
+        self.inner.submit(job)
 
     def select(self, machine: Machine) -> None:
         """Start every job that may start now."""
         machine.switch_limit = self._limit
-        self._policy.select(machine)
+        self.inner.select(machine)
 
 
 def make_policy(name: str, options: Mapping[str, Any]) -> QueuePolicy:
@@ -113,4 +113,7 @@ def make_policy(name: str, options: Mapping[str, Any]) -> QueuePolicy:
         raise PolicyError(f"queue {name!r}: expected a table of options, got {brief(options)}.")
     own = {key: value for key, value in options.items() if key != "switches"}
     policy = build("queue", name, POLICIES, own, PolicyError, others=["switches"])
+    for method in ("submit", "select", "__len__"):  # one of the user's own may lack it
+        if not callable(getattr(policy, method, None)):
+            raise PolicyError(f"queue {name!r}: expected a method {method}, it is missing.")
     return Limited(policy, SwitchLimit(options["switches"])) if "switches" in options else policy

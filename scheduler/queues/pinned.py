@@ -57,7 +57,7 @@ class Pinned:
     def __init__(
         self, pins: Mapping[int, Pin], policy: QueuePolicy, free_from_s: float = float("inf")
     ) -> None:
-        self._pins, self._policy, self._free_from_s = pins, policy, free_from_s
+        self._pins, self.inner, self._free_from_s = pins, policy, free_from_s
         self._due: list[tuple[float, int, Job]] = []  # heap
         self._later: list[Job] = []  # free jobs, while the queue is not
         self._lacking: dict[int, dict[int, int]] = {}  # masks that other jobs hold, by job
@@ -68,7 +68,7 @@ class Pinned:
 
     def __len__(self) -> int:
         """Return the number of waiting jobs."""
-        return len(self._due) + len(self._later) + len(self._policy)
+        return len(self._due) + len(self._later) + len(self.inner)
 
     def submit(self, job: Job) -> None:
         """Take a job into the queue."""
@@ -85,9 +85,9 @@ class Pinned:
             self._start(heapq.heappop(self._due)[2], machine)
         if machine.now_s >= self._free_from_s:
             for job in self._later:
-                self._policy.submit(job)
+                self.inner.submit(job)
             self._later.clear()
-            self._policy.select(machine)
+            self.inner.select(machine)
         elif machine.wait_reasons is not None:
             machine.wait_reasons.rest = Verdict(RECORDED)
         if self._later:

@@ -13,7 +13,7 @@ from scheduler.job import Job
 from scheduler.machine import Machine
 from scheduler.queues.free_nodes import Booking, FreeNodes
 from scheduler.queues.free_steps import KERNELS, FreeSteps
-from scheduler.queues.reservation import expected_cluster, never_placed
+from scheduler.queues.reservation import never_placed
 from scheduler.reasons import INSUFFICIENT_NODES, RESERVATION, WINDOW, Verdict, trace_roots
 
 
@@ -148,7 +148,7 @@ class Plan:
         until_s = max(time_s + machine.estimate_s(job), nextafter(time_s, inf))
         # of units of links there are no masks
         if self._shares or machine.cluster.shared is not None:
-            cluster = self.beside(job, expected_cluster(machine, time_s), time_s, until_s)
+            cluster = self.beside(job, machine.cluster_at(time_s), time_s, until_s)
             placement = (place or machine.place_at)(job, cluster, time_s)
         else:
             sure = (

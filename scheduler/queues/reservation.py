@@ -48,15 +48,6 @@ class Reservation:
     refused_s: float = -inf
 
 
-def expected_cluster(machine: Machine, time_s: float) -> Cluster:
-    """Return the machine as it will be when all jobs expected to end by then have ended."""
-    cluster = machine.cluster.copy()
-    for job_id, end_s in machine.expected_end_s.items():
-        if end_s <= time_s:
-            cluster.release(job_id)
-    return cluster
-
-
 def expected_free(machine: Machine, time_s: float) -> int:
     """Return how many nodes will be free when all jobs expected to end by then have ended."""
     running, free = machine.cluster.running, machine.cluster.n_free

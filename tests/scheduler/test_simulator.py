@@ -1,11 +1,13 @@
 """The event loop: progress, order of events, limits."""
 
+from dataclasses import replace
+
 import pytest
 
 from netsim.topology.fattree import fat_tree_of_radix
 from scheduler.allocation import Allocation, lowest
 from scheduler.cluster import Cluster
-from scheduler.errors import PolicyError, SchedulerError
+from scheduler.errors import AllocationError, PolicyError, SchedulerError
 from scheduler.job import Job
 from scheduler.observer import Observer
 from scheduler.queues.easy import Easy, Fcfs
@@ -181,6 +183,86 @@ def test_a_policy_that_forgets_a_job_is_named_with_the_job(numbers, named):
 
     with pytest.raises(PolicyError, match=f"^queue policy 'forgetful': {named}submitted, but"):
         run([job(1), job(2), job(3)], Forgetful())
+
+
+def _twice(policy, machine):
+    placement = machine.try_to_place(policy.job)
+    machine.start(placement)
+    machine.start(placement)
+
+
+def _of_no_queue(policy, machine):
+    machine.start(machine.try_to_place(replace(policy.job, id=9)))
+
+
+def _nothing(policy, machine):
+    machine.try_to_place(policy.job)
+    machine.start(None)
+
+
+def _typing_error(policy, machine):
+    machine.place(policy.job)
+
+
+FAULTS = {
+    "at 0 s, job 1: job 1 was given nodes or links that are taken, or runs already.": _twice,
+    "job 9 is started at 0 s, but does not wait.": _of_no_queue,
+    "at 0 s, job 1: start: expected an Allocation, got None.": _nothing,
+    "at 0 s: AttributeError: 'Machine' object has no attribute 'place'.": _typing_error,
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_of_a_policy_names_it_and_the_job(fault):
+    class Own(Fcfs):
+        name = "own"
+
+        def submit(self, job):
+            self.job = job
+
+        def select(self, machine):
+            FAULTS[fault](self, machine)
+
+    with pytest.raises(PolicyError) as error:
+        run([job(1)], Own())
+
+    assert str(error.value) == f"queue policy 'own': {fault}"
+
+
+def _fails(*_):
+    raise ZeroDivisionError
+
+
+@pytest.mark.parametrize(
+    ("method", "returned", "fault"),
+    [
+        ("submit", _fails, "job 1 is submitted: ZeroDivisionError."),
+        ("__len__", lambda *_: -1, "ValueError: __len__() should return >= 0."),
+    ],
+)
+def test_a_fault_at_the_submission_and_in_the_length_names_the_policy(method, returned, fault):
+    own = type("Own", (Fcfs,), {"name": "own", method: returned})()
+
+    with pytest.raises(PolicyError) as error:
+        run([job(1)], own)
+
+    assert str(error.value) == f"queue policy 'own': {fault}"
+
+
+@pytest.mark.parametrize(
+    ("allocate", "fault"),
+    [
+        (_fails, "ZeroDivisionError."),
+        (lambda *_: [0], "expected an Allocation or None, got [0]."),
+    ],
+)
+def test_a_fault_of_an_allocator_names_it_and_the_job(allocate, fault):
+    own = type("Own", (LowestNodes,), {"name": "own", "allocate": allocate})()
+
+    with pytest.raises(AllocationError) as error:
+        simulate([job(1)], Cluster(fat_tree_of_radix(4, 1e9)), own, Fcfs())
+
+    assert str(error.value) == f"allocator 'own': job 1 of 1 nodes: {fault}"
 
 
 def test_timeline_counts_running_waiting_and_busy():

@@ -106,10 +106,10 @@ FAULTS = {
         "every job runs once",
         "neither started nor still waiting at the end",
     ),
-    "nobody starts": (
+    "no job starts": (
         "POLICIES",
-        "while self.waiting:",
-        "while len(self.waiting) > 1:",
+        "while self.waiting and",
+        "while len(self.waiting) > 1 and",
         "some job starts whenever the machine is empty",
         "on an empty machine, none is started",
     ),

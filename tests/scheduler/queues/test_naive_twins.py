@@ -1,7 +1,9 @@
 """Queues that remember what they have found start jobs when and where naive ones do."""
 
 import random
+import re
 from math import inf
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
@@ -17,6 +19,7 @@ from scheduler.queues.free_nodes import FreeNodes
 from scheduler.simulator import simulate
 from tests.naive.backfilling import NaiveConservative, NaiveEasy
 
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "plugins.md"
 TREE = fat_tree_of_radix(4, "1 B/s")
 LARGER = fat_tree_of_radix(6, "1 B/s")  # 54 nodes in pods of 9
 
@@ -70,6 +73,24 @@ def test_easy_starts_jobs_when_and_where_the_naive_one_does(allocator, jobs):
     found = schedule(jobs, make_policy("easy", {}), allocator, TREE)
 
     assert found == schedule(jobs, NaiveEasy(), allocator, TREE)
+
+
+def template():
+    """Return the queue policy that the page on plug-ins shows."""
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    names = {}
+    exec(next(block for block in blocks if "POLICIES" in block), names)  # noqa: S102 (our page)
+    return names["POLICIES"]["plain-easy"]
+
+
+@pytest.mark.parametrize("window", [3, 50])
+@pytest.mark.parametrize("allocator", ["jigsaw", "laas", "ta", "first-free", "random"])
+@settings(deadline=None, max_examples=25)
+@given(jobs=workloads())
+def test_the_template_of_a_queue_policy_is_easy(allocator, window, jobs):
+    found = schedule(jobs, template()(window), allocator, TREE)
+
+    assert found == schedule(jobs, make_policy("easy", {"window": window}), allocator, TREE)
 
 
 @pytest.mark.parametrize("allocator", ["jigsaw", "laas", "ta"])
