@@ -126,26 +126,3 @@ def _fresh(flow: Ints, kind: Ints) -> Bools:
     fresh = np.ones(flow.size, dtype=bool)
     fresh[1:] = (flow[1:] != flow[:-1]) | (kind[1:] != kind[:-1])
     return fresh
-
-
-def channels_of_path_sets(fabric: Topology, routes: Routes) -> Ints:
-    """
-    Return the virtual channel on which packets cross each link of paths over which they are spread.
-
-    Result (n,): from 0, along the links of ``routes.paths``: 0 in the group where a packet begins,
-    and one more from each link between groups on; rows and columns of a group count as one.
-    """
-    path_sets = routes.path_sets
-    assert path_sets is not None and isinstance(fabric, Dragonfly)  # noqa: S101, PT018 (see there)
-    size, first = fabric.routers_per_group, fabric.n_nodes
-    ends = np.full((2, path_sets.indptr.size // 2), -1)
-    crossing = routes.hops > 0
-    pair = path_sets.pair[crossing]
-    begin, end = routes.indptr[:-1][crossing], routes.indptr[1:][crossing] - 1
-    ends[0, pair] = (fabric.link_head[routes.links[begin]] - first) // size
-    ends[1, pair] = (fabric.link_tail[routes.links[end]] - first) // size
-    way = np.repeat(np.arange(path_sets.indptr.size - 1), np.diff(path_sets.indptr))
-    home, target = ends[:, way // 2]
-    group = (fabric.link_tail[path_sets.links] - first) // size
-    after: Ints = np.where(group == target, 1 + way % 2, 1)
-    return np.where(group == home, 0, after)

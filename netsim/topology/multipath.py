@@ -112,20 +112,3 @@ def with_multipath(topology: Topology, rule: str) -> Topology:
     plain = as_built(topology)
     capacity = link_groups(plain).capacity if isinstance(plain, FatTree) else plain.capacity
     return replace(plain, capacity=capacity, multipath=Multipath(rule, plain.capacity))
-
-
-def by_chance(tree: Topology) -> Ints:
-    """
-    Return 1 for each link of a tree that packets do not choose by its queue, 0 for others.
-
-    Under `adaptive` the links up are chosen so, and with them those that lead down; under `spray`
-    none are. Result (E,).
-    """
-    found = np.zeros(tree.n_links, dtype=np.int64)
-    if tree.multipath is not None and isinstance(tree, FatTree):
-        for level in range(1, tree.levels):
-            size = tree.counts[level] * tree.ports[level]
-            found[tree.down_base[level] : tree.down_base[level] + size] = 1
-            if tree.multipath.rule == "spray":
-                found[tree.up_base[level] : tree.up_base[level] + size] = 1
-    return found
