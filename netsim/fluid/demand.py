@@ -10,7 +10,7 @@ from netsim.flows.contention import Traffic
 from netsim.flows.maxmin import is_per_sender
 from netsim.flows.traffic import check_traffic, hops_of, read_only
 from netsim.flows.virtual_channels import channels_in_order, has_virtual_channels
-from netsim.fluid.tables import Float32s, Flows
+from netsim.fluid.tables import Demand, Flows
 from netsim.topology.base import Topology
 
 
@@ -23,8 +23,6 @@ class JobDemand:
     ----------
     steps, records, entries : (A,), (R,), (K,) table
         As `netsim.fluid.tables` names their columns; `records.first_entry` counts from 0.
-    channel : (R, CHANNELS) float array
-        Part of each record on each virtual channel.
     compute_s : float
         Seconds of an iteration without communication.
     """
@@ -32,7 +30,6 @@ class JobDemand:
     steps: Table
     records: Table
     entries: Table
-    channel: Float32s
     compute_s: float
 
     @property
@@ -43,6 +40,11 @@ class JobDemand:
             both.tolist(), self.compute_s
         )  # in the order of the solver: equal bits
         return total_s
+
+    @property
+    def tables(self) -> Demand:
+        """The tables as kernels take them."""
+        return Demand(self.steps, self.records, self.entries)
 
     @property
     def drain_s(self) -> Floats:
@@ -97,7 +99,7 @@ class DemandOf:
             channel,
         )
         topology = self.topology
-        steps, records, entries, shares = self._kernels.job_demand(
+        steps, records, entries = self._kernels.job_demand(
             Flows._make(map(read_only, flows)),
             read_only(self._capacity),
             read_only(self._buffer_bytes),
@@ -105,7 +107,7 @@ class DemandOf:
             self._per_flow,
             self._entry_of,
         )
-        return JobDemand(steps, records, entries, shares, float(traffic.compute_s))
+        return JobDemand(steps, records, entries, float(traffic.compute_s))
 
     def _channels(self, traffic: Traffic, n_hops: int) -> Ints:
         """Return the virtual channel of each hop; 0 where packets choose their path."""

@@ -22,7 +22,7 @@ from numba import float64, int64, typeof, types
 
 from netsim.common.arrays import Floats, Ints, Table
 from netsim.common.jit import njit
-from netsim.fluid.tables import CHANNELS, ENTRY, RECORD, STEP, Float32s, Flows
+from netsim.fluid.tables import CHANNELS, ENTRY, RECORD, STEP, Flows
 
 _EQUAL = 1.0 + 1e-9  # drain times that differ by less are the same
 _INTS = types.Array(int64, 1, "C", readonly=True)
@@ -31,23 +31,32 @@ FLOWS = types.NamedTuple((_INTS, _INTS, _FLOATS, _FLOATS, _INTS, _INTS, _FLOATS,
 
 
 @njit()
+def _ascending(values: Floats) -> Ints:
+    """Return the places of values in ascending order, those of equal ones as they are."""
+    return np.argsort(values, kind="mergesort")  # one copy of it for all callers
+
+
+@njit()
 def _end_on(hops: Ints, flow_of: Ints, own_s: Floats, end_s: Floats) -> None:
     """Raise the ends of flows to those that one link alone would give them."""
     n = hops.size
-    least, most, total = own_s[hops[0]], own_s[hops[0]], 0.0
-    for hop in hops:
-        least, most, total = min(least, own_s[hop]), max(most, own_s[hop]), total + own_s[hop]
+    on_link_s, least, most, total = np.empty(n), np.inf, 0.0, 0.0
+    for rank in range(n):
+        on_link_s[rank] = own_s[hops[rank]]
+        least, most = min(least, on_link_s[rank]), max(most, on_link_s[rank])
+        total += on_link_s[rank]
     if most <= least * _EQUAL:
         for hop in hops:
             end_s[flow_of[hop]] = max(end_s[flow_of[hop]], total)
         return
-    order = np.argsort(own_s[hops], kind="mergesort")
+    order = _ascending(on_link_s)
     smaller = 0.0
     for rank in range(n):
-        hop = hops[order[rank]]
-        taken = smaller + (n - rank) * own_s[hop]
-        smaller += own_s[hop]
-        end_s[flow_of[hop]] = max(end_s[flow_of[hop]], taken)
+        place = order[rank]
+        taken = smaller + (n - rank) * on_link_s[place]
+        smaller += on_link_s[place]
+        flow = flow_of[hops[place]]
+        end_s[flow] = max(end_s[flow], taken)
 
 
 @njit()
@@ -62,18 +71,20 @@ def _weight_times(
     """
     at = 0
     while at < order.size:
-        stop = at + 1
+        stop, n_open = at, 0
         while stop < order.size and sender[order[stop]] == sender[order[at]]:
+            n_open += end_s[order[stop]] > 0.0
             stop += 1
-        group = order[at:stop]
-        by_end = group[np.argsort(end_s[group], kind="mergesort")]
-        by_end = by_end[np.count_nonzero(end_s[group] <= 0.0) :]
-        integral, before = 0.0, 0.0
-        for rank in range(by_end.size):
-            f = by_end[rank]
-            integral += (end_s[f] - before) / (by_end.size - rank)
+        group_s = np.empty(stop - at)
+        for place in range(at, stop):
+            group_s[place - at] = end_s[order[place]]
+        by_end = _ascending(group_s)
+        integral, before, n_local = 0.0, 0.0, stop - at - n_open
+        for rank in range(n_open):
+            f = order[at + by_end[n_local + rank]]
+            integral += (end_s[f] - before) / (n_open - rank)
             before = end_s[f]
-            weight[f], weight_s[f] = 1.0 / by_end.size, integral
+            weight[f], weight_s[f] = 1.0 / n_open, integral
         at = stop
 
 
@@ -91,7 +102,7 @@ def _by_link(n_entries: int, link_of: Ints, record_of: Ints) -> tuple[Table, Int
     records, order = np.zeros(n_records, RECORD), np.empty(n_entries, np.int64)
     first = 0
     for r in range(n_records):
-        records[r].first_entry, records[r].following = first, -1
+        records[r].first_entry, records[r].next_record = first, -1
         first += count[r]
     for k in range(n_entries):
         r = record_of[link_of[k]]
@@ -109,7 +120,6 @@ def _by_link(n_entries: int, link_of: Ints, record_of: Ints) -> tuple[Table, Int
             typeof(np.zeros(1, STEP)),
             typeof(np.zeros(1, RECORD)),
             typeof(np.zeros(1, ENTRY)),
-            types.float32[:, ::1],
         )
     )(FLOWS, _FLOATS, _FLOATS, float64, types.boolean, int64[::1]),
     cache=True,
@@ -122,9 +132,9 @@ def job_demand(
     packet_bytes: float,
     per_flow: bool,
     entry_of: Ints,
-) -> tuple[Table, Table, Table, Float32s]:
+) -> tuple[Table, Table, Table]:
     """
-    Return steps, records, entries and shares of virtual channels of a job alone.
+    Return steps, records and entries of a job alone.
 
     `flows`: steps ascend. `capacity` (E,): bytes per second. `buffer_bytes` (E,): of a virtual
     channel, of all its links where a link stands for several. `packet_bytes`: 0 where none is
@@ -132,7 +142,7 @@ def job_demand(
     and after.
 
     Rows of `tables.RECORD` are in the order in which flows first cross their links; their fields
-    `job`, `following` and the marks are for the solver.
+    `job`, `next_record` and the marks are for the solver.
     """
     n_flows, indptr = flows.step.size, flows.indptr
     n_steps = int(flows.step[n_flows - 1]) + 1 if n_flows else 0
@@ -182,7 +192,10 @@ def job_demand(
         sender = np.arange(n_flows) if per_flow else flows.sender
         for f in range(first + 1, last):
             if sender[f] < sender[f - 1]:
-                order = first + np.argsort(sender[first:last], kind="mergesort")
+                by_sender = np.empty(last - first)
+                for place in range(first, last):
+                    by_sender[place - first] = sender[place]
+                order = first + _ascending(by_sender)
                 break
         _weight_times(order, sender, end_s, weight, weight_s)
         at = 0
@@ -222,14 +235,14 @@ def job_demand(
                 k, part = of_hop[hop], flows.share[hop]
                 entry = entries[k]
                 entry.weight += weight[f] * part
-                entry.part += own_s[hop] * part / drain_s[k]
+                entry.fraction += own_s[hop] * part / drain_s[k]
                 entry.end_s = max(entry.end_s, end_s[f])
                 entry.weight_s += weight_s[f] * part
-                entry.feed_s += weight[f] * part * total_s[f]
+                entry.injection_s += weight[f] * part * total_s[f]
                 if last_sender[k] != sender[f]:
                     last_sender[k] = sender[f]
                     entry.senders += part
-                    entry.first_s += own_s[hop] * min(1.0, packet_bytes / flows.nbytes[f])
+                    entry.first_packets_s += own_s[hop] * min(1.0, packet_bytes / flows.nbytes[f])
                 entry.offered += own_s[hop] / upstream_s if upstream_s > 0.0 else weight[f] * part
                 upstream_s = max(upstream_s, drain_s[k])
                 if hop < slowest[f]:
@@ -239,7 +252,7 @@ def job_demand(
         for k in range(base, n_entries):
             entry = entries[k]
             entry.step, entry.drain_s, entry.time_s = flows.step[first], drain_s[k], entry.end_s
-            entry.feed_s /= entry.weight
+            entry.injection_s /= entry.weight
             if waiting_s[k] > 0.0 and buffer_bytes[link_of[k]] > 0.0:
                 entry.blocked = max(0.0, 1.0 - room_s[k] / waiting_s[k])
             entry_of[link_of[k]] = -1
@@ -248,11 +261,15 @@ def job_demand(
         steps[a].duration_s = steps[a].drain_s + steps[a].latency_s
     records, order = _by_link(n_entries, link_of, entry_of)
     in_order = np.empty(n_entries, ENTRY)
-    channel = np.zeros((records.size, CHANNELS), np.float32)
     for r in range(records.size):
-        for k in range(records[r].first_entry, records[r].first_entry + records[r].n_entries):
-            in_order[k] = entries[order[k]]
+        record, total = records[r], np.float32(0.0)
+        for row in range(record.first_entry, record.first_entry + record.n_entries):
+            k = order[row]
+            in_order[row] = entries[k]
             for c in range(CHANNELS):
-                channel[r, c] += by_channel[order[k], c]
-        channel[r] /= channel[r].sum()
-    return steps, records, in_order, channel
+                record.channel[c] += by_channel[k, c]
+        for c in range(CHANNELS):
+            total += record.channel[c]
+        for c in range(CHANNELS):
+            record.channel[c] /= total
+    return steps, records, in_order

@@ -92,20 +92,26 @@ class Fluid:
         if self._events % _RECOUNT_EVERY == 0:
             self._kernels.recount(self._store.state)
         slot = self._store.add(job, demand, shuffled(job, STATES, self._seed))
-        self._kernels.enter(self._store.state, slot, self._store.cursor)
+        self._kernels.enter(self._store.state, slot, demand.tables)
 
     def end(self, job: int) -> None:
         """Take a job away; its effect shows at the next `solve`."""
-        self._kernels.leave(self._store.state, self._slots((job,))[0], self._store.cursor)
+        self._kernels.leave(self._store.state, self._slots((job,))[0])
         self._store.remove(job)
 
     def solve(self) -> Mapping[int, float]:
         """Bring the interference of all jobs up to date."""
         store = self._store
-        if not self._store.cursor[1]:
+        if not store.state.cursor[1]:
             return {}
-        n_changed = self._kernels.settle(
-            store.state, self._store.cursor, self.tolerance, store.rounds, store.changed
+        n_changed = self._kernels.converge(
+            store.state,
+            self.tolerance,
+            store.rounds,
+            store.changed,
+            store.fresh,
+            store.fresh_values,
+            store.work,
         )
         slots = store.changed[:n_changed]
         values = store.state.jobs["reported"][slots]

@@ -1,259 +1,273 @@
 """
 The fixed point of the model `fluid`, kept up to date from event to event, compiled.
 
-What runs is in one `tables.State`; every formula has the symbols of the page on the model.
+A job has a *slot*. It has a record on each link that it uses, and an entry for each step on it::
 
-* `enter` and `leave` change the lists of records on links and mark jobs dirty.
-* `settle` evaluates dirty jobs until none is left: their delays on links whose totals have changed,
-  the durations of their steps, and, where these have moved by more than the tolerance, what they
-  add to the totals of their links, which marks the jobs that share these links dirty.
-* `attribute` shares out what the deciding links cost.
+    jobs ──┬─ steps    tau, lam | d
+           └─ records ──── entries    B, m, q, e, E, G, o, g, p, v | y ── delay, by state
+                 │
+                 ├─ loads    contribution: N, R, O, g, by state and in the mean
+                 │
+    links ── totals    sums of the contributions of their records
 
-Records on links with a single job take no part: they are not in the totals, so a job that shares no
-link keeps an interference of exactly 1.
+What stands before a bar is a constant of the job, from its `Demand`; all else is computed from it:
+
+* `enter` and `leave` change the lists of records on links.
+* A job is *dirty* if the totals of one of its links have changed by more than a tolerance, and
+  then so is its record there. A record that is FREE is not: as long as the others' weight is at
+  most `free_weight` it ends as alone, and `free_weight` is a constant.
+* `converge` evaluates dirty jobs until none is left: t + wait of their dirty records, hence y, d
+  and P. If P or some y has moved by more than a tolerance, the contributions that follow from it
+  are *committed* to the totals, which makes other jobs dirty.
+* `attribute` divides what the deciding links cost among the other jobs there.
+
+Records on links with a single job are in no totals and have no delay, so a job that shares no link
+keeps an interference of exactly 1.
 """
 
 from typing import Any
 
 import numpy as np
 from numba import float64, int64, typeof, types, void
+from numpy.typing import NDArray
 
-from netsim.common.arrays import Floats, Ints
+from netsim.common.arrays import Floats, Ints, Table
 from netsim.common.jit import njit
 from netsim.fluid.tables import (
     CHANNELS,
     COMMITTED,
     DIRTY,
     ENTRY,
+    FREE,
     JOB,
     LATE,
     LINK,
+    LOAD,
     MOVED,
     RECORD,
     SHARED,
     STATES,
     STEP,
-    SUMS,
+    WORK,
+    Demand,
     Float32s,
     State,
 )
 
-Scratch = tuple[
-    Float32s, Float32s, Float32s, Float32s, Float32s, Float32s, Float32s, Float32s
-]  # by state
-
 QUEUE_BUFFERS = 3.0  # W: buffers that a full queue stands in, here and on the links before it
 _SOME = np.float32(1e-5)  # weight below which rounding is all there is on a link
-_STALE = 30.0  # tolerances by which a link's totals may change before its delays are found anew
-_MOST_ROUNDS = 200  # evaluations of a job in one `settle`
+_STALE = 30.0  # tolerances by which the totals of a link may change before its jobs are dirty
+_MOST_ROUNDS = 200  # evaluations of a job in one `converge`
 _DAMPING, _LEAST_DAMPING = 0.8, 0.2
 _UNDAMPED = 4
-_OWN_CHANGE = 10.0  # tolerances by which a job's own iteration may move before it is asked anew
-_NEVER = np.float32(-1e30)
+_OWN_CHANGE = 10.0  # tolerances of its iteration by which a job makes its own records dirty
+_ALL_CHANGE = 5.0  # tolerances of its iteration that change all contributions of a job
+_NO_DELAY = np.float32(-1e30)
 _DIFFERENT = np.float32(1.001)  # delays whose ratio is less are equal: the first link is the worst
 
+Row = Any  # of a table
+Bytes = NDArray[np.uint8]
+Dirty = tuple[Ints, Ints]  # queue and cursor of `State`
 _F4 = types.float32
-STATE = types.NamedTuple(
+_TABLES = {kind: typeof(np.zeros(1, kind)) for kind in (JOB, STEP, RECORD, ENTRY, LINK, LOAD, WORK)}
+_STATE = types.NamedTuple(
     (
-        *(typeof(np.zeros(1, kind)) for kind in (JOB, STEP, RECORD, np.uint8, ENTRY, LINK)),
-        _F4[:, ::1],
-        _F4[:, ::1],
-        typeof(np.zeros(1, SUMS)),
-        typeof(np.zeros(1, SUMS)),
-        _F4[:, ::1],
-        _F4[:, ::1],
-        types.int8[:, ::1],
-        _F4[:, ::1],
-        _F4[::1],
+        *(_TABLES[kind] for kind in (JOB, STEP, RECORD)),
+        types.uint8[::1],
+        *(_TABLES[kind] for kind in (ENTRY, LINK, LOAD, LOAD)),
+        *[_F4[:, ::1]] * 2,
+        int64[::1],
         int64[::1],
     ),
     State,
 )
+_DEMAND = types.NamedTuple((*(_TABLES[kind] for kind in (STEP, RECORD, ENTRY)),), Demand)
+
+
+@njit(fastmath={"nnan", "nsz"})
+def _greatest(values: Float32s) -> np.float32:
+    """Return the greatest of some numbers above 0, or 0."""
+    found = np.float32(0.0)
+    for i in range(values.size):
+        found = max(found, values[i])
+    return found
 
 
 @njit()
-def _enqueue(state: State, slot: int, cursor: Ints) -> None:
-    """Put a job at the end of the queue of dirty jobs; `cursor`: its first place and length."""
-    if not state.jobs[slot].queued:
-        state.jobs[slot].queued = True
-        state.queue[(cursor[0] + cursor[1]) % state.queue.size] = slot
+def _enqueue(job: Row, slot: int, dirty: Dirty) -> None:
+    """Put a job at the end of the queue of dirty jobs."""
+    if not job.queued:
+        queue, cursor = dirty
+        job.queued = True
+        queue[(cursor[0] + cursor[1]) % queue.size] = slot
         cursor[1] += 1
 
 
 @njit()
-def _mark_others(state: State, link: int, slot: int, cursor: Ints) -> None:
-    """Mark the records of other jobs on a link dirty."""
-    r = state.links[link].first_record
+def _invalidate(
+    link: Row, total: Row, slot: int, records: Table, marks: Bytes, jobs: Table, dirty: Dirty
+) -> None:
+    """Make the records of other jobs on a link dirty, but those that it cannot delay."""
+    r = link.first_record
+    most = _greatest(total.weight) if total.blocked_use <= _SOME else np.float32(np.inf)
     while r >= 0:
-        if state.records[r].job != slot:
-            state.marks[r] |= DIRTY
-            _enqueue(state, state.records[r].job, cursor)
-        r = state.records[r].following
+        record = records[r]
+        if record.job != slot and not (marks[r] & FREE and most <= record.free_weight):
+            marks[r] |= DIRTY
+            _enqueue(jobs[record.job], record.job, dirty)
+        r = record.next_record
 
 
-@njit(error_model="numpy", inline="always")
+@njit(error_model="numpy")
 def _contribution(
-    state: State, slot: int, r: int, begin_s: Floats, rows: Float32s, sums: Float32s
+    job: Row,
+    record: Row,
+    buffer_s: float,
+    steps: Table,
+    entries: Table,
+    begin_s: Floats,
+    fresh: Row,
 ) -> None:
     """
-    Find what a record adds to its link: `rows` (4 STATES,) as in `State`, `sums` (8,) as `SUMS`.
+    Compute what a record adds to its link, `fresh`, a row of `LOAD`; `begin_s`: of each step.
 
     A step is on the link for L = min(d, max(e, y)) from its begin on, with the mean weight w / L,
-    use B / L, and offered load min(o, w / L). While it is held up, y > e, its senders have nothing
-    else open and weigh 1, or earlier, once a sender's window of one buffer is closed.
+    use B / L, and offered load min(o, w / L). While it is late, y > e, its senders have nothing
+    else open and weigh 1, or earlier, once the window of the card is closed.
 
     What blocks has the weight that it has alone: jobs that block each other on a link would else
     each wait for as long as the other does, which has no fixed point.
     """
-    job, record = state.jobs[slot], state.records[r]
-    buffer_s = float(state.buffer_s[record.link])
-    period_s = job.period_s
-    cell_s = period_s / STATES
-    rows[:] = 0.0
-    sums[:] = 0.0
+    per_period, per_cell = 1.0 / job.period_s, STATES / job.period_s
     all_weight_s, all_length_s = 0.0, 0.0
-    for k in range(
-        job.first_entry + record.first_entry,
-        job.first_entry + record.first_entry + record.n_entries,
-    ):
-        entry = state.entries[k]
+    mean_weight, mean_burst, mean_use = 0.0, 0.0, 0.0
+    blocked, blocked_use, blocked_weight = 0.0, 0.0, 0.0
+    for i in range(STATES):
+        fresh.weight[i] = fresh.use[i] = fresh.offered[i] = fresh.blocked[i] = np.float32(0.0)
+    first = job.first_entry + record.first_entry
+    for k in range(first, first + record.n_entries):
+        entry = entries[k]
         drain_s, end_s, y = entry.drain_s, entry.end_s, entry.time_s
         weight_s = entry.weight_s + max(0.0, y - end_s) * entry.senders
         if buffer_s > 0.0 and y > end_s and entry.weight > drain_s / y:
             closing_s = entry.senders * buffer_s / (entry.weight - drain_s / y)
             if closing_s < end_s:
                 weight_s = entry.weight_s / end_s * closing_s + (y - closing_s) * entry.senders
-        length_s = max(
-            1e-15, min(state.steps[job.first_step + entry.step].duration_s, max(end_s, y))
-        )
-        weight, use = weight_s / length_s, drain_s / length_s
+        duration_s = steps[job.first_step + entry.step].duration_s
+        length_s = max(1e-15, min(duration_s, max(end_s, y)))
+        per_length = 1.0 / length_s
+        weight, use = weight_s * per_length, drain_s * per_length
         offered = min(entry.offered, weight)
         burst_s = min(length_s, drain_s / max(1e-12, entry.offered))
-        present = length_s / period_s
+        present = length_s * per_period
         all_weight_s, all_length_s = all_weight_s + weight_s, all_length_s + length_s
-        sums[0] += use * present
-        sums[1] += weight * present
-        sums[2] += weight * present * burst_s
-        sums[3] += entry.blocked * use * present
-        sums[4] += entry.blocked * entry.weight_s / length_s * present
-        sums[7] += entry.blocked * present
-        t0 = begin_s[entry.step]
-        t1 = t0 + length_s
-        for cell in range(int(t0 / cell_s), min(STATES - 1, int(t1 / cell_s)) + 1):
-            part = (min(t1, (cell + 1) * cell_s) - max(t0, cell * cell_s)) / cell_s
+        mean_use += use * present
+        mean_weight += weight * present
+        mean_burst += weight * present * burst_s
+        blocked += entry.blocked * present
+        blocked_use += entry.blocked * use * present
+        blocked_weight += entry.blocked * entry.weight_s * per_period
+        begin = begin_s[entry.step] * per_cell
+        end = begin + length_s * per_cell
+        for cell in range(int(begin), min(STATES - 1, int(end)) + 1):
+            part = min(end, cell + 1.0) - max(begin, float(cell))
             if part > 0.0:
-                i = state.phase[slot, cell]
-                rows[i] += part * weight
-                rows[STATES + i] += part * use
-                rows[2 * STATES + i] += part * offered
-                rows[3 * STATES + i] += part * entry.blocked
-    mean = all_weight_s / all_length_s
-    present = min(1.0, all_length_s / period_s)
-    sums[5] = mean * mean * present * (1.0 - present)
-    sums[6] = sums[5] * all_length_s * (1.0 - present)
-
-
-@njit(inline="always")
-def _move_sums(state: State, r: int, sums: Float32s) -> None:
-    """Put other sums of a record in place of those that its link's totals hold."""
-    total, own = state.total_sums[state.records[r].link], state.own_sums[r]
-    total.use += sums[0] - own.use
-    total.weight += sums[1] - own.weight
-    total.burst += sums[2] - own.burst
-    total.blocked_use += sums[3] - own.blocked_use
-    total.blocked_weight += sums[4] - own.blocked_weight
-    total.variance += sums[5] - own.variance
-    total.memory += sums[6] - own.memory
-    own.use, own.weight, own.burst = sums[0], sums[1], sums[2]
-    own.blocked_use, own.blocked_weight, own.variance, own.memory = (
-        sums[3],
-        sums[4],
-        sums[5],
-        sums[6],
-    )
+                i = job.phase[cell]
+                fresh.weight[i] += np.float32(part * weight)
+                fresh.use[i] += np.float32(part * use)
+                fresh.offered[i] += np.float32(part * offered)
+                fresh.blocked[i] += np.float32(part * entry.blocked)
+    mean, present = all_weight_s / all_length_s, min(1.0, all_length_s * per_period)
+    fresh.mean_weight, fresh.mean_burst, fresh.mean_use = mean_weight, mean_burst, mean_use
+    fresh.blocked_use, fresh.blocked_weight = blocked_use, blocked_weight
+    fresh.variance = mean * mean * present * (1.0 - present)
+    fresh.correlation = fresh.variance * all_length_s * (1.0 - present)
     for c in range(CHANNELS):
-        blocked = sums[7] * state.channel[r, c]
-        total.blocked[c] += blocked - own.blocked[c]
-        own.blocked[c] = blocked
+        fresh.blocked_on[c] = blocked * record.channel[c]
 
 
-@njit(inline="always")
-def _move_rows(state: State, r: int, rows: Float32s) -> np.float32:
-    """Put other rows of a record in place of those in its link's totals; return their change."""
-    link, total, own = state.records[r].link, state.total, state.own
+@njit(error_model="numpy", fastmath={"reassoc", "nsz"})
+def _replace(own: Float32s, total: Float32s, fresh: Float32s) -> np.float32:
+    """Replace a contribution in its link's total; return the relative change of the weight."""
     moved, there = np.float32(0.0), np.float32(1e-6)
+    for i in range(STATES):  # the weights come first
+        moved += abs(fresh[i] - own[i])
+    for value in range(own.size):
+        total[value] += fresh[value] - own[value]
+        own[value] = fresh[value]
     for i in range(STATES):
-        moved += abs(rows[i] - own[r, i])
-    for i in range(4 * STATES):
-        total[link, i] += rows[i] - own[r, i]
-        own[r, i] = rows[i]
-    for i in range(STATES):
-        there += total[link, i]
+        there += total[i]
     return moved / there
 
 
-@njit()
-def _remove_own(state: State, r: int, rows: Float32s, sums: Float32s) -> None:
-    """Take what a record adds off its link's totals; `rows` and `sums` are scratch."""
-    rows[:] = 0.0
-    sums[:] = 0.0
-    _move_rows(state, r, rows)
-    _move_sums(state, r, sums)
-    state.marks[r] &= ~COMMITTED
-
-
-@njit(error_model="numpy", inline="always")
+@njit(error_model="numpy")
 def _commit(
-    state: State,
-    slot: int,
-    r: int,
-    stale: float,
-    scratch: tuple[Floats, Float32s, Float32s],
-    cursor: Ints,
+    state: State, slot: int, tolerance: float, begin_s: Floats, fresh: Row, fresh_values: Float32s
 ) -> None:
-    """Bring what a record adds to its link up to date, and mark others dirty where that matters."""
-    begin_s, rows, sums = scratch
-    record = state.records[r]
-    link = state.links[record.link]
-    _contribution(state, slot, r, begin_s, rows, sums)
-    state.marks[r] |= COMMITTED
-    link.change += _move_rows(state, r, rows)
-    _move_sums(state, r, sums)
-    if link.change > stale:
-        link.change = 0.0
-        _mark_others(state, record.link, slot, cursor)
+    """
+    Bring a job's contributions up to date, and make other jobs dirty where the totals change.
+
+    All of them if its iteration has moved by more than a tolerance, else those of records whose
+    time on the link has changed, or that are new. `begin_s`: scratch, by step.
+    """
+    job = state.jobs[slot]
+    all_moved = abs(job.period_s / job.committed_s - 1.0) > _ALL_CHANGE * tolerance
+    at_s = job.compute_s
+    for a in range(job.n_steps):
+        begin_s[a] = at_s
+        at_s += state.steps[job.first_step + a].duration_s
+    if all_moved:
+        job.committed_s = job.period_s
+    for r in range(job.first_record, job.first_record + job.n_records):
+        mark = state.marks[r]
+        if not (mark & SHARED and (all_moved or mark & MOVED or not mark & COMMITTED)):
+            continue
+        record = state.records[r]
+        record.times_s = 0.0
+        first = job.first_entry + record.first_entry
+        for k in range(first, first + record.n_entries):
+            record.times_s += state.entries[k].time_s
+        link = state.links[record.link]
+        _contribution(job, record, link.buffer_s, state.steps, state.entries, begin_s, fresh)
+        state.marks[r] = (mark & ~MOVED) | COMMITTED
+        own_values, total_values = state.load_values[r], state.total_values[record.link]
+        link.change += _replace(own_values, total_values, fresh_values)
+        if link.change > _STALE * tolerance:
+            link.change = np.float32(0.0)
+            total, dirty = state.totals[record.link], (state.queue, state.cursor)
+            _invalidate(link, total, slot, state.records, state.marks, state.jobs, dirty)
 
 
 @njit(error_model="numpy")
 def _shared_times(
-    entry: Any,  # noqa: ANN401 (a row of a table)
+    entry: Row,
     buffer_s: np.float32,
     weight: Float32s,
     use: Float32s,
     times: Float32s,
 ) -> None:
     """
-    Find how long a step's bytes take on a link beside others of some weight and use, by state.
+    Compute y, how long a step's bytes take on a link beside others, by state.
 
-    They get m / (m + N) until the senders have nothing else open, at G, or one's window is closed,
-    and q / (q + N) from then on; and never less than what the others leave idle. First packets are
-    in the queue of the link at once: they only wait there.
+    They get m / (m + N) until the senders have nothing else open, at G, or the window of a card is
+    closed, then q / (q + N); and never less than what the others leave idle. First packets are in
+    the queue of the link at once: they only wait there.
     """
     one, least = np.float32(1.0), np.float32(1e-12)
-    own, senders = np.float32(entry.weight), np.float32(entry.senders)
-    drain_s, feed_s = np.float32(entry.drain_s), np.float32(entry.feed_s)
-    delayed = np.float32(entry.part * max(0.0, 1.0 - entry.first_s / entry.drain_s))
-    window_s = np.float32(senders * buffer_s)
-    has_window, more, some = buffer_s > 0.0, senders > own, np.float32(1e-6)
-    per_own, per_sender = one / own, one / senders
-    for i in range(times.size):  # of a length that is not known: compilers unroll what is
+    m, q = np.float32(entry.weight), np.float32(entry.senders)
+    drain_s, injection_s = np.float32(entry.drain_s), np.float32(entry.injection_s)
+    delayed = np.float32(entry.fraction * max(0.0, 1.0 - entry.first_packets_s / entry.drain_s))
+    window_s = np.float32(q * buffer_s)
+    has_window, more, some = buffer_s > 0.0, q > m, np.float32(1e-6)
+    per_own, per_sender = one / m, one / q
+    for i in range(times.size):
         n = weight[i]
         longer = one + n * per_own
-        until_s = feed_s
+        until_s = injection_s
         if has_window:
-            apart = own * (own + n - one)
-            closing_s = window_s * (own + n) / apart if apart > least else feed_s
-            until_s = min(feed_s, closing_s)
+            apart = m * (m + n - one)
+            closing_s = window_s * (m + n) / apart if apart > least else injection_s
+            until_s = min(injection_s, closing_s)
         shared_s = drain_s * longer
         later_s = until_s + (drain_s - until_s / longer) * (one + n * per_sender)
         time_s = later_s if more and until_s < shared_s else shared_s
@@ -263,161 +277,198 @@ def _shared_times(
         times[i] = drain_s + delayed * (time_s - drain_s)
 
 
-@njit(error_model="numpy", inline="always")
-def _evaluate_record(state: State, slot: int, r: int, stale: float, scratch: Scratch) -> None:
+@njit(error_model="numpy")
+def _blocking_weight(record: Row, total: Row, own: Row, blocked: Float32s) -> np.float32:
     """
-    Find the delay of each entry of a record in each state, and y, its mean.
+    Find how much of the time others block a link for a record, by state, and with what weight.
 
-    `scratch`: arrays (STATES,).
+    `blocked` (STATES,): written unless the weight is 0. Only blocking on virtual channels that the
+    job uses counts.
     """
-    job, record = state.jobs[slot], state.records[r]
-    link = record.link
-    state.marks[r] &= ~(DIRTY | LATE | MOVED)
-    zero, half, one = np.float32(0.0), np.float32(0.5), np.float32(1.0)
-    buffer_s = state.buffer_s[link]
-    weights, uses, offered, blocked, times, waiting_times, full_use, behind = scratch
-    total_rows, own_rows, delays, shares = state.total, state.own, state.delay, state.share
-    for i in range(weights.size):
-        weights[i] = total_rows[link, i] - own_rows[r, i]
-        uses[i] = total_rows[link, STATES + i] - own_rows[r, STATES + i]
-        offered[i] = total_rows[link, 2 * STATES + i] - own_rows[r, 2 * STATES + i]
-        blocked[i] = total_rows[link, 3 * STATES + i] - own_rows[r, 3 * STATES + i]
-    most, fullest = zero, zero
-    for i in range(times.size):
-        weights[i] = weights[i] if weights[i] > _SOME else zero
-        most, fullest = max(most, weights[i]), max(fullest, blocked[i])
-    total, own = state.total_sums[link], state.own_sums[r]
-    weight = total.weight - own.weight
-    first = job.first_entry + record.first_entry
-    if weight <= _SOME:
-        times_s = 0.0
-        for k in range(first, first + record.n_entries):
-            state.delay[k] = _NEVER
-            state.entries[k].time_s = state.entries[k].end_s
-            times_s += state.entries[k].end_s
-        if abs(times_s - record.times_s) > stale * record.times_s:
-            state.marks[r] |= MOVED
-        return
-    burst_s = np.float32((total.burst - own.burst) / weight)
-    variance = total.variance - own.variance
-    memory_s = (total.memory - own.memory) / variance if variance > _SOME * _SOME else zero
-    behind_weight = zero
-    if fullest > _SOME:
-        blocked_use = total.blocked_use - own.blocked_use
-        if blocked_use > _SOME:
-            behind_weight = (total.blocked_weight - own.blocked_weight) / blocked_use
-        on_channel, on_all = zero, zero
-        for c in range(CHANNELS):
-            part = total.blocked[c] - own.blocked[c]
-            on_all += part
-            if state.channel[r, c] > 0.0:
-                on_channel = max(on_channel, part)
-        on_channel = min(one, on_channel / on_all) if on_all > _SOME else zero
-        for i in range(times.size):
-            full_use[i] = one
-            blocked[i] = min(one, max(zero, blocked[i]) * on_channel)
-    queue_s = np.float32(QUEUE_BUFFERS) * buffer_s
-    surplus, least_s = own.use - one, np.float32(1e-15)
-    greatest, times_s = zero, 0.0
-    for k in range(first, first + record.n_entries):
-        entry = state.entries[k]
-        end_s, part = np.float32(entry.end_s), np.float32(entry.part)
-        longest_s = entry.drain_s * (1.0 + most / entry.weight) + part * queue_s
-        if longest_s <= entry.end_s and behind_weight == zero:  # ends as alone whatever others do
-            state.delay[k] = _NEVER
-            entry.time_s = entry.end_s
-            times_s += entry.end_s
-            continue
-        step = state.steps[job.first_step + entry.step]
-        _shared_times(entry, buffer_s, weights, uses, times)
-        if behind_weight > zero:
-            own_weight = np.float32(entry.weight)
-            for i in range(times.size):
-                behind[i] = max(weights[i], behind_weight - own_weight)
-            _shared_times(entry, buffer_s, behind, full_use, waiting_times)
-            for i in range(times.size):
-                slow = one / (
-                    (one - blocked[i]) / times[i] + blocked[i] / max(times[i], waiting_times[i])
-                )
-                times[i] = slow if weights[i] > zero else times[i]
-        mean_speed = zero
-        for i in range(times.size):
-            behind[i] = end_s / (max(end_s, times[i]))
-        for i in range(times.size):
-            mean_speed += behind[i]
-        mean_speed /= np.float32(STATES)
-        rho = one
-        if memory_s > zero:
-            ratio = np.float32(step.duration_s) / memory_s
-            rho = one / np.sqrt(one + ratio * ratio / np.float32(3.0))
-        drain_s, y = np.float32(step.drain_s), zero
-        some_s = end_s * np.float32(1.0 + 1e-6)
-        for i in range(times.size):
-            time_s = times[i]
-            later_s = max(end_s, time_s)
-            stretched_s = end_s / (mean_speed + rho * (end_s / later_s - mean_speed))
-            stretched_s = time_s if time_s < end_s and stretched_s <= some_s else stretched_s
-            over = offered[i] + surplus
-            grown_s = over * burst_s if over > zero else zero
-            full_s = queue_s * (one - queue_s / (grown_s + grown_s + least_s))
-            wait_s = half * grown_s if grown_s <= queue_s else full_s
-            wait_s = part * wait_s - (later_s - time_s)
-            wait_s = wait_s if wait_s > zero and weights[i] > zero else zero
-            behind[i] = stretched_s
-            delays[k, i] = stretched_s + wait_s - drain_s
-        for i in range(times.size):
-            y += shares[slot, i] * behind[i]
-        for i in range(times.size):
-            greatest = max(greatest, delays[k, i])
-        entry.time_s = max(entry.end_s, float(y))
-        times_s += entry.time_s
-    if greatest > zero:
-        state.marks[r] |= LATE
-    if abs(times_s - record.times_s) > stale * record.times_s:
-        state.marks[r] |= MOVED
+    zero, one = np.float32(0.0), np.float32(1.0)
+    blocked_use = total.blocked_use - own.blocked_use
+    if blocked_use <= _SOME:
+        return zero
+    on_channel, on_all = zero, zero
+    for c in range(CHANNELS):
+        part = total.blocked_on[c] - own.blocked_on[c]
+        on_all += part
+        if record.channel[c] > zero:
+            on_channel = max(on_channel, part)
+    on_channel = min(one, on_channel / on_all) if on_all > _SOME else zero
+    for i in range(STATES):
+        blocked[i] = total.blocked[i] - own.blocked[i]
+    if _greatest(blocked) <= _SOME:
+        return zero
+    for i in range(STATES):
+        blocked[i] = min(one, max(zero, blocked[i]) * on_channel)
+    return np.float32((total.blocked_weight - own.blocked_weight) / blocked_use)
+
+
+@njit(error_model="numpy", fastmath={"reassoc", "nsz"})
+def _sum(values: Float32s) -> np.float32:
+    """Return a sum; the order of its terms is open."""
+    found = np.float32(0.0)
+    for i in range(values.size):
+        found += values[i]
+    return found
 
 
 @njit(error_model="numpy")
-def _evaluate(state: State, slot: int, stale: float, scratch: Scratch, times: Floats) -> float:
-    """Bring a job's delays and the durations of its steps up to date; return how far P moved."""
-    job = state.jobs[slot]
-    for r in range(job.first_record, job.first_record + job.n_records):
-        if state.marks[r] & DIRTY:
-            _evaluate_record(state, slot, r, stale, scratch)
-    late_s = np.zeros((job.n_steps, STATES), np.float32)
-    job.worst_record, longest_s = -1, np.float32(0.0)
-    for r in range(job.first_record, job.first_record + job.n_records):
-        if not state.marks[r] & LATE:
-            continue
-        first = job.first_entry + state.records[r].first_entry
-        for k in range(first, first + state.records[r].n_entries):
-            a, on_link_s = state.entries[k].step, np.float32(0.0)
+def _evaluate_record(
+    job: Row,
+    record: Row,
+    buffer_s: np.float32,
+    loads: tuple[Row, Row],
+    steps: Table,
+    entries: Table,
+    was_free: bool,
+    work: Row,
+) -> tuple[int, float]:
+    """
+    Compute the delay of each entry of a record in each state, and y, its mean.
+
+    `loads`: total of the link and contribution of the record. Result: FREE, LATE or neither, and
+    the sum of y; -1.0: as before.
+    """
+    total, own = loads
+    weight = total.mean_weight - own.mean_weight
+    weights, times, stretched = work.weight, work.times_s, work.stretched_s
+    zero, half, one = np.float32(0.0), np.float32(0.5), np.float32(1.0)
+    for i in range(STATES):
+        n = total.weight[i] - own.weight[i]
+        weights[i] = n if n > _SOME else zero
+    most = _greatest(weights)
+    blocking_weight = _blocking_weight(record, total, own, work.blocked)
+    first = job.first_entry + record.first_entry
+    if weight <= _SOME or (most <= record.free_weight and blocking_weight == zero):
+        if was_free:
+            return FREE, -1.0
+        times_s = 0.0
+        for k in range(first, first + record.n_entries):
+            entries[k].time_s = entries[k].end_s
+            times_s += entries[k].end_s
+        return FREE, times_s
+    for i in range(STATES):
+        work.use[i] = total.use[i] - own.use[i]
+    burst_s = (total.mean_burst - own.mean_burst) / weight
+    variance, theta_s = total.variance - own.variance, zero
+    if variance > _SOME * _SOME:
+        theta_s = (total.correlation - own.correlation) / variance
+    queue_s, least_s = np.float32(QUEUE_BUFFERS) * buffer_s, np.float32(1e-15)
+    surplus, greatest, times_s = own.mean_use - one, zero, 0.0
+    for k in range(first, first + record.n_entries):
+        entry = entries[k]
+        end_s, fraction = np.float32(entry.end_s), np.float32(entry.fraction)
+        longest_s = entry.drain_s * (1.0 + most / entry.weight) + fraction * queue_s
+        if longest_s <= entry.end_s and blocking_weight == zero:
             for i in range(STATES):
-                late_s[a, i] = max(late_s[a, i], state.delay[k, i])
-                on_link_s += max(np.float32(0.0), state.delay[k, i])
-            if on_link_s > longest_s * _DIFFERENT:
-                job.worst_record, longest_s = r - job.first_record, on_link_s
-    all_shares = 0.0
+                entry.delay_s[i] = _NO_DELAY
+            entry.time_s = entry.end_s
+            times_s += entry.end_s
+            continue
+        step = steps[job.first_step + entry.step]
+        _shared_times(entry, buffer_s, weights, work.use, times)
+        if blocking_weight > zero:
+            least = blocking_weight - np.float32(entry.weight)
+            for i in range(STATES):
+                stretched[i] = max(weights[i], least)
+            _shared_times(entry, buffer_s, stretched, work.full, work.blocked_s)
+            for i in range(STATES):
+                g, behind_s = work.blocked[i], max(times[i], work.blocked_s[i])
+                slow_s = one / ((one - g) / times[i] + g / behind_s)
+                times[i] = slow_s if weights[i] > zero else times[i]
+        for i in range(STATES):
+            work.speed[i] = end_s / max(end_s, times[i])
+        mean_speed, rho = _sum(work.speed) / np.float32(STATES), one
+        if theta_s > zero:
+            ratio = np.float32(step.duration_s) / theta_s
+            rho = one / np.sqrt(one + ratio * ratio / np.float32(3.0))
+        tau_s, y = np.float32(step.drain_s), zero
+        some_s = end_s * np.float32(1.0 + 1e-6)
+        for i in range(STATES):
+            time_s = times[i]
+            later_s = max(end_s, time_s)
+            t = end_s / (mean_speed + rho * (end_s / later_s - mean_speed))
+            t = time_s if time_s < end_s and t <= some_s else t
+            over = total.offered[i] - own.offered[i] + surplus
+            grown_s = over * burst_s if over > zero else zero  # H
+            full_s = queue_s * (one - queue_s / (grown_s + grown_s + least_s))
+            wait_s = half * grown_s if grown_s <= queue_s else full_s
+            wait_s = fraction * wait_s - (later_s - time_s)
+            wait_s = wait_s if wait_s > zero and weights[i] > zero else zero
+            times[i] = t + wait_s - tau_s
+            stretched[i] = t * job.share[i]
+        for i in range(STATES):
+            entry.delay_s[i] = times[i]
+        greatest = max(greatest, _greatest(times))
+        y = _sum(stretched)
+        entry.time_s = max(entry.end_s, float(y))
+        times_s += entry.time_s
+    return (LATE if greatest > zero else 0), times_s
+
+
+@njit(error_model="numpy")
+def _evaluate(state: State, slot: int, stale: float, late_s: Float32s, work: Row) -> float:
+    """
+    Bring a job's delays and the durations of its steps up to date; return how far P moved.
+
+    `late_s` (steps, STATES): scratch.
+    """
+    job = state.jobs[slot]
+    zero = np.float32(0.0)
+    for a in range(job.n_steps):
+        for i in range(STATES):
+            late_s[a, i] = zero
+    job.worst_record, longest_s = -1, zero
+    for r in range(job.first_record, job.first_record + job.n_records):
+        mark, record = state.marks[r], state.records[r]
+        if mark & DIRTY:
+            found, times_s = _evaluate_record(
+                job,
+                record,
+                state.links[record.link].buffer_s,
+                (state.totals[record.link], state.loads[r]),
+                state.steps,
+                state.entries,
+                bool(mark & FREE),
+                work,
+            )
+            mark = (mark & (SHARED | COMMITTED)) | found
+            if times_s >= 0.0 and abs(times_s - record.times_s) > stale * record.times_s:
+                mark |= MOVED
+            state.marks[r] = mark
+        if not mark & LATE:
+            continue
+        first = job.first_entry + record.first_entry
+        for k in range(first, first + record.n_entries):
+            entry, delay_s = state.entries[k], zero
+            a = entry.step
+            for i in range(STATES):
+                late_s[a, i] = max(late_s[a, i], entry.delay_s[i])
+                delay_s += max(zero, entry.delay_s[i])
+            if delay_s > longest_s * _DIFFERENT:
+                job.worst_record, longest_s = r - job.first_record, delay_s
+    iterations, times = 0.0, work.times_s
     for i in range(STATES):
         all_late_s = 0.0
         for a in range(job.n_steps):
             all_late_s += late_s[a, i]
         times[i] = 1.0 / (1.0 + all_late_s / job.alone_s)
-        all_shares += times[i]
-    period_s, delayed = job.compute_s, False
+        iterations += times[i]
     for i in range(STATES):
-        state.share[slot, i] = times[i] / all_shares
+        job.share[i] = times[i] / iterations
+    period_s, delayed = job.compute_s, False
     for a in range(job.n_steps):
         step = state.steps[job.first_step + a]
         mean_s = 0.0
         for i in range(STATES):
-            mean_s += state.share[slot, i] * late_s[a, i]
-        if mean_s < 1e-6 * step.drain_s:
-            mean_s = 0.0  # rounding
-        step.duration_s += job.damping * (step.drain_s + step.latency_s + mean_s - step.duration_s)
-        if mean_s == 0.0:
+            mean_s += job.share[i] * late_s[a, i]
+        if mean_s < 1e-6 * step.drain_s:  # rounding
             step.duration_s = step.drain_s + step.latency_s
         else:
+            alone_s = step.drain_s + step.latency_s
+            step.duration_s += job.damping * (alone_s + mean_s - step.duration_s)
             delayed = True
         period_s += step.duration_s
     if not delayed:
@@ -427,99 +478,95 @@ def _evaluate(state: State, slot: int, stale: float, scratch: Scratch, times: Fl
     return moved
 
 
-@njit(void(STATE, int64, int64[::1]), cache=True)
-def enter(state: State, slot: int, cursor: Ints) -> None:
-    """Put a job's records on the lists of their links, and mark what shares them dirty."""
+@njit(void(_STATE, int64, _DEMAND), cache=True, error_model="numpy")
+def enter(state: State, slot: int, demand: Demand) -> None:
+    """Fill a job's rows, put its records on the lists of their links, and make jobs dirty."""
     job = state.jobs[slot]
-    for r in range(job.first_record, job.first_record + job.n_records):
+    for a in range(job.n_steps):
+        state.steps[job.first_step + a] = demand.steps[a]
+    for k in range(job.n_entries):
+        state.entries[job.first_entry + k] = demand.entries[k]
+    _enqueue(job, slot, (state.queue, state.cursor))
+    for row in range(job.n_records):
+        r = job.first_record + row
+        state.records[r] = demand.records[row]
         record = state.records[r]
+        record.job = slot
+        queue_s = QUEUE_BUFFERS * state.links[record.link].buffer_s
+        free_weight = np.inf
+        first = job.first_entry + record.first_entry
+        for k in range(first, first + record.n_entries):
+            entry = state.entries[k]
+            room_s = entry.end_s - entry.fraction * queue_s
+            free_weight = min(free_weight, (room_s / entry.drain_s - 1.0) * entry.weight)
+        record.free_weight = free_weight
+        for value in range(state.load_values.shape[1]):
+            state.load_values[r, value] = 0.0
         link = state.links[record.link]
-        record.following = link.first_record
+        record.next_record = link.first_record
         link.first_record = r
         link.n_records += 1
+        state.marks[r] = 0
         if link.n_records == 2:  # noqa: PLR2004 (it was alone before)
-            _enqueue(state, state.records[record.following].job, cursor)
-            state.marks[record.following] |= DIRTY | SHARED
+            other = state.records[record.next_record].job
+            _enqueue(state.jobs[other], other, (state.queue, state.cursor))
+            state.marks[record.next_record] |= DIRTY | SHARED
         if link.n_records > 1:
             state.marks[r] |= DIRTY | SHARED
-    _enqueue(state, slot, cursor)
 
 
-@njit(void(STATE, int64, int64[::1]), cache=True)
-def leave(state: State, slot: int, cursor: Ints) -> None:
-    """Take a job's records off their links, and mark what shares them dirty."""
+@njit(void(_STATE, int64), cache=True, error_model="numpy")
+def leave(state: State, slot: int) -> None:
+    """Take a job's records off their links, and make dirty what shares them."""
     job = state.jobs[slot]
-    rows, sums = np.empty(4 * STATES, np.float32), np.empty(8, np.float32)
+    zeros = np.zeros(state.load_values.shape[1], np.float32)
     for r in range(job.first_record, job.first_record + job.n_records):
         record = state.records[r]
         link = state.links[record.link]
         before, at = -1, link.first_record
         while at != r:
-            before, at = at, state.records[at].following
+            before, at = at, state.records[at].next_record
         if before < 0:
-            link.first_record = record.following
+            link.first_record = record.next_record
         else:
-            state.records[before].following = record.following
+            state.records[before].next_record = record.next_record
         link.n_records -= 1
-        if state.marks[r] & COMMITTED:
-            _remove_own(state, r, rows, sums)
+        total_values = state.total_values[record.link]
+        if link.n_records > 1 and state.marks[r] & COMMITTED:
+            _replace(state.load_values[r], total_values, zeros)
         if link.n_records == 1:
-            if state.marks[link.first_record] & COMMITTED:
-                _remove_own(state, link.first_record, rows, sums)
-            state.total[record.link] = 0.0
-            state.own[link.first_record] = 0.0
-            state.marks[link.first_record] &= ~SHARED
+            state.marks[link.first_record] &= ~(SHARED | COMMITTED)
+            for value in range(zeros.size):
+                total_values[value] = 0.0
+                state.load_values[link.first_record, value] = 0.0
             link.change = 0.0
-        if link.n_records > 0:
-            _mark_others(state, record.link, slot, cursor)
+        total, dirty = state.totals[record.link], (state.queue, state.cursor)
+        _invalidate(link, total, slot, state.records, state.marks, state.jobs, dirty)
     if job.queued:  # take it out of the queue
-        kept = 0
+        kept, cursor, queue = 0, state.cursor, state.queue
         for place in range(cursor[1]):
-            other = state.queue[(cursor[0] + place) % state.queue.size]
+            other = queue[(cursor[0] + place) % queue.size]
             if other != slot:
-                state.queue[(cursor[0] + kept) % state.queue.size] = other
+                queue[(cursor[0] + kept) % queue.size] = other
                 kept += 1
         cursor[1] = kept
         job.queued = False
 
 
-@njit(error_model="numpy")
-def _commit_job(
+@njit(
+    int64(_STATE, float64, int64[::1], int64[::1], _TABLES[LOAD], _F4[:, ::1], _TABLES[WORK]),
+    cache=True,
+    error_model="numpy",
+)
+def converge(
     state: State,
-    slot: int,
     tolerance: float,
-    scratch: tuple[Floats, Float32s, Float32s],
-    cursor: Ints,
-) -> None:
-    """
-    Bring what a job adds to shared links up to date.
-
-    All of it if its iteration has moved by more than the tolerance, else where it is on a link for
-    a longer or shorter time than the totals know.
-    """
-    job = state.jobs[slot]
-    begin_s = scratch[0]
-    all_moved = abs(job.period_s / job.committed_s - 1.0) > 5.0 * tolerance
-    at_s = job.compute_s
-    for a in range(job.n_steps):
-        begin_s[a] = at_s
-        at_s += state.steps[job.first_step + a].duration_s
-    if all_moved:
-        job.committed_s = job.period_s
-    for r in range(job.first_record, job.first_record + job.n_records):
-        mark = state.marks[r]
-        if mark & SHARED and (all_moved or mark & MOVED or not mark & COMMITTED):
-            record = state.records[r]
-            state.marks[r] &= ~MOVED
-            record.times_s = 0.0
-            first = job.first_entry + record.first_entry
-            for k in range(first, first + record.n_entries):
-                record.times_s += state.entries[k].time_s
-            _commit(state, slot, r, _STALE * tolerance, scratch, cursor)
-
-
-@njit(int64(STATE, int64[::1], float64, int64[::1], int64[::1]), cache=True, error_model="numpy")
-def settle(state: State, cursor: Ints, tolerance: float, rounds: Ints, changed: Ints) -> int:
+    rounds: Ints,
+    changed: Ints,
+    fresh: Table,
+    fresh_values: Float32s,
+    work: Table,
+) -> int:
     """
     Evaluate dirty jobs until none is left.
 
@@ -527,53 +574,46 @@ def settle(state: State, cursor: Ints, tolerance: float, rounds: Ints, changed: 
     scratch, all 0 before and after. `changed` (jobs,): written: slots whose interference has moved.
     Result: how many.
     """
-    by_state = (
-        np.empty(STATES, np.float32),
-        np.empty(STATES, np.float32),
-        np.empty(STATES, np.float32),
-        np.empty(STATES, np.float32),
-        np.empty(STATES, np.float32),
-        np.empty(STATES, np.float32),
-        np.empty(STATES, np.float32),
-        np.empty(STATES, np.float32),
-    )
-    rows, times, sums = np.empty(4 * STATES, np.float32), np.empty(STATES), np.empty(8, np.float32)
+    jobs, cursor = state.jobs, state.cursor
     n_steps = 0
-    for slot in range(state.jobs.size):
-        n_steps = max(n_steps, state.jobs[slot].n_steps)
-    scratch = np.empty(n_steps), rows, sums
-    touched = np.empty(state.jobs.size, np.int64)
-    n_touched = 0
+    for slot in range(jobs.size):
+        n_steps = max(n_steps, jobs[slot].n_steps)
+    begin_s, late_s = np.empty(n_steps), np.empty((n_steps, STATES), np.float32)
+    touched, n_touched, stale = np.empty(jobs.size, np.int64), 0, _STALE * tolerance
+    place = 0
+    while place < cursor[1]:  # what is new is in the totals before any job is evaluated
+        slot = state.queue[(cursor[0] + place) % state.queue.size]
+        _commit(state, slot, tolerance, begin_s, fresh[0], fresh_values[0])
+        place += 1
     while cursor[1] > 0:
         slot = state.queue[cursor[0]]
         cursor[0] = (cursor[0] + 1) % state.queue.size
         cursor[1] -= 1
-        job = state.jobs[slot]
+        job = jobs[slot]
         job.queued = False
         if rounds[slot] == 0:
             touched[n_touched] = slot
             n_touched += 1
             job.damping = _DAMPING
         rounds[slot] += 1
-        if rounds[slot] == 1:  # links shared anew, to which it adds nothing yet
-            _commit_job(state, slot, tolerance, scratch, cursor)
-        moved = _evaluate(state, slot, _STALE * tolerance, by_state, times)
+        moved = _evaluate(state, slot, stale, late_s, work[0])
         if rounds[slot] > _UNDAMPED:  # the fixed point is not near: smaller steps
             job.damping = max(_LEAST_DAMPING, 0.97 * min(_DAMPING, job.damping))
-        if rounds[slot] < _MOST_ROUNDS:
-            _commit_job(state, slot, tolerance, scratch, cursor)
-        if abs(moved) > _OWN_CHANGE * tolerance and rounds[slot] < _MOST_ROUNDS:
+        if rounds[slot] >= _MOST_ROUNDS:
+            continue
+        _commit(state, slot, tolerance, begin_s, fresh[0], fresh_values[0])
+        if abs(moved) > _OWN_CHANGE * tolerance:
             for r in range(job.first_record, job.first_record + job.n_records):
-                if state.marks[r] & COMMITTED:
+                if state.marks[r] & (COMMITTED | FREE) == COMMITTED:
                     state.marks[r] |= DIRTY
-            _enqueue(state, slot, cursor)
-        elif abs(moved) > tolerance and rounds[slot] < _MOST_ROUNDS:
-            _enqueue(state, slot, cursor)  # damped: it has not yet gone all the way
+            _enqueue(job, slot, (state.queue, state.cursor))
+        elif abs(moved) > tolerance:  # damped: it has not yet gone all the way
+            _enqueue(job, slot, (state.queue, state.cursor))
     n_changed = 0
     for place in range(n_touched):
         slot = touched[place]
         rounds[slot] = 0
-        job = state.jobs[slot]
+        job = jobs[slot]
         value = job.period_s / job.alone_s if job.alone_s > 0.0 else 1.0
         if not abs(value - job.reported) <= tolerance * 0.1:
             job.reported = value
@@ -582,34 +622,22 @@ def settle(state: State, cursor: Ints, tolerance: float, rounds: Ints, changed: 
     return n_changed
 
 
-@njit(void(STATE), cache=True)
+@njit(void(_STATE), cache=True)
 def recount(state: State) -> None:
-    """Add up the totals of all links anew, from what each record adds: rounding goes."""
-    state.total[:] = 0.0
+    """Add up the totals of all links anew, from each contribution: rounding goes."""
     for link in range(state.links.size):
-        sums = state.total_sums[link]
-        sums.use, sums.weight, sums.burst = 0.0, 0.0, 0.0
-        sums.blocked_use, sums.blocked_weight, sums.variance, sums.memory = 0.0, 0.0, 0.0, 0.0
-        for c in range(CHANNELS):
-            sums.blocked[c] = 0.0
+        total = state.total_values[link]
+        for value in range(total.size):
+            total[value] = 0.0
         r = state.links[link].first_record
         while r >= 0:
             if state.marks[r] & COMMITTED:
-                own = state.own_sums[r]
-                state.total[link] += state.own[r]
-                sums.use += own.use
-                sums.weight += own.weight
-                sums.burst += own.burst
-                sums.blocked_use += own.blocked_use
-                sums.blocked_weight += own.blocked_weight
-                sums.variance += own.variance
-                sums.memory += own.memory
-                for c in range(CHANNELS):
-                    sums.blocked[c] += own.blocked[c]
-            r = state.records[r].following
+                for value in range(total.size):
+                    total[value] += state.load_values[r, value]
+            r = state.records[r].next_record
 
 
-@njit(void(STATE), cache=True)
+@njit(void(_STATE), cache=True)
 def relink(state: State) -> None:
     """Make the lists of records on links anew, after rows have moved."""
     for link in range(state.links.size):
@@ -618,7 +646,7 @@ def relink(state: State) -> None:
         job = state.jobs[slot]
         for r in range(job.first_record, job.first_record + job.n_records):
             link = state.links[state.records[r].link]
-            state.records[r].following = link.first_record
+            state.records[r].next_record = link.first_record
             link.first_record = r
 
 
@@ -640,8 +668,8 @@ def _excess(state: State, slot: int, link_cost: Floats, record_of: Ints) -> int:
         for k in range(first, first + state.records[r].n_entries):
             a = state.entries[k].step
             for i in range(STATES):
-                if state.delay[k, i] > late_s[a, i]:
-                    late_s[a, i], worst[a, i] = state.delay[k, i], r
+                if state.entries[k].delay_s[i] > late_s[a, i]:
+                    late_s[a, i], worst[a, i] = state.entries[k].delay_s[i], r
     n_found = 0
     for a in range(job.n_steps):
         for i in range(STATES):
@@ -654,12 +682,12 @@ def _excess(state: State, slot: int, link_cost: Floats, record_of: Ints) -> int:
                 record_of[place] = worst[a, i]
                 link_cost[place] = 0.0
                 n_found += 1
-            link_cost[place, i] += state.share[slot, i] * late_s[a, i]
+            link_cost[place, i] += job.share[i] * late_s[a, i]
     return n_found
 
 
 @njit(
-    int64(STATE, int64[::1], int64[::1], int64[::1], float64[:, ::1], int64[:, ::1], float64[::1]),
+    int64(_STATE, int64[::1], int64[::1], int64[::1], float64[:, ::1], int64[:, ::1], float64[::1]),
     cache=True,
     error_model="numpy",
 )
@@ -696,15 +724,15 @@ def attribute(
                 if other != r and state.marks[other] & COMMITTED:
                     part = 0.0
                     for i in range(STATES):
-                        weight = state.total[link, i] - state.own[r, i]
+                        weight = state.totals[link].weight[i] - state.loads[r].weight[i]
                         if weight > _SOME and cost[place, i] > 0.0:
-                            part += cost[place, i] * state.own[other, i] / weight
+                            part += cost[place, i] * state.loads[other].weight[i] / weight
                     if part > 0.0:
                         by = state.records[other].job
                         culprits.append(by)
                         lost[by, kind] += part
                         total += part
-                other = state.records[other].following
+                other = state.records[other].next_record
         for by in culprits:
             for kind in range(lost.shape[1]):
                 if lost[by, kind] > 0.0:

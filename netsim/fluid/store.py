@@ -4,17 +4,28 @@ from typing import Any
 
 import numpy as np
 
-from netsim.common.arrays import Ints
+from netsim.common.arrays import Ints, Table
 from netsim.fluid.demand import JobDemand
-from netsim.fluid.tables import CHANNELS, ENTRY, JOB, LINK, RECORD, STATES, STEP, SUMS, State
+from netsim.fluid.tables import (
+    ENTRY,
+    JOB,
+    LINK,
+    LOAD,
+    RECORD,
+    STATES,
+    STEP,
+    WORK,
+    Float32s,
+    State,
+)
 from netsim.topology.base import Topology
 
 _GROUPS = {  # tables whose rows belong together, and the fields of a job that say which are its own
-    ("first_record", "n_records"): ("records", "marks", "own", "own_sums", "channel"),
-    ("first_entry", "n_entries"): ("entries", "delay"),
+    ("first_record", "n_records"): ("records", "marks", "loads"),
+    ("first_entry", "n_entries"): ("entries",),
     ("first_step", "n_steps"): ("steps",),
 }
-_BY_SLOT = ("jobs", "phase", "share")
+_BY_SLOT = ("jobs",)
 _SLOTS, _ROWS = 64, 1024
 
 
@@ -38,10 +49,12 @@ class Store:
         By job.
     job_of : (S,) int array
         Identity of the job in each slot.
-    cursor : (2,) int array
-        First place and length of the queue of dirty jobs.
     rounds, changed : (S,) int array
         Scratch of the solver.
+    fresh, fresh_values : (1,) table, (1, V) float array
+        A contribution, the same memory twice; scratch.
+    work : (1,) table
+        More of it.
     """
 
     def __init__(self, topology: Topology) -> None:
@@ -49,6 +62,8 @@ class Store:
         links = np.zeros(n_links, LINK)
         links["first_record"] = -1
         port = topology.capacity if topology.multipath is None else topology.multipath.capacity
+        links["buffer_s"] = topology.buffer_bytes / port
+        loads, totals = np.zeros(_ROWS, LOAD), np.zeros(n_links, LOAD)
         self.state = State(
             jobs=np.zeros(_SLOTS, JOB),
             steps=np.zeros(_ROWS, STEP),
@@ -56,20 +71,18 @@ class Store:
             marks=np.zeros(_ROWS, np.uint8),
             entries=np.zeros(_ROWS, ENTRY),
             links=links,
-            own=np.zeros((_ROWS, 4 * STATES), np.float32),
-            total=np.zeros((n_links, 4 * STATES), np.float32),
-            own_sums=np.zeros(_ROWS, SUMS),
-            total_sums=np.zeros(n_links, SUMS),
-            delay=np.zeros((_ROWS, STATES), np.float32),
-            channel=np.zeros((_ROWS, CHANNELS), np.float32),
-            phase=np.zeros((_SLOTS, STATES), np.int8),
-            share=np.zeros((_SLOTS, STATES), np.float32),
-            buffer_s=(topology.buffer_bytes / port).astype(np.float32),
+            loads=loads,
+            totals=totals,
+            load_values=_values(loads),
+            total_values=_values(totals),
             queue=np.zeros(_SLOTS + 1, dtype=np.int64),
+            cursor=np.zeros(2, dtype=np.int64),
         )
+        self.fresh: Table = np.zeros(1, LOAD)
+        self.fresh_values = _values(self.fresh)
+        self.work: Table = np.ones(1, WORK)
         self.slot_of: dict[int, int] = {}
         self.job_of: Ints = np.zeros(_SLOTS, dtype=np.int64)
-        self.cursor: Ints = np.zeros(2, dtype=np.int64)
         self.rounds: Ints = np.zeros(_SLOTS, dtype=np.int64)
         self.changed: Ints = np.zeros(_SLOTS, dtype=np.int64)
         self._free = list(range(_SLOTS - 1, -1, -1))
@@ -92,37 +105,17 @@ class Store:
         return moved
 
     def add(self, job: int, demand: JobDemand, phase: tuple[int, ...]) -> int:
-        """Give a job a slot and fill its rows; `phase`: state in which each cell is met."""
+        """Give a job a slot and rows, to be filled; `phase`: state in which it is in each cell."""
         state = self.state
         rec, ent, step = self._tails.values()
         slot = self.slot_of[job] = self._free.pop()
         n_rec, n_ent, n_step = demand.records.size, demand.entries.size, demand.steps.size
         self._tails = dict(zip(_GROUPS, (rec + n_rec, ent + n_ent, step + n_step), strict=True))
         self.job_of[slot] = job
-        state.records[rec : rec + n_rec] = demand.records
-        state.records["job"][rec : rec + n_rec] = slot
-        state.marks[rec : rec + n_rec] = 0
-        state.channel[rec : rec + n_rec] = demand.channel
-        state.own[rec : rec + n_rec] = 0.0
-        state.own_sums[rec : rec + n_rec] = np.zeros((), SUMS)
-        state.entries[ent : ent + n_ent] = demand.entries
-        state.delay[ent : ent + n_ent] = -1e30
-        state.steps[step : step + n_step] = demand.steps
         alone_s = demand.iteration_s
         rows = (rec, n_rec, ent, n_ent, step, n_step)
-        state.jobs[slot] = (
-            *rows,
-            demand.compute_s,
-            alone_s,
-            alone_s,
-            alone_s,
-            np.nan,
-            1.0,
-            -1,
-            False,
-        )
-        state.phase[slot] = phase
-        state.share[slot] = 1.0 / STATES
+        times = (demand.compute_s, alone_s, alone_s, alone_s, np.nan, 1.0)
+        state.jobs[slot] = (*rows, *times, -1, False, (1.0 / STATES,) * STATES, phase)
         return slot
 
     def remove(self, job: int) -> None:
@@ -148,16 +141,19 @@ class Store:
 
     def _grow(self, tables: tuple[str, ...], n_rows: int) -> None:
         """Make tables longer."""
-        self._replace({name: _longer(getattr(self.state, name), n_rows) for name in tables})
+        longer = {name: _longer(getattr(self.state, name), n_rows) for name in tables}
+        if "loads" in longer:
+            longer["load_values"] = _values(longer["loads"])
+        self._replace(longer)
 
     def _grow_slots(self) -> None:
         """Double the slots."""
         n_slots = self.job_of.size
         self._grow(_BY_SLOT, 2 * n_slots)
-        first, length = self.cursor.tolist()
+        first, length = self.state.cursor.tolist()
         queue = np.zeros(2 * n_slots + 1, dtype=np.int64)
         queue[:length] = np.roll(self.state.queue, -first)[:length]
-        self.cursor[0] = 0
+        self.state.cursor[0] = 0
         self._replace({"queue": queue})
         self.job_of = _longer(self.job_of, 2 * n_slots)
         self.rounds, self.changed = np.zeros((2, 2 * n_slots), dtype=np.int64)
@@ -173,3 +169,8 @@ def _longer(table: Any, n_rows: int) -> Any:  # noqa: ANN401 (an array of any ki
     result = np.zeros((n_rows, *table.shape[1:]), table.dtype)
     result[: len(table)] = table
     return result
+
+
+def _values(loads: Table) -> Float32s:
+    """Return the same memory as rows of numbers."""
+    return loads.view(np.float32).reshape(loads.size, -1)

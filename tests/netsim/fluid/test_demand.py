@@ -53,7 +53,7 @@ def test_a_flow_weighs_one_over_those_that_its_sender_still_has_open():
     assert [rows[0, link]["end_s"] for link in range(3)] == [4.0, 2.0, 4.0]
     assert [rows[0, link]["weight_s"] for link in range(3)] == [4.0, 1.0, 3.0]
     assert [rows[0, link]["senders"] for link in range(3)] == [1.0, 1.0, 1.0]
-    assert [rows[0, link]["feed_s"] for link in range(3)] == [4.0, 4.0, 4.0]
+    assert [rows[0, link]["injection_s"] for link in range(3)] == [4.0, 4.0, 4.0]
 
 
 def test_flows_within_a_node_are_not_open_on_its_link():
@@ -119,7 +119,7 @@ def test_first_packets_count_once_per_sender():
     flows = [(0, [0], 8.0, 0.0), (0, [0], 8.0, 0.0), (1, [0], 8.0, 0.0)]
     _, rows = demand([flows], [1.0], packet_bytes=2.0)
 
-    assert rows[0, 0]["first_s"] == 4.0
+    assert rows[0, 0]["first_packets_s"] == 4.0
 
 
 def test_paths_share_the_bytes_of_a_flow(drawn):
@@ -136,7 +136,7 @@ def test_paths_share_the_bytes_of_a_flow(drawn):
 def test_parts_on_virtual_channels_add_up_to_one(drawn):
     topology, jobs = drawn("dragonfly", 1)
     for traffic in jobs.values():
-        parts = DemandOf(topology)(traffic).channel
+        parts = DemandOf(topology)(traffic).records["channel"]
 
         np.testing.assert_allclose(parts.sum(axis=1), 1.0, rtol=1e-6)
 

@@ -43,7 +43,7 @@ def test_a_small_flow_ends_before_a_large_one_on_the_same_link():
 
 def test_the_use_of_a_link_by_one_of_three_messages():
     entry = entry_on(make_fabric([1.0, 1.0]), three_flows(), 1)
-    columns = ("drain_s", "weight", "senders", "end_s", "weight_s", "feed_s")
+    columns = ("drain_s", "weight", "senders", "end_s", "weight_s", "injection_s")
     assert [entry[name] for name in columns] == pytest.approx([1, 1 / 3, 1, 3, 1, 3])
 
 
@@ -106,7 +106,7 @@ def test_a_flow_over_two_paths_counts_half_on_each():
     job, rival = sent([(0, 0, 9, 1e6)]), sent([(0, 7, 1, 1e6)])
 
     demand = DemandOf(fabric)(job)
-    halves = demand.entries[demand.entries["part"] == 0.5]
+    halves = demand.entries[demand.entries["fraction"] == 0.5]
     assert halves.size == 4
     assert set(halves["weight"]) == set(halves["senders"]) == {0.5}
     found, _ = together(fabric, job, rival)
