@@ -300,7 +300,9 @@ def draw_boxes(
     counts = pd.concat(groups.values()).value_counts() / len(tables)
     label_classes(axes, [f"{_broken(label)}\n({counts[label]:,.0f})" for label in labels])
     axes.axhline(1.0, color=FAINT, linewidth=0.8, zorder=0.5)
-    axes.set_ylabel(quantity if quantity != "speedup" else "run time, Baseline / here")
+    axes.set_ylabel(
+        quantity.replace("_", " ") if quantity != "speedup" else "run time, Baseline / here"
+    )
 
 
 def _broken(label: str) -> str:

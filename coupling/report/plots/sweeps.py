@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from coupling.report.plots.blame import cell_ink
 from coupling.report.plots.colours import palette
 from coupling.report.plots.sheet import hint, name_ticks, percent_axis
 from coupling.report.plots.style import FAINT, Picture, legend
@@ -77,11 +78,11 @@ def _paint_heat(figure: Figure, table: pd.DataFrame, title: str) -> None:
     axes = figure.add_subplot()
     values = table.to_numpy(dtype=np.float64)
     most = float(np.nanmax(np.abs(values))) if np.isfinite(values).any() else 0.0
-    axes.imshow(values, cmap="PuOr_r", vmin=-(most or 1.0), vmax=most or 1.0, aspect="auto")
+    image = axes.imshow(values, cmap="PuOr_r", vmin=-(most or 1.0), vmax=most or 1.0, aspect="auto")
+    colours = np.asarray(image.to_rgba(values))
     for row, column in zip(*np.nonzero(np.isfinite(values)), strict=True):
         value = values[row, column]
-        dark = most > 0 and abs(value) > 0.7 * most
-        colour = "white" if dark else "black"
+        colour = cell_ink(colours[row, column, :3].tolist())
         factors = (
             f"{table.index.name} = {table.index[row]}",
             f"{table.columns.name} = {table.columns[column]}",
