@@ -1,4 +1,4 @@
-"""What is said of a calibration: groups of jobs, links, cables, and what cannot be told."""
+"""The answer of a calibration: groups of jobs, links, cables, and what is not identifiable."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -26,10 +26,10 @@ class GroupFit:
     rule : int
         Its place in the profile, from 1.
     others : tuple of str
-        Labels of rules that fit nearly as well: the links do not tell them apart.
+        Labels of rules that fit nearly as well: the links do not distinguish them.
     fraction, low, high : float
         Communication at injection time / ideal iteration; 90 % interval. From counters: of the
-        time in which a node could send, at full speed. From runs that do not tell it: nan.
+        time in which a node could send, at full speed. nan where runs do not determine it.
     bytes_per_s : float
         What one of its nodes sends, mean; nan from runs.
     network_slowdown : float
@@ -112,7 +112,7 @@ class SlowCable:
 @dataclass(frozen=True, slots=True, eq=False)
 class Calibration(Tabled):
     """
-    How jobs communicate, as ports or repeated runs tell it.
+    How jobs communicate, from counters of ports or repeated runs.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class Calibration(Tabled):
     topology : Topology
         The fabric.
     way : {"counters", "runs"}
-        What it was told by.
+        What it is fitted to.
     groups : tuple of GroupFit
         Most traffic first.
     links : tuple of LinkFit
@@ -129,7 +129,7 @@ class Calibration(Tabled):
     slow : tuple of SlowCable
         Cables that are slower than they should be.
     rank, columns : int
-        Directions that the links tell, of the groups that they see.
+        Independent directions of the groups that the links see.
     explained : float
         Share of the measured bytes that jobs explain, 0 to 1; nan for runs.
     noise : float
@@ -137,9 +137,9 @@ class Calibration(Tabled):
     seconds : float
         Between the two readings; nan for runs.
     profile : mapping
-        A communication profile: what was told, and the rules for the rest.
+        A communication profile: what was fitted, and the rules for the rest.
     assumed, remarks : tuple of str
-        What had to be assumed; what is odd, and what cannot be told.
+        What had to be assumed; what is odd, and what is not identifiable.
     """
 
     source: str
@@ -159,8 +159,9 @@ class Calibration(Tabled):
 
     def __repr__(self) -> str:
         """Return one line."""
-        told = sum(group.identifiable for group in self.groups)
-        return f"<Calibration {shortened(self.source)!r}: {told} of {len(self.groups)} groups told>"
+        identified = sum(group.identifiable for group in self.groups)
+        of = f"{identified} of {len(self.groups)} groups identified"
+        return f"<Calibration {shortened(self.source)!r}: {of}>"
 
     def _rows(self) -> list[dict[str, Any]]:
         """Return the groups."""

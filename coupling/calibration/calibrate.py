@@ -25,7 +25,7 @@ _MOST_DRAWS = 10_000
 _MOSTLY = 0.9  # of the bytes
 _MOST_ERRORS = 10  # links that are named
 _FITS = 4.0  # deviations of counters, median of a group's links: beyond, its pattern is another
-_WIDE = 0.5  # an interval wider than this tells nothing
+_WIDE = 0.5  # an interval wider than this leaves the fraction open
 _MOST_S = 1e9
 _MEANT = (
     "nodes send at full speed while they communicate, and do not compute beside it: bytes alone "
@@ -67,7 +67,7 @@ def calibrate(
         Counters, read twice: ``perfquery -x`` of all ports, ``ibdiagnet2.pm`` or ``.db_csv``,
         ``ibqueryerrors --counters``, or CSV of UFM.
     seconds : float, optional
-        Between the readings; needed where the files do not tell it.
+        Between the readings; needed where the files do not state it.
     sacct : Path or str, optional
         Instead of `squeue`: output of ``sacct -X -P``, with `at`.
     at : str, optional
@@ -101,7 +101,7 @@ def calibrate(
     Raises
     ------
     FabricsimError
-        If a file or option is wrong, or no port tells anything.
+        If a file or option is wrong, or no port has counters that can be used.
     """
     checked = _checked(by, noise, draws, seed)
     for name, value in (("seconds", seconds), ("tick", tick_s)):
@@ -168,7 +168,7 @@ def _answer(site: Site, rules: Profile, work: Work) -> Calibration:
     """Write down what was found."""
     scene, found, ports = site.scene, work.fit, work.ports
     groups = [_group(work, rules, number) for number in range(len(work.design.groups))]
-    told = [
+    drafts = [
         ProfileDraft(group, (rule, *others), own.low, own.high)
         for group, rule, others, own in zip(
             work.design.groups, work.rule, work.others, groups, strict=True
@@ -192,7 +192,7 @@ def _answer(site: Site, rules: Profile, work: Work) -> Calibration:
         explained,
         found.noise,
         ports.seconds,
-        profile_table(told, rules, jobs, work.by),
+        profile_table(drafts, rules, jobs, work.by),
         (*site.assumed, _MEANT) if not work.waited else site.assumed,
         (*_remarks(work, groups, explained), *site.remarks),
     )
@@ -251,7 +251,7 @@ def _misfit(work: Work, number: int) -> float:
 
 
 def _why_not(work: Work, number: int, width: float, off: float) -> str:
-    """Say why the fraction of a group is not told; empty where it is."""
+    """Return why the fraction of a group is not identified; empty where it is."""
     if number in work.fit.unseen:
         return "sends over no measured link"
     alike = next((own for own in work.fit.alike if number in own), ())
@@ -289,13 +289,13 @@ def _links(work: Work) -> tuple[LinkFit, ...]:
 
 
 def _remarks(work: Work, groups: Sequence[GroupFit], explained: float) -> list[str]:
-    """Say what is odd, and what the counters cannot tell."""
+    """Return what is odd, and what the counters do not determine."""
     found, ports = work.fit, work.ports
     seen = len(groups) - len(found.unseen)
     lines = [
         f"{counted(len(groups), 'group')}; the links tell {found.rank} of {seen} that they see."
     ]
-    lines += [f"{what[0].upper()}{what[1:]}: {count:,}." for what, count in ports.told.items()]
+    lines += [f"{what[0].upper()}{what[1:]}: {count:,}." for what, count in ports.notes.items()]
     if routing_differs(ports, found, work.scene.topology.capacity):
         lines.append(
             "So many links are off that the routing must be another than assumed (--lft loads the "

@@ -138,7 +138,7 @@ def design_of(
     made = _Maker(scene, profile)
     for at, own in enumerate(places):
         rules = possible(profile.rules, taken[:, at].tolist())
-        if own.nodes.size < 2 or not rules:  # noqa: PLR2004 (nobody to talk to)
+        if own.nodes.size < 2 or not rules:  # noqa: PLR2004 (no partner)
             continue
         try:
             found = {(own.job.id, rule): made.demand(own, rule) for rule in rules}

@@ -1,4 +1,4 @@
-"""Fit: fractions of communication from what links carried, with intervals and what is not told."""
+"""Fit fractions of communication to what links carried, with intervals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from netsim.common.arrays import Bools, Floats, Ints
 HUBER = 2.5
 """Residuals beyond so many deviations count linearly: background traffic, cables that are slow."""
 FEWEST_FILLED = 4
-"""Links that tell whether a pattern fits: of fewer, one slow cable would be half."""
+"""Links that decide whether a pattern fits: of fewer, one slow cable would be half."""
 _ROUNDS = 30
 _CLOSE = 1e-6
 _RANK = 1e-6
@@ -21,7 +21,7 @@ _IN_NULL = 0.05
 _MAD = 1.4826  # deviation of a normal distribution / median of its absolute values
 _MOST_MIXED = 300  # columns that are solved for at once
 _LEAST_SIGMA = 1e-4  # of the capacity of a link
-_IDLE = 1e-3  # of the capacity: links with less fit any pattern, and tell nothing of the fit
+_IDLE = 1e-3  # of the capacity: links with less fit any pattern
 _LOW, _HIGH = 0.05, 0.95
 
 
@@ -35,13 +35,13 @@ class Fit:
     fraction, low, high : (G,) float array
         Best value, and the interval that holds 90 % of the fits to redrawn residuals.
     alike : tuple of tuple of int
-        Groups that the links cannot tell apart: they share one value.
+        Groups that the links do not distinguish: they share one value.
     unseen : tuple of int
         Groups that send over no measured link.
     predicted, deviation : (M,) float array
         What each link would carry under the fit, and by how much its measure may be off.
     rank : int
-        Directions that the links tell, of the groups that they see.
+        Independent directions of the groups that the links see.
     noise : float
         By how much residuals of links that carry something are larger than expected of the
         counters alone; at least 1.
@@ -59,11 +59,7 @@ class Fit:
 
 
 def deviations(rate: Floats, predicted: Floats, capacity: Floats, noise: float) -> Floats:
-    """
-    Return by how much the measured rates of links may be off.
-
-    `noise`: as a share of the larger of what was measured and predicted.
-    """
+    """Return the error of measured rates; `noise`: a share of the larger of both rates."""
     return np.hypot(noise * np.maximum(rate, predicted), _LEAST_SIGMA * capacity)
 
 
@@ -169,7 +165,7 @@ def fit(
 
 def _alike(matrix: Floats) -> tuple[list[list[int]], int]:
     """
-    Find columns that cannot be told apart.
+    Find columns that cannot be distinguished.
 
     Columns with a part in a combination that changes nothing belong together, and those beside
     them in the same one. Result: sets of columns that cover all, and the rank.
@@ -289,7 +285,7 @@ def _intervals(
 
 
 def _stacked(columns: Sequence[Sequence[Floats]], chosen: Sequence[int], rows: int) -> Floats:
-    """Return the chosen columns beside each other."""
+    """Return the chosen columns as one matrix."""
     own = [group[place] for group, place in zip(columns, chosen, strict=True)]
     return np.column_stack(own) if own else np.empty((rows, 0))
 

@@ -46,7 +46,7 @@ class Measured:
     waited : (M,) float array
         Share of the time that the port had to wait with something to send; nan where not known.
     switch : (M,) int array
-        Vertex whose counters tell it: readings of one device are late together.
+        Vertex whose counters are read: readings of one device are late together.
     errors : tuple of (link, count)
         Links that counted symbol errors, recoveries or breakdowns between the readings.
     told : mapping of str to int
@@ -60,7 +60,7 @@ class Measured:
     waited: Floats
     switch: Ints
     errors: tuple[tuple[int, int], ...]
-    told: Mapping[str, int]
+    notes: Mapping[str, int]
     seconds: float
 
 
@@ -76,25 +76,25 @@ def measured(
     Read counters twice, and say what links carried between.
 
     `before`, `after`: files of counters. `topology`: of `ibnetdiscover`, whose ports they name; of
-    another form if they name links. `seconds`: between the readings; None: the files tell it.
+    another form if they name links. `seconds`: between the readings; None: the files state it.
     `tick_s`: of PortXmitWait; None: the time in which a link sends a word of 4 bytes.
     """
     first, second = (_read(path) for path in (before, after))
     ends = _Ends(topology)
-    told: Counter[str] = Counter()
+    notes: Counter[str] = Counter()
     known = {(own.device, own.port): own for own in first}
     strange = sum(ends.link(own) is None for own in first)
-    rows = _Rows(topology, tick_s, told)
+    rows = _Rows(topology, tick_s, notes)
     for late in second:
         link = ends.link(late)
         early = known.pop((late.device, late.port), None)
         if link is None:
-            told[_STRANGE] += bool(late.port)
+            notes[_STRANGE] += bool(late.port)
         elif early is None:
-            told[_ONE] += 1
+            notes[_ONE] += 1
         else:
             rows.add(link, ends.back(late), early, late, _apart(early, late, seconds, str(after)))
-    told[_ONE] += sum(ends.link(own) is not None for own in known.values())
+    notes[_ONE] += sum(ends.link(own) is not None for own in known.values())
     if not rows.rate and strange == len(first):
         if first[0].device[0] != "link" and not ends.wired:
             raise SnapshotError(
@@ -185,10 +185,10 @@ class _Ends:
 
 
 class _Rows:
-    """Gathers what ports tell."""
+    """Gathers readings of ports."""
 
-    def __init__(self, topology: Topology, tick_s: float | None, told: Counter[str]) -> None:
-        self._topology, self._tick_s, self._told = topology, tick_s, told
+    def __init__(self, topology: Topology, tick_s: float | None, notes: Counter[str]) -> None:
+        self._topology, self._tick_s, self._notes = topology, tick_s, notes
         self.rate: dict[int, float] = {}
         self._waited: dict[int, float] = {}
         self._switch: dict[int, int] = {}
@@ -226,18 +226,18 @@ class _Rows:
         why = _unknown(one, other, most)
         if not why:
             return other.value - one.value
-        self._told[why] += what == "sent"
+        self._notes[why] += what == "sent"
         return None
 
     def done(self, name: str) -> Measured:
-        """Return what was gathered; the other end of a cable tells what a port does not."""
+        """Return what was gathered; the other end of a cable replaces missing counters."""
         for own, (rate, switch) in self._received.items():
             if own not in self.rate:
                 self.rate[own], self._switch[own] = rate, switch
-                self._told[_PEER] += 1
-        silent = not any(self.rate.values()) and any(self._told[why] for why in _LOST)
+                self._notes[_PEER] += 1
+        silent = not any(self.rate.values()) and any(self._notes[why] for why in _LOST)
         if silent or not self.rate:
-            reasons = ", ".join(f"{count:,} {why}" for why, count in self._told.items() if count)
+            reasons = ", ".join(f"{count:,} {why}" for why, count in self._notes.items() if count)
             raise SnapshotError(
                 f"{name}: expected ports whose counters can be compared, got none "
                 f"{'but of idle links ' if self.rate else ''}({reasons})."
@@ -250,20 +250,20 @@ class _Rows:
         link = np.array(sorted(self.rate), dtype=np.int64)
         gone = self._topology.absent
         there = self._topology.n_links - (0 if gone is None else gone.size)
-        self._told["directed links without counters"] = there - link.size
+        self._notes["directed links without counters"] = there - link.size
         return Measured(
             link,
             np.array([self.rate[own] for own in link.tolist()]),
             np.array([self._waited.get(own, nan) for own in link.tolist()]),
             np.array([self._switch[own] for own in link.tolist()], dtype=np.int64),
             tuple((own, count) for own, count in sorted(self._errors.items()) if count > 0),
-            {what: count for what, count in self._told.items() if count},
+            {what: count for what, count in self._notes.items() if count},
             float(np.median(self._seconds)) if self._seconds else nan,
         )
 
 
 def _unknown(early: Count, late: Count, most: float) -> str:
-    """Say why two values of a counter do not tell how much it grew; empty where they do."""
+    """Return why two values of a counter do not give its growth; empty where they do."""
     narrow = min(early.bits, late.bits) < 64  # noqa: PLR2004 (bits)
     if narrow and FULL in (early.value, late.value):
         return _FULL

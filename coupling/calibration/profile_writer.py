@@ -1,4 +1,4 @@
-"""Written: what was told as a communication profile, which `now`, `replay` and `run` read."""
+"""What was fitted, as a communication profile, which `now`, `replay` and `run` read."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -38,10 +38,10 @@ class ProfileDraft:
 
 
 def profile_table(
-    told: Sequence[ProfileDraft], rules: Profile, jobs: Mapping[int, Job], by: str
+    drafts: Sequence[ProfileDraft], rules: Profile, jobs: Mapping[int, Job], by: str
 ) -> dict[str, Any]:
     """
-    Return a profile: rules for what was told, and those that there were for the rest.
+    Return a profile: rules for what was fitted, and those that there were for the rest.
 
     `jobs`: by number. `by`: what the jobs of a group have in common. Rules know no numbers of
     jobs: where every job is a group, those of one name have a rule with the widest interval.
@@ -49,10 +49,10 @@ def profile_table(
     written = rules.table.get("rule", [])
     found: list[dict[str, Any]] = []
     if by == "job":
-        told, by = _by_name(told, jobs), "name"
-    matches = [_match(jobs[own.group.jobs[0]], by, own.group, written) for own in told]
+        drafts, by = _by_name(drafts, jobs), "name"
+    matches = [_match(jobs[own.group.jobs[0]], by, own.group, written) for own in drafts]
     twice = [matches.count(match) > 1 for match in matches]
-    for own, match, again in zip(told, matches, twice, strict=True):
+    for own, match, again in zip(drafts, matches, twice, strict=True):
         if again:
             match["size"] = sorted({jobs[job].n_nodes for job in own.group.jobs})
         for left, rule in zip(range(len(own.rules), 0, -1), own.rules, strict=True):
@@ -78,10 +78,10 @@ def _match(
     return {by: escape(name), "min_nodes": 2}
 
 
-def _by_name(told: Sequence[ProfileDraft], jobs: Mapping[int, Job]) -> list[ProfileDraft]:
+def _by_name(drafts: Sequence[ProfileDraft], jobs: Mapping[int, Job]) -> list[ProfileDraft]:
     """Put jobs of one name and the same rules together."""
     found: dict[tuple[str, tuple[int, ...]], list[ProfileDraft]] = {}
-    for own in told:
+    for own in drafts:
         name = jobs[own.group.jobs[0]].name
         found.setdefault((name, own.group.rules), []).append(own)
     return [
@@ -100,8 +100,8 @@ def _by_name(told: Sequence[ProfileDraft], jobs: Mapping[int, Job]) -> list[Prof
 
 
 def _sends(rule: Rule, written: Mapping[str, Any], own: ProfileDraft) -> dict[str, Any]:
-    """Return pattern and quantities of a rule with the fraction that was told."""
-    kept = {
+    """Return pattern and quantities of a rule with the fraction that was fitted."""
+    fields = {
         key: value
         for key, value in _absolute(rule, written).items()
         if key in ("pattern", "label", "bytes_per_flow", "iteration")
@@ -110,9 +110,9 @@ def _sends(rule: Rule, written: Mapping[str, Any], own: ProfileDraft) -> dict[st
         return {"comm_fraction": 0.0}
     low, high = (round(value, _DIGITS) for value in (own.low, own.high))
     fraction: Any = low if low == high else {"uniform": [low, high]}
-    if "bytes_per_flow" in kept or "nbytes" in kept["pattern"]:
-        kept.pop("iteration", None)
-    return kept | {"comm_fraction": fraction}
+    if "bytes_per_flow" in fields or "nbytes" in fields["pattern"]:
+        fields.pop("iteration", None)
+    return fields | {"comm_fraction": fraction}
 
 
 def _absolute(rule: Rule, table: Mapping[str, Any]) -> dict[str, Any]:

@@ -35,7 +35,7 @@ _TURNS = 20
 _CLOSE = 5e-4  # of the time
 _BEFORE = 3  # turns that the next one learns from
 _SURE = 0.9
-_WIDE = 0.5  # an interval wider than this tells nothing
+_WIDE = 0.5  # an interval wider than this leaves the fraction open
 _LEAST_STRETCH = 1e-3  # deviation of the stretch of communication, below which all runs are alike
 _GRID = 201
 _MODEL = (  # as `now` estimates, and what ports count is fitted to; changes below `_CLOSE` are seen
@@ -81,7 +81,7 @@ def calibrate_runs(
     routing : str, optional
         A key of `netsim.ROUTINGS`; default: the usual one of the fabric.
     by : {"name", "user", "account", "partition", "rule"}
-        What repeated runs have in common, beside the number of their nodes.
+        What repeated runs have in common, apart from the number of their nodes.
     timezone : str, optional
         IANA name of the zone of times without an offset.
     seed : int, default 1
@@ -102,7 +102,7 @@ def calibrate_runs(
     Notes
     -----
     A run of work W at communication fraction f takes W (1 + f (x - 1)), where x is how much longer
-    communication takes than alone at full speed. A replay of the record tells x; W is the same
+    communication takes than alone at full speed. A replay of the record gives x; W is the same
     for all runs of a group on one number of nodes; f is the slope.
     """
     choice("by", by, tuple(own for own in BY if own != "job"), error=SnapshotError)
@@ -203,12 +203,12 @@ class _Runs:
 
     def profile(self, choice_: int) -> dict[str, Any]:
         """Return a profile in which each group has one rule: its n-th, or (-1) the best."""
-        told = []
+        drafts = []
         for at, group in enumerate(self.groups):
             rule = self.rule[at] if choice_ < 0 else group.rules[min(choice_, len(group.rules) - 1)]
             share = max(self.share[at], _LEAST)
-            told.append(ProfileDraft(group, (rule,), share, share))
-        return profile_table(told, self.rules, self.jobs, self.by)
+            drafts.append(ProfileDraft(group, (rule,), share, share))
+        return profile_table(drafts, self.rules, self.jobs, self.by)
 
     def learn(self, found: Mapping[int, tuple[float, float, float]], choice_: int) -> None:
         """Take what a replay says."""
@@ -284,7 +284,7 @@ def _slope(ran_s: Floats, stretch: Floats, sizes: Ints) -> _Slope:
         return _Slope(_FIRST, 0.0, 1.0, nan, nan, f"too few: {why}")
     centred = stretch - (np.bincount(kind, weights=stretch) / runs)[kind]
     if float(np.sqrt((centred**2).mean())) < _LEAST_STRETCH:
-        return _Slope(_FIRST, 0.0, 1.0, nan, nan, "all its runs met the same interference")
+        return _Slope(_FIRST, 0.0, 1.0, nan, nan, "all its runs had the same interference")
     times = np.log(ran_s)
 
     def loss(fraction: float) -> float:
@@ -309,7 +309,7 @@ def _slope(ran_s: Floats, stretch: Floats, sizes: Ints) -> _Slope:
 
 
 def _answer(
-    source: tuple[str, Topology], runs: _Runs, assumed: Sequence[str], told: Mapping[str, float]
+    source: tuple[str, Topology], runs: _Runs, assumed: Sequence[str], counts: Mapping[str, float]
 ) -> Calibration:
     """Write down what was found."""
     groups = []
@@ -343,7 +343,7 @@ def _answer(
     )
     cut = sum(count for state, count in states.items() if not state.startswith("completed"))
     remarks = [f"{counted(cut, 'run')} that did not complete: not compared."] if cut else []
-    remarks += [f"{what[0].upper()}{what[1:]}: {count:,}." for what, count in told.items()]
+    remarks += [f"{what[0].upper()}{what[1:]}: {count:,}." for what, count in counts.items()]
     groups.sort(key=lambda own: (not own.identifiable, own.group))
     return Calibration(
         source[0],

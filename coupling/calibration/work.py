@@ -110,7 +110,7 @@ class Work:
         """
         Return by how much fractions may be off since slowdowns are.
 
-        A slowdown s is told by counters or by their model: s - 1 is as sure as they are.
+        A slowdown s comes from counters or from their model: s - 1 is as sure as they are.
         """
         late = [
             np.mean([state.network_slowdown.get(job, 1.0) for job in group.jobs]) - 1.0
@@ -121,7 +121,7 @@ class Work:
         return found
 
     def _alternatives(self, best: FitState) -> list[FitState]:
-        """Return states with another rule of one group each, beside the best so far."""
+        """Return states with another rule of one group each, and the best so far."""
         tried = [best]
         for at, others in enumerate(self.others):
             for other in others:
@@ -218,17 +218,17 @@ class Work:
 
 def slowed_by_waiting(scene: SiteState, ports: Measured) -> dict[int, float]:
     """
-    Return how much slower jobs are as the ports of their nodes tell it.
+    Return how much slower jobs are by the ports of their nodes.
 
     In a time T a node that sends for r T and waits for w T communicates for (r + w) T; the rest,
     (1 - r - w) T, it computes. Ideal is computing and sending, (1 - w) T, so together / ideal is
     1 / (1 - w). Nodes that wait for others at a barrier do not count; the slowest node does.
     """
-    topology, told = scene.topology, _counting(scene, ports)
-    if not ports.waited[told].any():
+    topology, counted = scene.topology, _counting(scene, ports)
+    if not ports.waited[counted].any():
         return {}
     waited = np.full(topology.n_nodes, nan)
-    waited[topology.link_tail[ports.link[told]]] = ports.waited[told]
+    waited[topology.link_tail[ports.link[counted]]] = ports.waited[counted]
     found = {}
     for job in scene.jobs:
         own = waited[job.nodes]
@@ -238,7 +238,7 @@ def slowed_by_waiting(scene: SiteState, ports: Measured) -> dict[int, float]:
 
 
 def _counting(scene: SiteState, ports: Measured) -> Bools:
-    """Return which measured links begin at a node whose port tells how long it waited."""
+    """Return which measured links begin at a node whose port counts how long it waited."""
     found: Bools = ~np.isnan(ports.waited) & (
         scene.topology.link_tail[ports.link] < scene.topology.n_nodes
     )

@@ -97,7 +97,7 @@ def _compare_with(
     folders: Sequence[Path], path: Path, baseline: str | None, *, as_json: bool
 ) -> None:
     """Print the runs of result directories, job by job against those of another simulator."""
-    from coupling.report.compare_external import agreement_parts
+    from coupling.report.metrics import agreement_parts
     from coupling.results.external_schedule import agreement, read_elsewhere
     from coupling.results.formatting import counted, listing
     from coupling.runs.stored import Stored, line_up

@@ -52,7 +52,7 @@ def _run_lines(found: Mapping[str, Any]) -> list[str]:
     hours, price = found["wait_node_hours"], found["price_of_isolation"]
     total = sum(hours.values())
     if not total:
-        return [f"{found['run']}: nobody waited."]
+        return [f"{found['run']}: no job waited."]
     job_hours = sum(found["wait_job_hours"].values())
     lines = [f"{found['run']}: jobs waited {total:,.0f} node-hours ({job_hours:,.0f} job-hours):"]
     lines += [

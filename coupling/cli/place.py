@@ -235,7 +235,7 @@ def _steps(change: Difference, out: Path, nodelist: str) -> list[str]:
     return [
         *lines,
         "No credit loop before, after or in between: switches may be loaded in any order.",
-        f"1. Hold the nodes ({nodelist}), so that nobody starts there.",
+        f"1. Hold the nodes ({nodelist}), so that no job starts there.",
         f"2. Load: opensm -R file,no_fallback -U {out} (or replace the file it has, and SIGHUP).",
         f"3. Dump what is loaded, and look: {check}",
         f"4. Start the job: sbatch --nodelist={nodelist}",

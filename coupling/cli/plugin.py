@@ -50,7 +50,7 @@ def check_plugin(
         str | None,
         typer.Option(
             help="allocators, queues, patterns, topologies, routings, contention_models or "
-            "readers, where the target does not tell."
+            "readers, where the target does not say."
         ),
     ] = None,
     changes: Annotated[

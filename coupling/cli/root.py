@@ -176,7 +176,7 @@ def _status() -> int:
         stopped = error.__cause__ if isinstance(error, SystemError) else error
         if not isinstance(stopped, Stopped):
             raise
-        if stopped.signum == signal.SIGPIPE:  # who reads has enough
+        if stopped.signum == signal.SIGPIPE:  # the reader has enough
             return SIGNALLED + stopped.signum
         words = "; ".join(["interrupted", *getattr(stopped, "__notes__", ())])
         return _said(f"{words}.", SIGNALLED + stopped.signum)

@@ -1,11 +1,16 @@
-"""What is said of a record that was replayed: jobs, the queue model, gains."""
+"""The answer of a replayed record: jobs, the queue model, gains."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from math import inf, isnan
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from coupling.results.result import Result
+from coupling.sweep.intervals import mean_interval
 from fabricsim.checking import shortened
 from netsim.common.tables import Tabled
 
@@ -94,7 +99,7 @@ class Gain:
     Parameters
     ----------
     what : str
-        The quantity: a key of `coupling.replay.gains.QUANTITIES`.
+        The quantity: a key of `coupling.replay.answers.QUANTITIES`.
     before, after : float
         Mean over the seeds.
     difference : float
@@ -195,3 +200,51 @@ class Replay(Tabled):
             "assumed": list(self.assumed),
             "folder": None if self.folder is None else str(self.folder),
         }
+
+
+_HOUR_S = 3600.0
+
+
+def _lost_hours(jobs: pd.DataFrame) -> float:
+    """Return the node-hours that the network cost."""
+    hours = jobs["n_nodes"] * (jobs["end_s"] - jobs["start_s"]) / _HOUR_S
+    return float((hours * (1.0 - 1.0 / jobs["network_slowdown"])).sum())
+
+
+QUANTITIES: dict[str, Callable[[pd.DataFrame], float]] = {
+    "mean_wait_s": lambda jobs: float(jobs["wait_s"].mean()),
+    "mean_turnaround_s": lambda jobs: float(jobs["turnaround_s"].mean()),
+    "mean_network_slowdown": lambda jobs: float(jobs["network_slowdown"].mean()),
+    "mean_interference": lambda jobs: float(jobs["interference"].mean()),
+    "lost_node_hours": _lost_hours,
+}
+"""What is compared, of the table of the freed jobs."""
+LEAST = dict.fromkeys(QUANTITIES, 0.0) | {"mean_network_slowdown": 1.0, "mean_interference": 1.0}
+"""The least value that each can have."""
+
+
+def gains(before: Sequence[Result], after: Sequence[Result], free: Sequence[int]) -> list[Gain]:
+    """
+    Compare runs with equal seeds.
+
+    `before`, `after`: a run for each seed. `free`: ids of the jobs that count.
+    """
+    found = []
+    for what, measure in QUANTITIES.items():
+        one, other = (
+            np.array([measure(run.jobs[run.jobs["id"].isin(free)]) for run in runs])
+            for runs in (before, after)
+        )
+        mean_before = float(one.mean())
+        low, high = mean_interval(other - one, possible=(LEAST[what] - mean_before, inf))
+        found.append(
+            Gain(
+                what,
+                float(one.mean()),
+                float(other.mean()),
+                float((other - one).mean()),
+                None if isnan(low) else low,
+                None if isnan(high) else high,
+            )
+        )
+    return found

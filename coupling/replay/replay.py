@@ -10,8 +10,7 @@ from coupling.errors import ExperimentError, ResultError, SnapshotError
 from coupling.inputs.experiment import Experiment, set_field
 from coupling.inputs.fabric_argument import described, left_open
 from coupling.inputs.record import NO_ZONE
-from coupling.replay.answers import Gain, Replay, Waits
-from coupling.replay.gains import gains
+from coupling.replay.answers import Gain, Replay, Waits, gains
 from coupling.replay.waits import fit_queue, free_jobs, with_queue
 from coupling.results.result import Result
 from coupling.runs.assembly import RunInputs, RunParts, assemble
@@ -237,8 +236,8 @@ class _Work:
                 if then is not None:
                     found[1].append(self.run(then, parts, THEN))
                 continue
-            with shielded(self._progress) as told:
-                done = with_reference_runtimes(one, parts, told)
+            with shielded(self._progress) as report:
+                done = with_reference_runtimes(one, parts, report)
             found[0].append(self._in_memory(one, done))
             if then is not None:
                 other = replace(then, seed=then.seed + more)
@@ -249,8 +248,8 @@ class _Work:
 
     def _in_memory(self, experiment: Experiment, parts: RunParts) -> Result:
         """Run an experiment whose reference run times are known."""
-        with shielded(self._progress) as told:
-            return run_parts(experiment, parts, told)
+        with shielded(self._progress) as report:
+            return run_parts(experiment, parts, report)
 
 
 def _estimates(experiment: Experiment, parts: RunParts) -> str:
@@ -330,12 +329,12 @@ def _otherwise(work: _Work, freed: Experiment, then: Sequence[str], fabric: Topo
 def _fitted(
     freed: Experiment, parts: RunParts, changes: Sequence[str], progress: Progress | None
 ) -> Waits:
-    """Look for the settings of the queue that nobody has given."""
+    """Look for the settings of the queue that are not given."""
     given = {change.partition("=")[0].strip().removeprefix("scheduler.") for change in changes}
     fixed = {name.removeprefix("workload.").removeprefix("queue_options.") for name in given}
-    with shielded(progress) as told:
+    with shielded(progress) as report:
         return fit_queue(
-            freed, parts, frozenset(fixed), lambda done, of: told("queue settings", done, of)
+            freed, parts, frozenset(fixed), lambda done, of: report("queue settings", done, of)
         )
 
 

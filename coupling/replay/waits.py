@@ -22,7 +22,7 @@ SWITCHES = ("1@5", "1@60")
 """Limits that are tried: one leaf switch for 5 minutes, and for an hour."""
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 LEAST_S = 60.0
-"""Waits are told apart by their ratio from about here on: below, a minute counts little."""
+"""Waits are compared by their ratio from about here on: below, a minute counts little."""
 Tried = Callable[[int, int], None]
 
 
@@ -43,7 +43,7 @@ def fit_queue(
 
     `parts`: run times as recorded, so that the network counts as it was. `fixed`: settings not to
     be tried: ``window``, ``estimates``, ``switches``. One setting after the other is chosen, the
-    best of those before kept. `tried`: told how many were tried of how many.
+    best of those before taken. `tried`: called with how many were tried of how many.
     """
     jobs = free_jobs(parts)
     recorded = _recorded(parts, jobs)

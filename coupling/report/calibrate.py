@@ -19,12 +19,12 @@ _NAME, _PATTERN = 12, 14
 _USERS = 3
 _FAR = 4.0
 _READ = (
-    "fraction: communication at full speed / time of an iteration that nobody slows down; slowed: "
+    "fraction: communication at full speed / time of an iteration without interference; slowed: "
     "together / ideal, mean; measured, predicted: share of the cable's capacity; speed: of the "
     "nominal one. A pattern with + : others fit nearly as well."
 )
 _READ_RUNS = (
-    "fraction: communication at full speed / time of an iteration that nobody slows down, from how "
+    "fraction: communication at full speed / time of an iteration without interference, from how "
     "run times grow with predicted interference; slowed: together / ideal, mean."
 )
 
@@ -91,7 +91,7 @@ def _totals(found: Calibration) -> list[str]:
         found.topology.summary,
         (
             f"{_measured_by(found)}; {units.counted(jobs, 'job')} in "
-            f"{units.counted(len(found.groups), 'group')}, {identified:,} told"
+            f"{units.counted(len(found.groups), 'group')}, {identified:,} identified"
         ),
     ]
     if found.way == "counters":
@@ -112,7 +112,7 @@ def _extreme_links(links: Sequence[LinkFit], top: int) -> list[LinkFit]:
 
 def _group_row(group: GroupFit) -> tuple[str, ...]:
     """Return the row of a group."""
-    interval = f"{group.low:.3f}-{group.high:.3f}" if group.identifiable else "not told"
+    interval = f"{group.low:.3f}-{group.high:.3f}" if group.identifiable else "unknown"
     return (
         shortened(group.group, _NAME),
         f"{group.jobs:,}",

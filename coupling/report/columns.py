@@ -13,7 +13,7 @@ from rich.text import Text
 from coupling.results.formatting import Number, number
 from coupling.terminal_text import visible
 
-_LONG_S = 1e8  # years; more digits would not fit beside other columns
+_LONG_S = 1e8  # years; more digits would not fit in a table
 _FOLDED = 10  # columns that a folded column has at least, unless it needs fewer
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 
@@ -87,11 +87,7 @@ class _Prose:
 
 
 def text_lines(*texts: str) -> RenderableType:
-    """
-    Lay out lines of prose, broken between words.
-
-    Result: to be printed by `text_of`.
-    """
+    """Lay out lines of prose, broken between words, for `text_of`."""
     return _Prose(tuple(line for text in texts for line in visible(text).split("\n")))
 
 
@@ -103,11 +99,7 @@ def assumptions(assumed: Sequence[str], *, why: bool = True) -> list[str]:
 
 
 def copied_lines(*texts: str) -> Text:
-    """
-    Lay out lines that are copied into commands, such as ``--nodelist=``: they are never broken.
-
-    Result: to be printed by `text_of`.
-    """
+    """Lay out lines that are copied into commands, for `text_of`; they are never broken."""
     return Text("\n".join(map(visible, texts)), no_wrap=True, overflow="ignore")
 
 

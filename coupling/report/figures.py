@@ -67,18 +67,9 @@ _NOT_YET = Markup()
 @dataclass(frozen=True, slots=True)
 class DrawnFigure:
     """
-    A picture with its caption.
+    A picture with its caption, empty where the section says it.
 
-    Parameters
-    ----------
-    name : str
-        Of the picture within its section: what it shows, or the run.
-    picture : Picture
-        The picture.
-    caption : str
-        What to look for; empty where the section says it.
-    svg : Markup
-        The picture as it stands in a page, where it has been drawn.
+    `name`: within its section. `svg`: the picture of a page, once it is drawn.
     """
 
     name: str
@@ -89,16 +80,7 @@ class DrawnFigure:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """
-    Pictures that belong together.
-
-    Parameters
-    ----------
-    figures : tuple of Drawn
-        In the order of the page.
-    note : str
-        What is said of all of them.
-    """
+    """Pictures that belong together, with a sentence on all of them."""
 
     figures: tuple[DrawnFigure, ...] = ()
     note: str = ""
@@ -112,7 +94,7 @@ def run_figures(
     """
     Return all figures of runs.
 
-    `fabrics`: fabric of each run, by its name; without one, the names of the links tell what they
+    `fabrics`: fabric of each run, by its name; without one, the names of the links say what they
     can. `baseline`: as for `coupling.results.comparison.find_baseline`. Result: ``time``,
     ``gantt``, ``jobs``, ``blame``, ``speedups``, ``links``, ``maps`` and ``link-time``; empty
     where there is nothing to draw.

@@ -37,7 +37,7 @@ def table(
 
 
 def figures(pictures: Iterable[tuple[Html, str]]) -> Html:
-    """Lay pictures beside each other, below each other on a phone."""
+    """Lay pictures in a row, in a column on a phone."""
     shown = list(pictures)
     return _piece("figures", shown) if shown else Html()
 
@@ -58,11 +58,7 @@ def details(summary: str, content: Html) -> Html:
 
 
 def label(name: str, colour: str) -> Html:
-    """
-    Write the name of a run with its colour.
-
-    `colour`: as ``#rrggbb``.
-    """
+    """Write the name of a run with its colour, as ``#rrggbb``."""
     return _piece("label", name, colour)
 
 
@@ -95,7 +91,7 @@ def heading(text: str) -> Html:
 
 
 def definitions(entries: Iterable[tuple[str, str]]) -> Html:
-    """Write terms, each with what is said of it."""
+    """Write terms with their definitions."""
     return _piece("definitions", list(entries))
 
 
@@ -110,7 +106,7 @@ def verbatim(text: str) -> Html:
 
 
 def _beside(name: str) -> str:
-    """Return a file beside the templates."""
+    """Return a file of the templates' folder."""
     return files("coupling.report").joinpath("templates", name).read_text("utf-8")
 
 

@@ -20,7 +20,7 @@ _COUNTERS = {
     "queued": "jobs waiting",
     "mean_interference": "mean interference",
 }
-_TOLD = (
+_NUMBERS = (
     "wait_s",
     "network_slowdown",
     "interference",
@@ -69,8 +69,8 @@ def _jobs(number: int, result: Result) -> Iterator[Event]:
         yield _meta(number, track + 1, "thread_name", f"jobs {track + 1}")
     rows: list[Mapping[str, Any]] = jobs.to_dict("records")
     for row, track in zip(rows, lane.tolist(), strict=True):
-        told = {name: round(row[name], _DIGITS) for name in _TOLD if np.isfinite(row[name])}
-        about = {"nodes": row["n_nodes"], "on": row["nodes"], "killed": row["killed"], **told}
+        numbers = {name: round(row[name], _DIGITS) for name in _NUMBERS if np.isfinite(row[name])}
+        about = {"nodes": row["n_nodes"], "on": row["nodes"], "killed": row["killed"], **numbers}
         begin, last = (round(row[name] * _MICRO) for name in ("start_s", "end_s"))
         yield {
             "ph": "X",
@@ -124,5 +124,5 @@ def _counters(number: int, result: Result) -> Iterator[Event]:
 
 
 def _changes(value: Floats) -> pd.Series:
-    """Tell where a value differs from the one before."""
+    """Return where a value differs from the one before."""
     return pd.Series(value).diff().ne(0.0).to_numpy()  # type: ignore[return-value]

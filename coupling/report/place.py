@@ -9,7 +9,7 @@ _HEADS = ("", "slowed", "5-95 %", "own lost", "others'", "most hurt", "by")
 _NAMES = 3  # links that a line names
 _READ = (
     "slowed: together / ideal of the new job, median; own lost, others': node-hours lost in a day, "
-    "by the new job, and by the others more than without it; by: who proposes it."
+    "by the new job, and by the others more than without it; by: allocator that proposes it."
 )
 
 

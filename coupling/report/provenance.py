@@ -69,8 +69,8 @@ def assumptions(
         "and end re-evaluates the jobs that it touches.",
         "What happened besides": " ".join(f"{line}." for line in remark_lines(results)),
     }
-    told = [(term, text) for term, text in entries.items() if text]
-    return definitions(told) + _pattern_table(results)
+    known = [(term, text) for term, text in entries.items() if text]
+    return definitions(known) + _pattern_table(results)
 
 
 def _communication(results: Sequence[Result], tables: Mapping[str, Any]) -> str:
@@ -139,7 +139,7 @@ def _model(results: Sequence[Result], network: Mapping[str, Any]) -> str:
 
 
 def _one_model(known: Mapping[str, Any] | None, network: Mapping[str, Any]) -> str:
-    """Say what the contention model of one run is, as far as its result or its tables tell."""
+    """Return the contention model of one run, as far as its result or its tables name it."""
     known = known or network
     name = str(known.get("model", ""))
     routings = known.get("routings") or [str(network.get("routing", "the usual"))]

@@ -64,7 +64,7 @@ def write_report(
     baseline : str, optional
         Name of the run to compare with, empty for none; by default as for `find_baseline`.
     notes : sequence of str, optional
-        Said first: what a reader must know about these runs.
+        Shown first: what a reader must know about these runs.
     fabrics : mapping of str to Topology, optional
         Fabric of each run, by its name, for maps of its links; without one, the names of the links
         tell what they can.
@@ -171,7 +171,7 @@ def _drawn(section: Section) -> Html:
 
 
 def _noted(section: Section) -> Html:
-    """Return the pictures of a section below what is said of all of them."""
+    """Return the pictures of a section below the sentence on all of them."""
     return paragraph(section.note, "soft") + _drawn(section) if section.figures else Html()
 
 

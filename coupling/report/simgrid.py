@@ -38,7 +38,7 @@ def simgrid_files(run: Retraced, iterations: int = ITERATIONS) -> dict[str, str]
 
 def remarks(run: Retraced) -> list[str]:
     """Say what SimGrid will see otherwise."""
-    told = ["links are shared evenly among flows, not among senders"]
+    notes = ["links are shared evenly among flows, not among senders"]
     fabric = run.topology
     if (
         fabric.latency_per_link_s
@@ -46,8 +46,8 @@ def remarks(run: Retraced) -> list[str]:
         or fabric.packet_bytes
         or fabric.buffer_bytes
     ):
-        told.append("latency and buffers are left out")
-    return told
+        notes.append("latency and buffers are left out")
+    return notes
 
 
 def _iterations(job: RanJob, most: int) -> int:

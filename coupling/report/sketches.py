@@ -26,18 +26,7 @@ def on_terminal() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """
-    A slowdown with its two parts.
-
-    Parameters
-    ----------
-    name : str
-        Whose it is.
-    network_slowdown : float
-        Together / ideal.
-    placement : float
-        The part of it that the placement alone costs, from 1.
-    """
+    """The network slowdown of a job or run, and its placement factor."""
 
     name: str
     network_slowdown: float

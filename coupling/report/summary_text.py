@@ -49,13 +49,15 @@ def _loss_sentence(ran: Sequence[Result], rows: Mapping[str, Row]) -> str:
     """Say what share of node time the network costs, worst first."""
     shares = {result.name: _shares(rows[result.name]) for result in ran}
     models = {_model_of(result) for result in ran}
-    said = {result.name: result.name if len(models) == 1 else _with_model(result) for result in ran}
+    names = {
+        result.name: result.name if len(models) == 1 else _with_model(result) for result in ran
+    }
     worst_first = sorted(shares, key=lambda name: -shares[name][0])
     losers = [name for name in worst_first if any(shares[name])]
-    none = units.listing([said[name] for name in worst_first if not any(shares[name])])
+    none = units.listing([names[name] for name in worst_first if not any(shares[name])])
     if not losers:
         return f"No node time is lost to the network under {none}."
-    parts = [f"{_apart(*shares[name])} under {said[name]}" for name in losers]
+    parts = [f"{_apart(*shares[name])} under {names[name]}" for name in losers]
     first = parts[0].replace(" (", " of node time is lost to the network (", 1)
     return f"{'; '.join([first, *parts[1:], *([f'none under {none}'] if none else [])])}."
 
@@ -83,13 +85,13 @@ def _model_of(result: Result) -> str:
 
 
 def _with_model(result: Result) -> str:
-    """Return the name of a run beside runs of other models."""
+    """Return the name of a run among runs of other models."""
     beside = rate_model(_model_of(result)).beside
     return f"{result.name} ({beside})" if beside else result.name
 
 
 def _gain_sentence(baseline: str, rows: Mapping[str, Row]) -> str:
-    """Say which run has the shortest mean turnaround beside Baseline, and by how much."""
+    """Return which run has the shortest mean turnaround, against the baseline, and by how much."""
     ratios = {
         name: ratio
         for name, row in rows.items()

@@ -14,11 +14,10 @@ from coupling.report.page import table as html_table
 from coupling.report.plots.style import Picture
 from coupling.report.plots.sweeps import forest_picture, heat_picture
 from coupling.results.formatting import counted, duration, number, percent
-from coupling.sweep.comparison import ALL, POLICY, Comparison, better
+from coupling.sweep.comparison import ALL, POLICY, REST, Comparison, better
 from coupling.sweep.factors import is_seed
 from coupling.sweep.intervals import FEW
 from coupling.sweep.sweep import Sweep
-from coupling.sweep.variance import REST
 
 PAGE = "sweep.html"
 FORMS = ("svg", "png")
@@ -41,7 +40,7 @@ def sweep_parts(found: Comparison) -> list[RenderableType]:
 def write_sweep_page(
     sweep: Sweep, found: Comparison, folder: Path, heat: tuple[str, str] | None = None
 ) -> Path:
-    """Write `PAGE` into a folder, and each picture beside it in `FORMS`; return the page."""
+    """Write `PAGE` into a folder, and each picture in `FORMS`; return the page."""
     for name, picture in sweep_pictures(found, heat).items():
         for form in FORMS:
             write_whole(folder / f"{name}.{form}", picture.file(form))
@@ -214,31 +213,31 @@ def _sentences(found: Comparison) -> list[str]:
     """Say in words what was found, and how far that can be trusted."""
     metric, ranks = found.metrics[0], found.ranks
     way = "more" if better(metric) > 0 else "less"
-    said = [
+    lines = [
         f"{row[POLICY]} beats {found.baseline} in {row['wins']:,} of "
         f"{counted(row['draws'], 'draw')} ({metric_words(metric)}, {way} is better)."
         for row in ranks.to_dict("records")
     ]
     tau = float(ranks["tau"].iloc[0])
     if tau == tau:  # noqa: PLR0124 (not NaN)
-        said.append(
+        lines.append(
             f"Kendall's tau between a draw's order and the mean one: {tau:.2f} (1: always)."
         )
-    said += list(_most_important(found))
+    lines += list(_most_important(found))
     first = found.differences.iloc[0]
     if found.over == "days":
-        said.append(f"Intervals: {counted(int(first['draws']), 'day')} of the log, in blocks.")
+        lines.append(f"Intervals: {counted(int(first['draws']), 'day')} of the log, in blocks.")
     elif pd.isna(first["low"]):
-        said.append("No intervals: they need three seeds or draws, or --over days.")
+        lines.append("No intervals: they need three seeds or draws, or --over days.")
     elif first["draws"] < FEW:
         draws = counted(int(first["draws"]), "draw")
-        said.append(
+        lines.append(
             f"Intervals: Student's, from {draws}; so few are taken to be normal (of times "
             "the logarithms), cut off where a value is impossible."
         )
     else:
-        said.append(f"Intervals: bootstrap over {counted(int(first['draws']), 'draw')}.")
-    return said
+        lines.append(f"Intervals: bootstrap over {counted(int(first['draws']), 'draw')}.")
+    return lines
 
 
 def _most_important(found: Comparison) -> Iterator[str]:

@@ -145,9 +145,9 @@ def waiting_table(results: Sequence[Result], colours: Colours) -> Html:
     """
     Write what all waiting was for.
 
-    Result: a table over the runs that know it and in which somebody waited; empty where none does.
+    Result: a table over the runs that know it and in which a job waited; empty where none does.
     """
-    told = [
+    waits = [
         (
             result,
             dict(result.summary["wait_node_hours"]),
@@ -156,12 +156,12 @@ def waiting_table(results: Sequence[Result], colours: Colours) -> Html:
         for result in results
         if "price_of_isolation" in result.summary
     ]
-    told = [(result, hours, price) for result, hours, price in told if sum(hours.values())]
-    if not told:
+    waits = [(result, hours, price) for result, hours, price in waits if sum(hours.values())]
+    if not waits:
         return Html()
-    reasons = [name for name in REASONS if any(hours.get(name) for _, hours, _ in told)]
+    reasons = [name for name in REASONS if any(hours.get(name) for _, hours, _ in waits)]
     rows = []
-    for result, hours, price in told:
+    for result, hours, price in waits:
         total = sum(hours.values())
         rows.append(
             [
@@ -178,7 +178,7 @@ def waiting_table(results: Sequence[Result], colours: Colours) -> Html:
 
 def infinite_table(results: Sequence[Result], colours: Colours) -> Html:
     """
-    Write each run beside the same jobs on an infinite network.
+    Write each run against the same jobs on an infinite network.
 
     Result: the table; empty where no run made the check.
     """

@@ -48,7 +48,7 @@ _UNBOUNDED = 10_000  # columns: more than any table needs
 
 class ComparisonTable:
     """
-    Runs beside each other, for `rich.console.Console.print`.
+    Runs as columns, for `rich.console.Console.print`.
 
     Six columns; or all of them, in one table where the terminal is wide enough, otherwise in
     several, each with whole groups of columns. On a terminal utilisation and slowdowns are drawn;
@@ -114,7 +114,7 @@ class ComparisonTable:
         return [*notes, f"{EXACT_ONE} More columns: --all."]
 
     def _parts(self, console: Console, options: ConsoleOptions) -> Iterator[list[Column]]:
-        """Yield the columns of each table: as many whole groups as fit beside each other."""
+        """Yield the columns of each table: as many whole groups as fit."""
         unbounded = options.update(max_width=_UNBOUNDED)
         chosen: list[Column] = []
         for _, columns in groupby(present_columns(self._rows), key=lambda column: column.group):
@@ -288,7 +288,7 @@ class ProgressDisplay:
         self._console.print(line, soft_wrap=True)
 
     def _left(self, now_s: float) -> str:
-        """Say how far all of it is, and how long the rest takes; nothing where nobody knows."""
+        """Return how far all of it is, and how long the rest takes; empty where it is unknown."""
         parts = [own.done / own.total for name, own in self._shown.items() if name in self._plan]
         share = sum(parts) / max(len(self._plan), 1)
         if not share:

@@ -62,7 +62,7 @@ def ranking_answer(found: Ranking, top: int | None = None, *, why: bool = True) 
     read = (
         "cut off: jobs that lose nodes or the paths between them; slowed: others that get more "
         "than 1 % slower; lost: node-hours lost in a day beyond those lost now, median, as --fail "
-        "tells for one."
+        "gives for one."
     )
     closing = more(found.failures, top, "failure", "--top, --json")
     if found.idle:

@@ -14,10 +14,7 @@ SCRIPT = "array.sh"
 
 def parse_task(text: str) -> tuple[int, int]:
     """
-    Read which task of an array this is.
-
-    `text`: as ``"3/40"``: the third of forty. Result: the task, from 1, and how many
-    there are.
+    Read which task of an array this is, from 1, and how many there are.
 
     Examples
     --------

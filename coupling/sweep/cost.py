@@ -27,7 +27,7 @@ class CostEstimate:
     disk_bytes : float
         That these will take.
     measured : int
-        Cells whose cost is known, from which it is told; 0: from the first jobs of each policy.
+        Finished cells from which it is estimated; 0: from the first jobs of each policy.
     """
 
     cells: int

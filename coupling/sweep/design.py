@@ -136,8 +136,8 @@ def _zipped(lists: Mapping[str, Any], place: str) -> Group:
             raise ExperimentError(f"{place} {name}: expected a list, got {brief(values)}.")
     lengths = {name: len(values) for name, values in lists.items()}
     if len(set(lengths.values())) > 1:
-        told = ", ".join(f"{name} has {length}" for name, length in lengths.items())
-        raise ExperimentError(f"{place}: expected lists of one length, got: {told}.")
+        sizes = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        raise ExperimentError(f"{place}: expected lists of one length, got: {sizes}.")
     return {name: tuple(values) for name, values in lists.items()}
 
 

@@ -45,11 +45,7 @@ def _desk(folder: str, digest: str) -> _WorkerContext:
 
 
 def compute(folder: str, digest: str, index: int) -> int:
-    """
-    Compute a cell and keep it, wherever this is called.
-
-    `digest`: hash of the plan, as `digest_of` returns it.
-    """
+    """Compute a cell and store it; `digest`: of the plan, by `digest_of`."""
     with _ONE_AT_A_TIME:
         _compute(_desk(folder, digest), folder, index)
     return index
@@ -148,14 +144,14 @@ def compute_on_dask(folder: Path, pending: Sequence[int], address: str, computed
 
 
 def _silence(library: str) -> None:
-    """Keep a library from telling at length what we tell in one line."""
+    """Silence what a library says at length and we in one line."""
     for name in [library, *logging.root.manager.loggerDict]:
         if name.split(".")[0] == library:
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 def _compute_with(pool: Executor, folder: Path, pending: Sequence[int], computed: Computed) -> None:
-    """Hand out cells, and tell as each is finished; a failure ends the rest."""
+    """Hand out cells, and report each that is finished; a failure ends the rest."""
     digest = digest_of(folder)
     futures: list[Future[int]] = [
         pool.submit(compute, str(folder), digest, index) for index in pending

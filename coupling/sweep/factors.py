@@ -36,20 +36,12 @@ _KNOWN = (
 
 
 def is_seed(name: str) -> bool:
-    """
-    Say whether a factor repeats the same case by chance.
-
-    Result: whether it is a seed or the number of a draw.
-    """
+    """Return whether a factor is a seed or the number of a draw."""
     return name == DRAW or name in ("run.seed", "workload.seed", *_SEEDS) or "run.seeds." in name
 
 
 def is_policy(name: str) -> bool:
-    """
-    Say whether a factor is something that an operator chooses.
-
-    Result: whether it is of the scheduler, or the routing.
-    """
+    """Return whether an operator chooses a factor: one of the scheduler, or the routing."""
     own = name.startswith("scheduler.") or name.split(".")[:2] == ["network", "routing"]
     return own and not is_seed(name)
 
@@ -145,7 +137,7 @@ def _set_choice(tables: dict[str, Any], name: str, value: object, place: str) ->
     table, key, options = _WITH_OPTIONS[name]
     inner = tables.setdefault(table, {})
     if not isinstance(inner, dict):
-        return  # to be told where all is checked
+        return  # refused where all is checked
     if isinstance(value, Mapping):
         if not isinstance(value.get("name"), str):
             raise ExperimentError(

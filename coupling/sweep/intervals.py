@@ -11,7 +11,7 @@ LEVEL = 0.95
 RESAMPLES = 10_000
 _AT_ONCE = 2_000_000  # numbers drawn together
 FEWEST = 3
-"""Draws, or blocks of days, that an interval needs: two hardly tell how far a third is off."""
+"""Draws, or blocks of days, that an interval needs: two say little on how far a third is off."""
 FEW = 15  # draws below which resampling leaves the truth out too often
 _MANY = 200
 

@@ -76,11 +76,7 @@ class Plan:
         return self.spec.experiment(self.spec.combinations[index])
 
     def save(self, folder: Path) -> None:
-        """
-        Write the plan, from which any machine that sees the same files can compute cells.
-
-        `folder`: where to write `SWEEP` and `PLAN`.
-        """
+        """Write `SWEEP` and `PLAN`, from which any machine with the same files computes cells."""
         digest = write_file(folder / SWEEP, self.spec.to_toml().encode())
         cells = [{"cell": cell.name, "inputs": list(cell.inputs)} for cell in self.cells]
         document = {"version": _VERSION, "sweep_sha256": digest, "cells": cells}
@@ -105,11 +101,13 @@ class Plan:
         if document.text("sweep_sha256") != found:
             raise ResultError(f"{folder / SWEEP}: the file was changed after {PLAN} was written.")
         spec = Spec.read(folder / SWEEP)
-        told = document.raw("cells")
-        if not isinstance(told, list) or len(told) != len(spec.design):
+        entries = document.raw("cells")
+        if not isinstance(entries, list) or len(entries) != len(spec.design):
             raise document.error("cells", f"a list of {len(spec.design)} cells")
         cells = []
-        for number, (one, values) in enumerate(zip(told, spec.combinations, strict=True), start=1):
+        for number, (one, values) in enumerate(
+            zip(entries, spec.combinations, strict=True), start=1
+        ):
             table = Table(one, f"{folder / PLAN}: cell {number}", ResultError)
             name, inputs = table.text("cell"), table.names("inputs")
             cells.append(Cell(name, inputs, spec.factors_of(values)))
@@ -155,16 +153,12 @@ def _refuse_standard_input(experiment: Experiment) -> None:
 
 
 def cell_name(experiment: Experiment, inputs: Mapping[str, str]) -> str:
-    """
-    Return the hash of what an experiment computes; places of files do not matter.
-
-    `inputs`: SHA-256 by path of the files that it reads.
-    """
+    """Return the hash of what an experiment computes; `inputs`: SHA-256 of its files by path."""
     known = [_by_content(experiment.tables(), inputs), sorted(inputs.values())]
     return f"c{hash_of(known)}"  # never taken for a number
 
 
-def hash_of(known: Any) -> str:  # noqa: ANN401 (whatever JSON can tell)
+def hash_of(known: Any) -> str:  # noqa: ANN401 (whatever JSON can hold)
     """Return the hash of what a computation depends on, and of the version of fabricsim."""
     text = json.dumps([known, _own_version()], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:15]
@@ -188,15 +182,15 @@ def _by_content(value: Any, inputs: Mapping[str, str]) -> Any:  # noqa: ANN401 (
 def _faults(spec: Spec, faults: Mapping[str, Sequence[Mapping[str, Label]]]) -> str:
     """Say which cells can never run, and why."""
     total, bad = len(spec.combinations), sum(map(len, faults.values()))
-    told = [
+    lines = [
         f"{reason.removesuffix('.')} ({counted(len(cells), 'cell')}: {_common(cells, spec)})"
         for reason, cells in faults.items()
     ]
-    more = len(told) - _MOST_SHOWN
+    more = len(lines) - _MOST_SHOWN
     ends = f"; and {counted(more, 'other reason')}" if more > 0 else ""
     return (
         f"{spec.source}: {bad:,} of {counted(total, 'cell')} can never run: "
-        f"{'; '.join(told[:_MOST_SHOWN])}{ends}."
+        f"{'; '.join(lines[:_MOST_SHOWN])}{ends}."
     )
 
 

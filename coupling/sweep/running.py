@@ -37,7 +37,7 @@ class CellRunner:
 
     Notes
     -----
-    Of fabrics and job logs the last few are kept, of workloads with their communication and
+    Of fabrics and job logs the last few are cached, of workloads with their communication and
     reference run times the last one: experiments that share them should stand together.
     """
 
@@ -61,11 +61,7 @@ class CellRunner:
         return self._parts[1]
 
     def inputs(self, experiment: Experiment) -> dict[str, str]:
-        """
-        Return what an experiment reads.
-
-        Result: SHA-256 by path of every file, those of plug-ins among them.
-        """
+        """Return the SHA-256 of all files that an experiment reads, plug-ins included, by path."""
         own = hashes(experiment.routing, experiment.folder) | sources(experiment.tables())
         return {**self.parts(experiment).hashes, **own}
 
@@ -83,10 +79,10 @@ class CellRunner:
         """Run an experiment."""
         parts = self.parts(experiment)
         key = _key([self._parts[0], _without(experiment.tables(), *_BASELINE_KNOWS_NOT)])
-        with shielded(None) as told:
+        with shielded(None) as report:
             if key != self._reference[0]:
-                self._reference = (key, with_reference_runtimes(experiment, parts, told))
-            return run_parts(experiment, self._reference[1], told)
+                self._reference = (key, with_reference_runtimes(experiment, parts, report))
+            return run_parts(experiment, self._reference[1], report)
 
     def pilot(self, experiment: Experiment, n_jobs: int) -> tuple[Result, float, int]:
         """
@@ -98,8 +94,8 @@ class CellRunner:
         jobs = parts.workload.jobs
         few = replace(parts, workload=replace(parts.workload, jobs=jobs[:n_jobs]))
         begin_s = time.process_time()
-        with shielded(None) as told:
-            result = run_parts(experiment, few, told)
+        with shielded(None) as report:
+            result = run_parts(experiment, few, report)
         return result, (time.process_time() - begin_s) / min(n_jobs, len(jobs)), len(jobs)
 
 

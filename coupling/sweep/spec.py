@@ -54,7 +54,7 @@ class Spec:
     source: str
 
     def __post_init__(self) -> None:
-        """Refuse factors that no experiment knows, and values that nothing tells apart."""
+        """Refuse factors that no experiment knows, and values that nothing distinguishes."""
         for name in self.design.factors:
             check_factor(name, f"{self.source}: [{_TABLE}]")
         self.labels  # noqa: B018 (checks them)
@@ -280,7 +280,7 @@ def _with_compared(
     if not isinstance(compare, Mapping) or not isinstance(varied, Mapping):
         return varied, ()
     if _names_allocators(varied):
-        return varied, ()  # who names them here wants those
+        return varied, ()  # named here: those are wanted
     names, options = compare.get("allocators", []), compare.get("options", {})
     table = Table({_ALLOCATOR: names}, place)
     values = [

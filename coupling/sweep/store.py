@@ -121,8 +121,8 @@ class Store:
             name: self.read(name, cell, document).drop(columns=list(document["factors"]))
             for name in document["files"]
         }
-        told = {"factors": dict(cell.factors), **self._write_all(cell, tables)}
-        write_file(self._json(_MARKS, cell), json_bytes({**document, **told}))
+        mark = {"factors": dict(cell.factors), **self._write_all(cell, tables)}
+        write_file(self._json(_MARKS, cell), json_bytes({**document, **mark}))
 
     def has(self, cell: Cell) -> bool:
         """Say whether a cell has a mark."""
@@ -141,7 +141,7 @@ class Store:
         return document
 
     def counted(self, cell: Cell) -> dict[str, Any]:
-        """Read the mark of a cell, and see that its files have the length that it tells."""
+        """Read the mark of a cell, and see that its files have the length that it states."""
         document = self.mark(cell)
         for name, digest in document["files"].items():
             path, expected = self.table(name, cell), document["bytes"].get(name)

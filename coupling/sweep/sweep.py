@@ -31,7 +31,7 @@ METRICS = (
     "node_hours",
     "utilization_steady",
 )
-"""Numbers of the summary that are compared where nobody names others."""
+"""Numbers of the summary that are compared where none are named."""
 Progress = Callable[[str, int, int], None]
 """Called with what is done, how many cells are done, and how many there are."""
 
@@ -260,5 +260,5 @@ def check_folder(folder: Path) -> None:
 
 
 def _told(progress: Progress, what: str) -> Callable[[int, int], None]:
-    """Return a callable that tells a phase."""
+    """Return a callable that reports a phase."""
     return lambda done, total: progress(what, done, total)

@@ -1,4 +1,4 @@
-"""What all cells of a sweep say, in few files: who compares 10,000 cells opens none of theirs."""
+"""Aggregated tables of a sweep, so that comparing 10,000 cells opens no file of a cell."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -105,7 +105,7 @@ def _refuse_missing(plan: Plan, store: Store) -> None:
 
 
 def _keep(path: Path, data: bytes) -> str:
-    """Write a file that says something new, for who only reads may not write; return its hash."""
+    """Write a file whose content is new (readers may lack the right to write); return its hash."""
     if path.is_file() and path.read_bytes() == data:
         return sha256(data)
     return write_file(path, data)

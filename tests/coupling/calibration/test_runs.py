@@ -76,7 +76,7 @@ def test_runs_follow_the_straight_line_by_hand():
 def test_runs_that_all_met_the_same_tell_nothing():
     slope = _slope(np.array([10.0, 11, 12, 13, 14]), np.full(5, 2.0), np.full(5, 4))
 
-    assert slope.why == "all its runs met the same interference"
+    assert slope.why == "all its runs had the same interference"
 
 
 def test_few_runs_tell_nothing():

@@ -7,12 +7,11 @@ import pandas as pd
 import pytest
 
 from coupling.errors import ResultError
-from coupling.sweep.comparison import compare_policies
+from coupling.sweep.comparison import REST, compare_policies, explained
 from coupling.sweep.plan import Plan
 from coupling.sweep.spec import Spec
 from coupling.sweep.sweep import Sweep
 from coupling.sweep.tables import SweepTables
-from coupling.sweep.variance import REST, explained
 
 TABLES = {"topology": "cab", "workload": {"generator": "synth"}}
 FACTOR = {"first-free": 1.0, "ta": 1.2, "jigsaw": 0.9}
