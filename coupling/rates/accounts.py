@@ -1,11 +1,12 @@
 """Accounts: what running jobs did and lost so far, in tables that kernels keep."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from coupling.errors import CouplingError
-from netsim.common.arrays import Floats, Ints
+from netsim.common.arrays import Floats, Ints, Table
 from netsim.common.jit import load_kernels
 from netsim.flows.contention import Culprits
 
@@ -19,9 +20,9 @@ MEMBER = np.dtype(
         ("network_slowdown", np.float64),
         ("n_nodes", np.float64),
         ("worst_link", np.int64),  # -1: none yet
-        ("first_loss", np.int64),  # of its losses, in the order in which they were first told
+        ("first_loss", np.int64),  # of its losses, in the order in which they began
         ("last_loss", np.int64),
-        ("first_cause", np.int64),  # of the losses that go on now, -1: nobody was told yet
+        ("first_cause", np.int64),  # of the losses that go on now, -1: not known yet
     ],
     align=True,
 )
@@ -38,15 +39,48 @@ LOSS = np.dtype(
     ],
     align=True,
 )
-
-
+STATE = np.dtype(
+    [
+        ("free", np.int64),  # first free row of the losses
+        ("n_free", np.int64),
+        ("taken", np.int64),  # places that are not empty
+    ],
+    align=True,
+)
 _SLOTS, _ROWS = 64, 256  # to begin with
-_PLACES = 4  # of the table of losses, for each row of them at least
-_FREE, _N_FREE = 0, 1  # of the state of the kernels
+_PLACES = 4  # for each row of losses at least
 _NO_LOSS = -2  # class of links of a free row
 
-NewPaces = tuple[Sequence[int], Sequence[float], Sequence[float], Sequence[int]]
-"""Slots of jobs, their interference, placement factors, and links that hold them up most."""
+
+class Ledger(NamedTuple):
+    """What jobs did and lost, as the kernels keep it."""
+
+    members: Table  # `MEMBER`, by slot
+    losses: Table  # `LOSS`
+    places: Ints  # rows of losses by open addressing, -1: empty; a power of two
+    state: Table  # `STATE`, one row
+
+
+class NewRates(NamedTuple):
+    """Rates of jobs from now on."""
+
+    slot: Ints
+    interference: Floats
+    placement_factor: Floats
+    worst_link: Ints  # that delays the job most; -1: as before
+
+
+class Causes(NamedTuple):
+    """Shares of what jobs lose now, the rows of a victim together."""
+
+    victim: Ints
+    culprit: Ints
+    kind: Ints  # class of links
+    share: Floats
+
+
+JobColumns = tuple[Sequence[int], Sequence[float], Sequence[float], Sequence[int]]
+"""Columns of `NewRates`."""
 
 
 class Accounts:
@@ -55,7 +89,7 @@ class Accounts:
 
     Parameters
     ----------
-    lost_of_link : (E,) float array
+    delay_at_link : (E,) float array
         Node-seconds lost at each link; added to.
 
     Attributes
@@ -63,17 +97,17 @@ class Accounts:
     slot_of : dict of int to int
         By job, of open accounts.
     members : (S,) table
-        Columns as in `coupling.rates.accounts`.
+        Columns as in `MEMBER`.
     """
 
-    def __init__(self, lost_of_link: Floats) -> None:
+    def __init__(self, delay_at_link: Floats) -> None:
         self._kernels = load_kernels("coupling.rates.ledger_kernels", "ledger kernels", 2)
-        self._lost_of_link = lost_of_link
+        self._delay_at_link = delay_at_link
         self.slot_of: dict[int, int] = {}
         self.members = np.zeros(_SLOTS, MEMBER)
         self._free = list(range(_SLOTS - 1, -1, -1))
         self._losses = np.zeros(0, LOSS)
-        self._state = np.zeros(3, dtype=np.int64)
+        self._state = np.zeros(1, STATE)
         self._add_rows(_ROWS)
 
     def open(self, job: int, n_nodes: int, now_s: float) -> None:
@@ -86,7 +120,7 @@ class Accounts:
         self.members[slot] = (job, now_s, 0.0, 1.0, 1.0, n_nodes, -1, -1, -1, -1)
 
     def account(
-        self, now_s: float, ended: Sequence[int], job_rates: NewPaces
+        self, now_s: float, ended: Sequence[int], job_rates: JobColumns
     ) -> tuple[Ints, Floats, Floats]:
         """
         Close the accounts of jobs, and go on with others at their new rates.
@@ -100,43 +134,45 @@ class Accounts:
         keys, interference_delay_node_s = self._kernels.account(
             now_s,
             closed,
-            np.array(slots, dtype=np.int64),
-            np.array(interference, dtype=np.float64),
-            np.array(placement_factor, dtype=np.float64),
-            np.array(worst_link, dtype=np.int64),
-            self.members,
-            self._losses,
-            self._table,
-            self._state,
-            self._lost_of_link,
+            NewRates(
+                np.array(slots, dtype=np.int64),
+                np.array(interference, dtype=np.float64),
+                np.array(placement_factor, dtype=np.float64),
+                np.array(worst_link, dtype=np.int64),
+            ),
+            self._ledger(),
+            self._delay_at_link,
         )
         self._free += closed.tolist()
         return keys, interference_delay_node_s, self.members["work_s"][closed]
 
-    def blame(self, asked: Sequence[int], told: Culprits) -> None:
-        """Note who holds jobs up from now on."""
-        self._make_room(told.victim.size)
+    def _ledger(self) -> Ledger:
+        """Return the tables as the kernels take them."""
+        return Ledger(self.members, self._losses, self._places, self._state)
+
+    def blame(self, asked: Sequence[int], culprits: Culprits) -> None:
+        """Note which jobs delay others from now on."""
+        self._make_room(culprits.victim.size)
         stranger = self._kernels.blame(
             np.array(asked, dtype=np.int64),
             np.array([self.slot_of[job] for job in asked], dtype=np.int64),
-            np.ascontiguousarray(told.victim, np.int64),
-            np.ascontiguousarray(told.culprit, np.int64),
-            np.ascontiguousarray(told.kind, np.int64),
-            np.ascontiguousarray(told.share, np.float64),
-            self.members,
-            self._losses,
-            self._table,
-            self._state,
+            Causes(
+                np.array(culprits.victim, np.int64),
+                np.array(culprits.culprit, np.int64),
+                np.array(culprits.kind, np.int64),
+                np.array(culprits.share, np.float64),
+            ),
+            self._ledger(),
         )
         if stranger >= 0:
             raise CouplingError(
                 f"culprits: expected rows of the jobs asked for, got one of job "
-                f"{told.victim[stranger]}."
+                f"{culprits.victim[stranger]}."
             )
 
     def _make_room(self, n_rows: int) -> None:
         """Have so many free rows of losses."""
-        missing = n_rows - int(self._state[_N_FREE])
+        missing = n_rows - int(self._state["n_free"][0])
         if missing > 0:
             self._add_rows(self._losses.size + missing)
 
@@ -145,6 +181,6 @@ class Accounts:
         first, size = self._losses.size, self._losses.size + more
         self._losses = np.concatenate([self._losses, np.zeros(more, LOSS)])
         self._losses["kind"][first:] = _NO_LOSS
-        self._losses["following"][first:] = [*range(first + 1, size), self._state[_FREE]]
-        self._table: Ints = np.full(1 << (_PLACES * size).bit_length(), -1)
-        self._state[:] = first, self._state[_N_FREE] + more, self._table.size
+        self._losses["following"][first:] = [*range(first + 1, size), self._state["free"][0]]
+        self._places: Ints = np.full(1 << (_PLACES * size).bit_length(), -1)
+        self._state[0] = first, self._state["n_free"][0] + more, self._places.size

@@ -14,7 +14,7 @@ from scheduler.traffic import TrafficOf, rank_flows
 
 _LOG = logging.getLogger("fabricsim")
 FLOWS_PER_S = 4e4  # flows started in a second of CPU time where jobs meet; 1024 nodes, 2026
-STEPS_PER_S = 1.5e6  # steps of jobs that meet nobody
+STEPS_PER_S = 1.5e6  # steps of jobs that share no link
 _TELL_S = 600.0
 
 

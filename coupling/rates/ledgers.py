@@ -1,4 +1,4 @@
-"""Ledgers: what links carried, and who made whom lose time, written down by an observer."""
+"""Ledgers: what links carried, and which job delayed which, recorded by an observer."""
 
 from array import array
 from collections.abc import Callable, Mapping, Sequence
@@ -97,7 +97,7 @@ class NetworkLedger(Observer):
     links : LinkLedger
         What the links have carried so far, over jobs that have ended.
     blame : BlameLedger
-        Who made whom lose time, over jobs that have ended.
+        Which job delayed which, over jobs that have ended.
     """
 
     def __init__(self, network: NetworkRateModel) -> None:
@@ -127,7 +127,7 @@ class NetworkLedger(Observer):
         gone = [one.job.id for one in ended if one.job.id in slot_of]
         slots, jobs, interference, alone = _on_network(JobRates.of(job_rates), slot_of)
         if not slots and not gone:
-            return  # nobody on the network is touched
+            return  # no job on the network changes
         worst = [-1] * len(jobs) if model is None else _worst_links(model, jobs)
         keys, interference_delay_node_s, work_s = accounts.account(
             now_s, gone, (slots, interference, alone, worst)

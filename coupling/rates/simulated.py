@@ -92,7 +92,7 @@ class SimulatedRateModel(NetworkRateModel):
         return CompletedWork(alone_s / self._placement_factor.pop(job), interference_delay_s)
 
     def _begin(self, allocation: PlacedJob, now_s: float) -> JobRate:
-        """Put a job on the network and return its rate among nobody."""
+        """Put a job on the network and return its rate alone."""
         job, partition = allocation.job, allocation.partition()
         placed = self.traffic(job, partition) if job.runtime_s > 0.0 else None
         solo = None if placed is None else self._simulation.solo_run(placed.traffic)

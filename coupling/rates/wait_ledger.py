@@ -1,4 +1,4 @@
-"""WaitLedger: how long jobs waited, for which reason and for whom, written down by an observer."""
+"""WaitLedger: how long jobs waited, for which reason and behind which job, by an observer."""
 
 from array import array
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from scheduler.observer import Observer
 from scheduler.rates import JobRate
 from scheduler.reasons import NO_JOB, NOT_REPORTED, REASONS, Verdict
 
-MOST_HOLDERS = 8  # kept of one job, those for whom it waited longest; others under NO_JOB
+MOST_HOLDERS = 8  # kept of one job, the longest waits; others under NO_JOB
 _NUMBER = {reason: number for number, reason in enumerate(("", *REASONS))}
 _Span = list[float]  # seconds, and when they began and ended
 
@@ -17,10 +17,10 @@ _Span = list[float]  # seconds, and when they began and ended
 class _Waiting:
     """A job in the queue: seconds by verdict, and the verdict of now."""
 
-    __slots__ = ("since_s", "spans", "told", "unlooked")
+    __slots__ = ("since_s", "spans", "verdict", "unlooked")
 
     def __init__(self, now_s: float, unlooked: Mapping[Verdict, float]) -> None:
-        self.told: Verdict | None = None  # None: it is among the rest
+        self.verdict: Verdict | None = None  # None: it is among the rest
         self.since_s = now_s
         self.unlooked = dict(unlooked)  # the clocks of the rest when it came among them
         self.spans: dict[Verdict, _Span] = {}
@@ -66,7 +66,7 @@ class WaitLedger(Observer):
         for job, verdict in news.items():
             state = self._queue[job]
             self._book(state, now_s)
-            state.told = verdict
+            state.verdict = verdict
             if verdict is None:
                 state.unlooked = dict(self._clocks)
 
@@ -100,10 +100,10 @@ class WaitLedger(Observer):
         begin_s, state.since_s = state.since_s, now_s
         if now_s <= begin_s:
             return
-        if state.told is not None:
-            span = state.spans.get(state.told)
+        if state.verdict is not None:
+            span = state.spans.get(state.verdict)
             if span is None:
-                _add(state.spans, state.told, now_s - begin_s, (begin_s, now_s))
+                _add(state.spans, state.verdict, now_s - begin_s, (begin_s, now_s))
             else:
                 span[0] += now_s - begin_s
                 span[2] = now_s
