@@ -17,7 +17,7 @@ _Span = list[float]  # seconds, and when they began and ended
 class _Waiting:
     """A job in the queue: seconds by verdict, and the verdict of now."""
 
-    __slots__ = ("since_s", "spans", "verdict", "unlooked")
+    __slots__ = ("since_s", "spans", "unlooked", "verdict")
 
     def __init__(self, now_s: float, unlooked: Mapping[Verdict, float]) -> None:
         self.verdict: Verdict | None = None  # None: it is among the rest
