@@ -100,7 +100,7 @@ def link_load(*results: Result | Campaign | Sequence[Result], ax: "Axes | None" 
 @public
 def blame(what: Result | Estimate, *, most: int = 20, ax: "Axes | None" = None) -> "Axes":
     """
-    Draw who costs whom how much: victims and culprits as a matrix.
+    Draw how much jobs delay each other: victims and culprits as a matrix.
 
     Parameters
     ----------

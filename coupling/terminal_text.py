@@ -84,7 +84,7 @@ class _EscapedStream(io.TextIOBase):
     stream : text stream
         Where to write.
     name : str, default ""
-        What errors call it; a stream without a name is left alone when nobody reads it.
+        What errors call it; a stream without a name is left alone when it is closed.
     """
 
     def __init__(self, stream: TextIO, name: str = "") -> None:
@@ -98,7 +98,7 @@ class _EscapedStream(io.TextIOBase):
         return self._stream.encoding or "utf-8"
 
     def isatty(self) -> bool:
-        """Say whether people read along; nobody reads what is closed."""
+        """Return whether a terminal is attached; a closed stream has none."""
         return not self._stream.closed and self._stream.isatty()
 
     def fileno(self) -> int:

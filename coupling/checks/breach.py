@@ -28,6 +28,6 @@ def breaches(
 
 
 def raised(error: Exception) -> str:
-    """Return the sentence for an error that nobody expects."""
+    """Return the sentence for an unexpected error."""
     text = " ".join(str(error).split())[:200]
     return f"raises {type(error).__name__}: {text}" if text else f"raises {type(error).__name__}"

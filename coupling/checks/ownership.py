@@ -92,7 +92,7 @@ class Ledger:
 
     @property
     def n_free(self) -> int:
-        """Usable nodes that nobody holds."""
+        """Usable nodes that no job holds."""
         return len(self.usable) - len(self.node_of)
 
 
@@ -170,7 +170,7 @@ class Ownership:
 
     @property
     def n_free(self) -> int:
-        """Usable nodes that nobody holds."""
+        """Usable nodes that no job holds."""
         return self.ledger.n_free if self.ledger else len(self.usable) - len(self.taken)
 
 

@@ -41,7 +41,7 @@ def proper_messages(make: Make) -> Iterator[str]:
             continue
         built += 1
         if n_ranks == 1 and steps:
-            yield "1 rank: sends messages to nobody"
+            yield "1 rank: sends messages"
         for place, step in enumerate(steps):
             for what in _faults(step, n_ranks):
                 yield f"{n_ranks} ranks, step {place}: {what}"
@@ -123,7 +123,7 @@ def sizes_are_positive(make: Make) -> Iterator[str]:
 SIZES = "nbytes, where it is an option, must be a size of at least one byte"
 RULES: Mapping[str, Callable[[Make], Iterator[str]]] = {
     "a pattern is a frozen dataclass; its fields are its options": is_value,
-    "messages are proper for any number of ranks: int64 ranks in range, nobody to itself, positive "
+    "messages are proper for any number of ranks: int64 ranks in range, none to itself, positive "
     "float64 bytes, no empty step; or a PatternError names the number": proper_messages,
     "two ranks exchange at most one message each way in a step": one_message_each_way,
     "equal options give equal values, hashes and steps": equal_values,

@@ -154,7 +154,7 @@ def same_schedule(queue: Queue) -> Iterator[str]:
 
 
 def limits_are_kept(queue: Queue) -> Iterator[str]:
-    """Check that who asked for too little is ended, and nobody else."""
+    """Check that jobs that asked for too little time are ended, and no others."""
     for jobs in queue.workloads:
         for record in run_jobs(queue, jobs, kill_at_limit=True):
             job = record.job

@@ -77,7 +77,7 @@ def says_where_from(sample: Sample) -> Iterator[str]:
 
 
 def large_jobs_are_dropped(sample: Sample) -> Iterator[str]:
-    """Check the filter `max_nodes`, and that nobody is lost."""
+    """Check the filter `max_nodes`, and that no job is lost."""
     whole = sample.whole
     most = min((job.n_nodes for job in whole.jobs), default=1)
     less = sample.read(sample.path, max_nodes=most)

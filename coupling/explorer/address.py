@@ -78,7 +78,7 @@ def _text(value: str | float) -> str:
 
 def read_address(text: str, runs: Iterable[str] | None = None) -> Address:
     """
-    Read an address that anybody may have typed.
+    Read an address; it may have been typed.
 
     `runs`: names of runs; others are left out. Result: what is missing, unknown or no number is as
     if it were not there.
@@ -104,7 +104,7 @@ def read_address(text: str, runs: Iterable[str] | None = None) -> Address:
 
 def changed(address: Address, changes: Mapping[str, str], runs: Iterable[str]) -> Address:
     """
-    Return an address with some parts changed by somebody.
+    Return an address with some parts changed.
 
     `changes`: texts by key; an empty text takes a part out.
 

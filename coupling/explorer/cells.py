@@ -68,7 +68,7 @@ class SweepView(RunView):
         return list(self._experiments)
 
     def prepare(self) -> None:
-        """Let the server answer at once: a cell is run when somebody looks at it."""
+        """Let the server answer at once: a cell is run when it is shown."""
 
     def overview(self, names: Sequence[str]) -> Sequence[str]:
         """Return the cells whose numbers are drawn: those that are looked at."""

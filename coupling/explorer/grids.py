@@ -1,4 +1,4 @@
-"""Matrices as HTML shows them: who sends to whom, and who costs whom."""
+"""Matrices as HTML: traffic between ranks, and delays between jobs."""
 
 from base64 import b64encode
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class Cell:
 @dataclass(frozen=True, slots=True)
 class Pattern:
     """
-    Who sends how much to whom within a job.
+    Traffic between the ranks of a job.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ class Moment:
     colours : mapping of str to str
         Colour of each job.
     blame : DataFrame
-        Milliseconds per iteration that victims lose to culprits; empty where nobody does.
+        Milliseconds per iteration that victims lose to culprits; empty where none do.
     jobs : mapping of str to PlacedJob
         By name.
     estimates : mapping of str to JobEstimate

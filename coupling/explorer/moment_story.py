@@ -38,7 +38,7 @@ def moment_story(moment: Moment, address: Address) -> str:
 
 
 def blame_of(moment: Moment) -> list[list[Cell]]:
-    """Return the table of victims and culprits; empty where nobody loses."""
+    """Return the table of victims and culprits; empty without losses."""
     if moment.blame.empty:
         return []
     return blame_rows(moment.blame, {name: to_job(Address(), name).href for name in moment.jobs})

@@ -251,7 +251,7 @@ class RunView:
         return found
 
     def flows(self, name: str, job: int, told: Told) -> Pattern | str | Failed | None:
-        """Return who sends to whom in a job, or a text: nobody; None: not known yet."""
+        """Return the traffic between a job's ranks, a text where there is none; None: not known."""
 
         def work() -> Pattern | str:
             found = self._lives_of(name).flows(job)

@@ -199,7 +199,7 @@ def _waited(run: ViewedRun, address: Address, job: int) -> list[list[Cell]]:
 def _life(
     exhibit: RunView, run: ViewedRun, address: Address, row: int, told: Told
 ) -> Mapping[str, Any]:
-    """Return when a job was slowed, on which link and by whom: its dearest times, in order."""
+    """Return when a job was slowed, on which link and by which jobs: its worst times, in order."""
     job = run.jobs.iloc[row]
     found = exhibit.life(run.name, int(job["id"]), told)
     if not isinstance(found, JobHistory):
@@ -296,7 +296,7 @@ def _users(
 
 
 def _others(run: ViewedRun, address: Address, job: int, sides: tuple[str, str]) -> list[list[Cell]]:
-    """Return whom a job lost time to, or whom it cost time, the worst first."""
+    """Return the jobs that delayed a job, or that it delayed, the worst first."""
     blame = run.result.blame
     rows = blame[(blame[sides[0]] == job) & (blame["interference_delay_node_s"] > 0)]
     total = (

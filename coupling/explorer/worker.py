@@ -48,7 +48,7 @@ class Worker:
             self._waiting.append(told)
             if not self._busy:
                 self._busy = True
-                # A daemon: whoever ends the server need not wait for an answer.
+                # A daemon: ending the server does not wait for an answer.
                 threading.Thread(target=self._work, args=(key, work), daemon=True).start()
             return None
 

@@ -44,7 +44,7 @@ from scheduler.workload.squeue import squeue_entries
 from scheduler.workload.states import UNFINISHED
 
 NO_ZONE = "times are UTC: the records tell no time zone"
-"""What is assumed of a record whose times have no offset, where nobody names their zone."""
+"""What is assumed of a record whose times have no offset, where no zone is given."""
 _NEVER = "never started, or without hosts"
 _STEP = "job steps (sacct -X leaves them out)"
 
@@ -73,9 +73,9 @@ class Record:
     lost_share : float
         Share of the node time of the record on such hosts.
     zone : str
-        Time zone of the clock; empty where nobody tells it.
+        Time zone of the clock; empty where it is unknown.
     offsets : bool
-        Whether its times tell their offsets, and nobody named a zone: others must tell it too.
+        Whether its times have offsets and no zone was given: other times need offsets too.
     """
 
     workload: Workload

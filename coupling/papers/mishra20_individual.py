@@ -86,7 +86,7 @@ def on_same_states(experiments: Mapping[str, Experiment], effort: Effort) -> pd.
 def _some(
     jobs: Sequence[Job], cluster: Cluster, effort: Effort, rng: np.random.Generator
 ) -> list[Job]:
-    """Draw jobs for which enough nodes are free, under numbers that nobody has."""
+    """Draw jobs for which enough nodes are free, under unused numbers."""
     fitting = [job for job in jobs if job.n_nodes <= cluster.n_free]
     count = min(effort.trials, len(fitting))
     picks = rng.choice(len(fitting), count, replace=False).tolist() if count else []

@@ -137,7 +137,7 @@ def _by_shape(*, large: bool) -> pd.DataFrame:
 
 
 def _crowd(dims: Box) -> pd.DataFrame:
-    """Return times on a full machine, relative to the cube, which nobody disturbs."""
+    """Return times on a full machine, relative to the undisturbed cube."""
     study, rows = Shapes(dims), []
     for label, name in PATTERNS.items():
         pattern = pattern_of(name, MESSAGES["2 MB"], CROWD_SIZE)

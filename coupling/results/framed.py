@@ -1,4 +1,4 @@
-"""Tables of a run: columns, of which pandas makes a frame once somebody looks at one."""
+"""Tables of a run: columns, made a pandas frame on first use."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -113,7 +113,7 @@ class LazyTable:
 
 
 class LazyTables(Mapping[str, "pd.DataFrame"]):
-    """Tables by name; each becomes a frame when somebody looks at it."""
+    """Tables by name; each becomes a frame on first use."""
 
     def __init__(self, tables: Mapping[str, Table]) -> None:
         self._tables = dict(tables)

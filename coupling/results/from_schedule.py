@@ -152,7 +152,7 @@ def waiting_by_reason(waits: Table, jobs: Table) -> dict[str, Any]:
     `waits`: as in results.md. Result: ``wait_node_hours``, ``wait_job_hours`` by reason, and
     ``price_of_isolation``: of both, what jobs waited since isolation forbade nodes that were free
     (``direct``), what others waited behind jobs that were just held up so (``behind``), and their
-    shares of all waiting; None where nobody waited.
+    shares of all waiting; None where no job waited.
     """
     job, hours = np.asarray(waits["id"]), np.asarray(waits["wait_s"]) / _HOUR_S
     ran_id, size = map(ran(jobs), ("id", "n_nodes"))

@@ -71,7 +71,7 @@ def accuracy_of(result: Result) -> dict[str, Any] | None:
 
 def accuracy_lines(results: Sequence[Result]) -> list[str]:
     """
-    Say how far off runs may be, or that nobody knows.
+    Return how far off runs may be, or that it is unknown.
 
     Result: a line per kind of network, once where all runs agree.
     """
@@ -99,7 +99,7 @@ def _accuracy(result: Result, setting: Setting) -> str:
 
 
 def _keeps_jobs_apart(summary: Mapping[str, Any], setting: Setting) -> bool:
-    """Tell whether jobs owned links, all were kept on theirs, and nobody was slowed."""
+    """Return whether jobs owned links, all stayed on theirs, and none was slowed."""
     slowest, mean = (summary.get(key) for key in ("max_interference", "mean_interference"))
     apart = OWNED in setting.routings and not summary.get("on_common_links")
     return apart and slowest == mean == 1.0

@@ -85,7 +85,7 @@ def utilization_per_minute(jobs: Table, n_nodes: int, step_s: float = MINUTE_S) 
 
 def lost_capacity(jobs: Table, n_nodes: int) -> dict[str, float | None]:
     """
-    Return what part of the machine is held without need, or idle although somebody waits.
+    Return what part of the machine is held without need, or idle although a job waits.
 
     Result: fractions of the node-seconds from time 0 to the last start; None when all jobs start at
     time 0. ``internal_fragmentation``: held beyond what was asked for. ``external_fragmentation``:

@@ -12,7 +12,7 @@ from netsim.topology.base import Topology
 
 _QUANTILE = 0.98  # of node time: a few jobs that are slowed much must not hide the others
 LEAST_SCALE = 1.05
-"""End of the colours where nobody is slowed."""
+"""End of the colours where no job is slowed."""
 _LAST_S = 2.5e11  # the year 9999, beyond which there are no dates
 
 

@@ -41,7 +41,7 @@ FILES = (*(f"{name}.parquet" for name in TABLES), COST, SUMMARY)
 
 
 class _StoredTables(Mapping[str, "pd.DataFrame"]):
-    """Tables that not every run has; each is decoded when somebody looks at it."""
+    """Tables that not every run has; each is decoded on first use."""
 
     def __init__(self, folder: Path, hashes: Mapping[str, str]) -> None:
         self._folder = folder

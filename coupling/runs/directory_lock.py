@@ -24,7 +24,7 @@ def claimed(folder: Path) -> Iterator[None]:
     stays empty.
 
     The operating system frees the claim of a process that was killed. A file system that
-    knows no locks protects nobody.
+    knows no locks protects nothing.
     """
     made: list[Path] = []
     try:
@@ -78,7 +78,7 @@ def _say(handle: int) -> None:
     """Write into a locked file who we are."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     words = f"process {os.getpid()} on {platform.node()} since {now}"
-    with suppress(OSError):  # a full disk: nobody will know
+    with suppress(OSError):  # a full disk: the note is lost
         os.truncate(handle, 0)
         os.write(handle, words.encode())
 
@@ -95,7 +95,7 @@ def _locked(folder: Path) -> int:
             os.close(handle)
             who = holder if holder and holder.isprintable() else "another process"
             raise ResultError(
-                f"{folder}: expected a directory that nobody writes into, got one that {who} "
+                f"{folder}: expected a directory that no process writes into, got one that {who} "
                 "is writing into; wait for its end."
             ) from None
         except OSError:

@@ -172,7 +172,7 @@ def _simulated_slowdowns(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Coupled:
-    """A schedule, what the links carried, who held whom up, what it cost, and what to know."""
+    """A schedule, what the links carried, which job delayed which, what it cost, and remarks."""
 
     schedule: Schedule
     links: LinkLedger
@@ -206,7 +206,7 @@ class _Teller(Observer):
 
 
 def _tellers(setup: Setup, what: str, progress: Progress | None) -> list[Observer]:
-    """Return who tells the progress, where somebody wants to know."""
+    """Return the observer that reports progress, where it is wanted."""
     return [] if progress is None else [_Teller(progress, what, len(setup.parts.workload.jobs))]
 
 

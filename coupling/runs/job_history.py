@@ -53,7 +53,7 @@ class RateInterval:
     cable : str
         Link that held it up most; empty where none did.
     culprits : mapping of int to float
-        Share of each other job in what it lost, largest first; empty where nobody is to blame.
+        Share of each other job in what it lost, largest first; empty where no job is to blame.
     """
 
     begin_s: float

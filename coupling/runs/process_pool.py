@@ -83,7 +83,7 @@ def _piece(number: int) -> Any:  # noqa: ANN401 (what the work comes to)
 
 
 def end_processes(workers: set[BaseProcess]) -> None:
-    """End workers and wait for them, so that nobody uses their files any more."""
+    """End workers and wait for them, so that their files are free."""
     for worker in workers:
         worker.kill()
     for worker in workers:

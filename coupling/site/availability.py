@@ -1,4 +1,4 @@
-"""Room on a machine as it is: free nodes, links that nobody uses, and when there will be more."""
+"""Room on a machine as it is: free nodes, links without traffic, and when there will be more."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -128,7 +128,7 @@ class Availability:
         self, job: Job, allocators: Mapping[str, Allocator], *, links: bool
     ) -> tuple[float, str, Allocation, int] | None:
         """
-        Find when a job fits at the latest, if nobody else comes: jobs end by their limits.
+        Find when a job fits at the latest, if no other job starts: jobs end by their limits.
 
         Result: `end_s`, seconds since 1970, which allocator, its placement, and how many jobs have
         ended by then; None where it does not fit even then.

@@ -71,7 +71,7 @@ def now(
     Raises
     ------
     FabricsimError
-        If a file or option is wrong, or nobody runs.
+        If a file or option is wrong, or no job runs.
     """
     site = read_site(
         topology,

@@ -70,7 +70,7 @@ def place(
     comm_fraction : float, optional
         Share of the time in which it communicates; default 0.3 beside a pattern.
     isolated : bool, default False
-        It shall own links that nobody else sends over.
+        It shall own links that no other job sends over.
     exclude : str or sequence of str, optional
         Nodes that take no jobs, by name or list of names: drained or down.
     draws : int, default 50

@@ -38,7 +38,7 @@ class PlacementOption:
     owned : tuple of int
         Their numbers.
     certified : bool
-        Whether nobody else sends over them, and they carry every permutation of its nodes.
+        Whether no other job sends over them, and they carry every permutation of its nodes.
     proof : str
         How that is known.
     """
@@ -69,7 +69,7 @@ class PlacementOption:
 @dataclass(frozen=True, slots=True)
 class EarliestFit:
     """
-    When there is room at the latest, if nobody else comes.
+    When there is room at the latest, if no other job starts.
 
     Parameters
     ----------

@@ -83,7 +83,7 @@ class TableIsolation:
 
 
 def check_jobs_apart(snapshot: Snapshot, tables: LFT) -> TableIsolation:
-    """Walk the tables between the nodes of each job, and see who meets whom."""
+    """Walk the tables between the nodes of each job, and find the jobs that share links."""
     under = replace(snapshot, routing=tables)
     topology = snapshot.topology
     unroutable: dict[JobId, str] = {}

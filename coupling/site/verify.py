@@ -26,7 +26,7 @@ from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from netsim.topology.routes import Routes
 
-RANDOM = 100  # permutations tried where nobody says how many
+RANDOM = 100  # permutations tried by default
 _MOST_RANDOM = 1_000_000
 _FEW_MATRICES, _ALL_MATRICES = 2_000, 200_000  # leaf-to-leaf flow matrices tried one by one
 _BATCH = 200_000  # flows routed at once: tens of MB

@@ -51,7 +51,9 @@ def test_two_at_once_are_one_and_a_line_that_says_who_writes(held, command):
     for arguments in ([], ["--resume"]):
         status, out, err = command("run", folder.parent / "try.toml", "--out", folder, *arguments)
         assert (status, out) == (2, "")
-        assert err.startswith(f"fabricsim: {folder}: expected a directory that nobody writes into")
+        assert err.startswith(
+            f"fabricsim: {folder}: expected a directory that no process writes into"
+        )
         assert f"got one that {who}" in err
         assert err.count("\n") == 1
 
