@@ -13,8 +13,7 @@ from fabricsim.checking import shortened, whole
 from netsim.common.arrays import Floats, Ints, numbers_below
 from netsim.common.errors import TopologyError
 from netsim.topology.building import compact, reverse_links
-from netsim.topology.names import NameBook
-from netsim.topology.origin import Origin
+from netsim.topology.names import NameBook, Origin
 
 _PAIRS = 2_000_000  # pairs of nodes whose distance is held in memory at once
 

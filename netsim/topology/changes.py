@@ -10,7 +10,7 @@ from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology
 from netsim.topology.building import check_size
 from netsim.topology.levels import links_in_service
-from netsim.topology.origin import Origin
+from netsim.topology.names import Origin
 
 _MOST_CABLES = 10_000  # between two switches
 

@@ -1,15 +1,16 @@
-"""Names: nodes, switches and links by every name that a site has for them."""
+"""Names of nodes, switches and links as a site has them, and the file that a fabric comes from."""
 
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from netsim.common.arrays import Ints
 from netsim.common.errors import TopologyError
 from netsim.common.hostlist import expand_hostlist
 
@@ -343,3 +344,42 @@ def _shown(value: object) -> str:
     """Write a value on one line, and not all of a long one."""
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Origin:
+    """
+    Where an imported fabric comes from, and what its file left open.
+
+    Parameters
+    ----------
+    source : str
+        Name of the file.
+    form : str
+        Its format, a key of `netsim.formats.importers.registry.FORMATS`.
+    labels : tuple of str
+        The file's own name of every vertex, each once; the usual name where it has none.
+    assumed : tuple of str
+        One sentence for everything that the file does not say and that had to be assumed.
+    irregularity : str
+        Why the fabric is no fat-tree, torus or dragonfly but a mere graph; empty where it is one.
+    fake_roots : tuple of int
+        Switches that stand for a network which the file does not show.
+    ports : (E,) int array, optional
+        Port by which each directed link leaves its device, as the file numbers them; -1 where it
+        does not. None for files without port numbers.
+    aliases : tuple of (str, int)
+        Further names of vertices, with the vertex; several may share one, which then is none.
+    included : tuple of str
+        Other files that this one includes, which were read too.
+    """
+
+    source: str
+    form: str
+    labels: tuple[str, ...]
+    assumed: tuple[str, ...] = ()
+    irregularity: str = ""
+    fake_roots: tuple[int, ...] = ()
+    aliases: tuple[tuple[str, int], ...] = ()
+    ports: Ints | None = None
+    included: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.fattree import FatTree
 from netsim.topology.levels import links_in_service, vertex_levels
-from netsim.topology.origin import Origin
+from netsim.topology.names import Origin
 from netsim.topology.torus import Torus
 
 _PLANE = 2  # axes of a slice of a grid

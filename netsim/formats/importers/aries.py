@@ -11,7 +11,7 @@ from netsim.common.errors import TopologyError
 from netsim.formats.importers.sketch import Settings, Sketch, fit_labels
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import build_dragonfly
-from netsim.topology.origin import Origin
+from netsim.topology.names import Origin
 
 FORM = "aries-links"
 # Bytes per second and direction: tiles are three lanes wide, of 14 Gb/s on copper (green, black)

@@ -15,8 +15,7 @@ from netsim.infiniband.tree_wiring import missing_parts, wire_damaged_tree, wire
 from netsim.infiniband.wiring import Wiring, wire_graph
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
-from netsim.topology.names import guid_name
-from netsim.topology.origin import Origin
+from netsim.topology.names import Origin, guid_name
 from netsim.topology.structure.recognise import recognise
 
 FORM = "ibnetdiscover"

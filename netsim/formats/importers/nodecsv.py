@@ -13,7 +13,7 @@ from netsim.formats.importers.sketch import (
 from netsim.formats.importers.slurm import names_in
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree, build_fat_tree
-from netsim.topology.origin import Origin
+from netsim.topology.names import Origin
 from netsim.topology.partial import depopulate
 
 FORM = "node-csv"

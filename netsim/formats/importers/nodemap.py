@@ -14,7 +14,7 @@ from netsim.formats.importers.sketch import (
     fit_labels,
 )
 from netsim.topology.base import Topology
-from netsim.topology.origin import Origin
+from netsim.topology.names import Origin
 from netsim.topology.torus import build_torus
 
 FORM = "node-map"

@@ -12,7 +12,7 @@ from netsim.topology.building import cable_rates, latency_seconds
 from netsim.topology.counters import occurrence
 from netsim.topology.fattree import FatTree
 from netsim.topology.levels import vertex_levels
-from netsim.topology.origin import Origin
+from netsim.topology.names import Origin
 from netsim.topology.structure.embed import embed
 from netsim.topology.structure.recognise import Recognition, recognise
 
