@@ -42,7 +42,7 @@ def _with_words(params: list[Any]) -> list[Any]:
         if isinstance(own, TyperOption) and own.is_flag:
             own.metavar = ""
         elif isinstance(own, TyperArgument):
-            own.display_type_rich = _no_type
+            own.display_type_rich = _no_type  # type: ignore[method-assign]
         elif own.metavar is None:
             described = getattr(own, "type_descriptor", None)  # older releases have a `type`
             kind = str(described.annotation if described else own.type).lower()
