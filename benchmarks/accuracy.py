@@ -8,10 +8,10 @@ from typing import Any
 
 from measured.packets import Errors
 
-import netsim
+from netsim.registries import accuracy
 from netsim.registries.accuracy import TABLE, Comparison
 
-PLACE = Path(netsim.__file__).with_name(TABLE)
+PLACE = Path(accuracy.__file__).with_name(TABLE)
 DIGITS = 6  # more would be noise of the machine that measured
 
 

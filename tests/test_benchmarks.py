@@ -16,7 +16,7 @@ from measured.judge import BARS
 from measured.matrix import CELLS, Truth, scene
 
 from benchmarks import evidence, golden, structure, words
-from benchmarks.accuracy import record_comparisons
+from benchmarks.accuracy import PLACE, record_comparisons
 from benchmarks.contention import matrix
 from benchmarks.finding import __main__ as finding
 from benchmarks.finding import page as finding_page
@@ -130,6 +130,12 @@ def test_a_count_is_a_whole_number_from_1(wrong, monkeypatch, tmp_path, capsys):
 def test_a_folder_that_is_absent_is_refused(monkeypatch, tmp_path, capsys):
     assert started("contention.packet_judge", monkeypatch, tmp_path, "nowhere") == 2
     assert "expected a folder, got 'nowhere'" in capsys.readouterr().err
+
+
+def test_the_table_of_accuracy_is_written_where_results_read_it():
+    assert (
+        json.loads(PLACE.read_text(encoding="utf-8"))[0].keys() == asdict(comparisons()[0]).keys()
+    )
 
 
 def test_a_command_replaces_its_own_rows_alone(tmp_path):
