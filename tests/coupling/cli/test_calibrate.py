@@ -70,7 +70,7 @@ def test_runs_tell_no_bytes_and_too_few_of_them_no_fraction(tmp_path):
     assert (group["identifiable"], group["fraction"], group["bytes_per_s"]) == (False, None, None)
     assert "too few" in group["why"]
     (line,) = (line for line in shown.stdout.splitlines() if line.startswith("own "))
-    assert line.split()[-4:-1] == ["not", "told", "-"]
+    assert line.split()[-3:-1] == ["unknown", "-"]
 
 
 def test_an_empty_time_zone_is_refused(tmp_path):
