@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from coupling.errors import CouplingError, Stopped
 
-Told = Callable[[str, int, int], None]
+Progress = Callable[[str, int, int], None]
 SIGNALLED = 128  # plus the number of the signal: what shells report
 
 
@@ -37,7 +37,7 @@ def require_callable(progress: object) -> None:
 
 
 @contextmanager
-def shielded(progress: Told | None) -> Iterator[Told]:
+def shielded(progress: Progress | None) -> Iterator[Progress]:
     """
     Hold signals back, but for the moments in which progress is told.
 

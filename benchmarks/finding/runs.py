@@ -21,7 +21,7 @@ SCENARIOS = ("5%", "10%", "20%", "V1", "V2")
 NOBODY = "null"
 PLACED_FRACTIONS = (0.3, 1.0)
 HOUR_S = 3600.0
-Told = Callable[[str], None]
+Progress = Callable[[str], None]
 """Called with a line about what is done."""
 
 
@@ -72,7 +72,7 @@ def sources(logs: Path | None, synthetic: bool) -> dict[str, list[str]]:
 
 
 def run_all(
-    settings: Mapping[str, list[str]], folder: Path, told: Told, most: int | None = None
+    settings: Mapping[str, list[str]], folder: Path, told: Progress, most: int | None = None
 ) -> dict[tuple[str, str], pd.DataFrame]:
     """Compute what is missing; return the cells by log and sweep. `settings`: see `sources`."""
     found = {}
@@ -118,7 +118,7 @@ def _file(log: str) -> Path:
     return HERE / f"{log.lower().split('-', maxsplit=1)[0]}.toml"
 
 
-def _progress(what: str, told: Told) -> Callable[[str, int, int], None]:
+def _progress(what: str, told: Progress) -> Callable[[str, int, int], None]:
     """Tell every tenth cell."""
 
     def tell(phase: str, done: int, total: int) -> None:

@@ -135,7 +135,7 @@ def calibrate_runs(
     )
     left = {f"jobs left out: {why}": count for why, count in record.left_out.items()}
     meant = [*assumed, *_MEANT, *([] if record.zone else [NO_ZONE])]
-    answer = _answer((str(log), fabric), runs, meant, {**record.told, **left})
+    answer = _answer((str(log), fabric), runs, meant, {**record.notes, **left})
     return replace(answer, remarks=(*answer.remarks, *remarks))
 
 

@@ -76,7 +76,7 @@ def whatif(
         taper=taper,
         move=tuple(move or ()),
     )
-    if bool(changes.told) == bool(each):
+    if bool(changes.texts) == bool(each):
         raise SnapshotError(
             "expected a change (--fail, --drain, --add-cables, --routing, --taper, --move), or one "
             f"of --each-switch and --each-cable; got {'both' if each else 'none'}."

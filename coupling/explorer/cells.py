@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from coupling.errors import ResultError
-from coupling.explorer.run_view import RunView, Told
+from coupling.explorer.run_view import OnReady, RunView
 from coupling.explorer.worker import Failed
 from coupling.inputs.experiment import Experiment
 from coupling.report.plots.colours import palette
@@ -74,11 +74,11 @@ class SweepView(RunView):
         """Return the cells whose numbers are drawn: those that are looked at."""
         return [name for name in names if name]
 
-    def ready(self, names: Sequence[str], told: Told) -> str:
+    def ready(self, names: Sequence[str], on_ready: OnReady) -> str:
         """Run the cells that are wanted; say what is awaited."""
         for name in names:
             if name and name not in self.results:
-                found = self._worker.ask(("cell", name), partial(self._run, name), told)
+                found = self._worker.ask(("cell", name), partial(self._run, name), on_ready)
                 if found is None:
                     long = self._seconds[name]
                     took = f"; that took {long:.3g} s when the sweep did" if long else ""

@@ -100,18 +100,18 @@ class Follower:
 
     def _asked(self, message: str) -> None:
         """Show what the page's address asks for."""
-        found = _told(message)
+        found = _decoded(message)
         if isinstance(found, str):
             self.follow(read_address(found, self.names))
 
     def _changed(self, message: str) -> None:
         """Show something otherwise."""
-        found = _told(message)
+        found = _decoded(message)
         if isinstance(found, dict):
             self.follow(changed(self.address, found, self.names))
 
 
-def _told(message: str) -> object:
+def _decoded(message: str) -> object:
     """Return what the page said; None for nonsense."""
     try:
         _, found = json.loads(message)

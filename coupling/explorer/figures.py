@@ -88,7 +88,7 @@ class Axis:
         shift = "" if self.zone == "UTC" else f" (UTC{begin:%z}, as at the begin)"
         return f"Dates are in {self.zone}{shift}."
 
-    def told(self, seconds: float) -> str:
+    def date(self, seconds: float) -> str:
         """Write a time as a date, empty where there are none."""
         if self.begin_unix_s is None:
             return ""

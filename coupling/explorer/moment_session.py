@@ -88,8 +88,8 @@ class MomentSession(Follower):
             self.channel.pointed = self.fabric.cable_at(event.x, event.y)
             return
         owner = self.moment.owner.get(node)
-        told = "idle" if owner is None else moment_line(self.moment, owner)
-        self.channel.pointed = f"{topology.vertex_name(node)}: {told}"
+        owner_line = "idle" if owner is None else moment_line(self.moment, owner)
+        self.channel.pointed = f"{topology.vertex_name(node)}: {owner_line}"
 
 
 def moment_fields(moment: Moment) -> Mapping[str, Any]:

@@ -55,7 +55,7 @@ class Look:
     name : str
         Of what is looked at: under one name the wiring stays the same.
     topology : Topology or None
-        The fabric; None where it cannot be told.
+        The fabric; None where it is unknown.
     load : (E,) float array
         Load of each directed link.
     most : float

@@ -85,7 +85,7 @@ def _until(time_s: Floats, rate: Floats, edges: Floats) -> Floats:
 
 _BINS = 1200  # of the overview
 _MOST_USERS = 2000  # jobs whose links are looked at for the users of one
-Told = Callable[[], None]
+OnReady = Callable[[], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,13 +208,13 @@ class RunView:
         del names
         return self.names
 
-    def ready(self, names: Sequence[str], told: Told) -> str:
+    def ready(self, names: Sequence[str], on_ready: OnReady) -> str:
         """
         Say what has to be awaited before runs can be shown.
 
-        `told`: called from another thread when that is there. Result: empty: nothing.
+        `on_ready`: called from another thread when that is there. Result: empty: nothing.
         """
-        del names, told
+        del names, on_ready
         return ""
 
     def prepare(self) -> None:
@@ -239,29 +239,31 @@ class RunView:
             self._series[name] = series_of(_ran(result.jobs), result.timeline, nodes, self.edges)
         return self._series[name]
 
-    def life(self, name: str, job: int, told: Told) -> JobHistory | Failed | None:
+    def life(self, name: str, job: int, on_ready: OnReady) -> JobHistory | Failed | None:
         """
         Return the run of a job.
 
-        `told`: called from another thread when more is known. Result: None: not known yet.
+        `on_ready`: called from another thread when more is known. Result: None: not known yet.
         """
         found: JobHistory | Failed | None = self._worker.ask(
-            ("life", name, job), lambda: self._lives_of(name).life(job), told
+            ("life", name, job), lambda: self._lives_of(name).life(job), on_ready
         )
         return found
 
-    def flows(self, name: str, job: int, told: Told) -> Pattern | str | Failed | None:
+    def flows(self, name: str, job: int, on_ready: OnReady) -> Pattern | str | Failed | None:
         """Return the traffic between a job's ranks, a text where there is none; None: not known."""
 
         def work() -> Pattern | str:
             found = self._lives_of(name).flows(job)
             return "It sends nothing." if found is None else pattern_of(*found) or ""
 
-        found: Pattern | str | Failed | None = self._worker.ask(("flows", name, job), work, told)
+        found: Pattern | str | Failed | None = self._worker.ask(
+            ("flows", name, job), work, on_ready
+        )
         return found
 
     def users(
-        self, name: str, link: int, window: tuple[float, float], told: Told
+        self, name: str, link: int, window: tuple[float, float], on_ready: OnReady
     ) -> list[Use] | Failed | None:
         """Return who used a link in a time; None: not known yet."""
 
@@ -274,21 +276,21 @@ class RunView:
             return found
 
         found: list[Use] | Failed | None = self._worker.ask(
-            ("users", name, link, window), work, told
+            ("users", name, link, window), work, on_ready
         )
         return found
 
-    def load_over_time(self, name: str, told: Told) -> str:
+    def load_over_time(self, name: str, on_ready: OnReady) -> str:
         """
         Compute what links of a run carried over time, where the run did not keep it.
 
-        `told`: called from another thread when that is there. Result: what is awaited, or why it
-        cannot be known; empty: it is there.
+        `on_ready`: called from another thread when that is there. Result: what is awaited, or
+        why it cannot be known; empty: it is there.
         """
         run = self.run(name)
         if not run.load.why_not or TIMELINE in run.result.extras:
             return run.load.why_not
-        found = self._worker.ask(("load", name), partial(self._timeline, name), told)
+        found = self._worker.ask(("load", name), partial(self._timeline, name), on_ready)
         if found is None:
             return f"Load over time is being computed{self._took(name)}."
         if isinstance(found, Failed):

@@ -327,16 +327,16 @@ class Explorer:
         """Return what to open."""
         return f"http://{HOST}:{self.port}/#token={self.token}"
 
-    def serve(self, told: Callable[[], None]) -> None:
+    def serve(self, on_end: Callable[[], None]) -> None:
         """
         Answer until a signal comes.
 
-        `told`: called when signals end it in order.
+        `on_end`: called when signals end it in order.
         """
         before = {number: signal.signal(number, self._stop) for number in _STOPPING}
         self.begin()
         try:
-            told()
+            on_end()
             self.loop.start()
         finally:
             for number, handler in before.items():

@@ -25,7 +25,7 @@ from coupling.explorer.figures import (
     strips,
 )
 from coupling.explorer.network import Fabric, Heat, look_at
-from coupling.explorer.run_view import RunView, Told, ViewedRun
+from coupling.explorer.run_view import OnReady, RunView, ViewedRun
 from coupling.explorer.side_panel import duration, job_line, key_of, story_of, waiting
 from coupling.runs.job_history import JobHistory
 
@@ -230,19 +230,19 @@ class Session(Follower):
             few = len(others["left"]) <= _MOST_MET  # more would hide the picture
             own.others.data = others if few else marks_of(run, [], self.axis)
 
-    def _told(self) -> None:
+    def _on_ready(self) -> None:
         """Hear, in another thread, that more is known."""
         self.document.add_next_tick_callback(lambda: self.together(self._tell))
 
     def _tell(self) -> None:
         """Say all that is known of what was chosen."""
         run = self.exhibit.run(self.address.run)
-        self.channel.details = story_of(self.exhibit, run, self.address, self._told)
+        self.channel.details = story_of(self.exhibit, run, self.address, self._on_ready)
         self._draw_rate([self.address.run, self.address.beside])
 
     def _draw_rate(self, names: list[str]) -> None:
         """Draw how slow the chosen job ran when, as far as it is known."""
-        lines = rate_lines(self.exhibit, names, self.address.job, self.axis, self._told)
+        lines = rate_lines(self.exhibit, names, self.address.job, self.axis, self._on_ready)
         if lines != self.job_rate.lines.data:
             self.job_rate.lines.data = lines
         self.job_rate.plot.title.text = f"slowdown of job {self.address.job}"
@@ -300,7 +300,7 @@ class Session(Follower):
 
     def _moment(self, at_s: float) -> str:
         """Say what moment it is."""
-        date = self.axis.told(at_s)
+        date = self.axis.date(at_s)
         return f"{duration(at_s)} from the begin" + (f", {date}" if date else "")
 
     def _shades_of(self, run: ViewedRun) -> JobColours:
@@ -416,14 +416,14 @@ _DASHES = ("solid", "dashed")  # of the run, and of the one beside it
 
 
 def rate_lines(
-    exhibit: RunView, names: Sequence[str], job: str, axis: Axis, told: Told
+    exhibit: RunView, names: Sequence[str], job: str, axis: Axis, on_ready: OnReady
 ) -> dict[str, list[object]]:
     """Return the slowdown of a job over time in each run, as far as it is known by now."""
     lines: dict[str, list[object]] = {"xs": [], "ys": [], "colour": [], "dash": []}
     for name, dash in zip(names, _DASHES, strict=True):
         if not (name and job.isdecimal() and int(job) in exhibit.run(name).row):
             continue
-        life = exhibit.life(name, int(job), told)
+        life = exhibit.life(name, int(job), on_ready)
         if isinstance(life, JobHistory):
             times = [time_s for own in life.stretches for time_s in (own.begin_s, own.end_s)]
             job_rates = [own.interference * life.placement_factor for own in life.stretches]

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from coupling.explorer.address import Address, replaced
 from coupling.explorer.colours import JobColours
 from coupling.explorer.grids import Cell
-from coupling.explorer.run_view import RunView, Told, ViewedRun
+from coupling.explorer.run_view import OnReady, RunView, ViewedRun
 from coupling.explorer.worker import Failed
 from coupling.report.columns import seconds
 from coupling.results.explained import waited, why
@@ -22,7 +22,7 @@ MOST = 12
 """Victims, culprits, cables that a list names."""
 _MOST_LISTED = 60  # users of a link
 _APART = 0.001  # of its run: how far what a job lost, worked out, may be from the result
-_REASONS = 4  # of waiting that are told, the longest
+_REASONS = 4  # of waiting that are shown, the longest
 _HOT = 5  # busiest times of a cable
 _LONG = 600  # letters of a list of nodes
 
@@ -39,13 +39,13 @@ def templates() -> Environment:
     )
 
 
-def story_of(exhibit: RunView, run: ViewedRun, address: Address, told: Told) -> str:
+def story_of(exhibit: RunView, run: ViewedRun, address: Address, on_ready: OnReady) -> str:
     """
     Return the panel.
 
-    `told`: called from another thread when more can be said.
+    `on_ready`: called from another thread when more can be said.
     """
-    job = _job(exhibit, run, address, told)
+    job = _job(exhibit, run, address, on_ready)
     return (
         templates()
         .get_template("panel.html")
@@ -55,7 +55,7 @@ def story_of(exhibit: RunView, run: ViewedRun, address: Address, told: Told) -> 
             facts=_summary(run) if job is None else [],
             wanted=address.job,
             job=job,
-            cable=_cable(exhibit, run, address, told),
+            cable=_cable(exhibit, run, address, on_ready),
             no_cable=bool(address.cable) and address.cable not in run.link,
             asked=address.cable,
         )
@@ -116,7 +116,7 @@ def _summary(run: ViewedRun) -> list[tuple[str, str]]:
     """Return what is said of a run as a whole."""
     summary = run.result.summary
     shares = ("utilization_steady",)
-    told = {
+    shown = {
         "utilization_steady": "steady utilisation",
         "mean_wait_s": "mean wait",
         "mean_interference": "mean interference",
@@ -125,7 +125,7 @@ def _summary(run: ViewedRun) -> list[tuple[str, str]]:
         "makespan_s": "makespan",
     }
     found = []
-    for key, name in told.items():
+    for key, name in shown.items():
         value = summary.get(key)
         if isinstance(value, (int, float)):
             text = f"{value:.1%}" if key in shares else ratio(value)
@@ -134,7 +134,7 @@ def _summary(run: ViewedRun) -> list[tuple[str, str]]:
 
 
 def _job(
-    exhibit: RunView, run: ViewedRun, address: Address, told: Told
+    exhibit: RunView, run: ViewedRun, address: Address, on_ready: OnReady
 ) -> Mapping[str, Any] | None:
     """Return what is said of the chosen job; None where there is none."""
     row = run.row.get(int(address.job)) if address.job.isdecimal() else None
@@ -160,8 +160,8 @@ def _job(
         "nodes": nodes if len(nodes) <= _LONG else f"{nodes[:_LONG]} ...",
         "waited": _waited(run, address, int(job["id"])),
         "no_waits": run.waits is None,
-        "pattern": _known(exhibit.flows(run.name, int(job["id"]), told)),
-        "life": _life(exhibit, run, address, row, told),
+        "pattern": _known(exhibit.flows(run.name, int(job["id"]), on_ready)),
+        "life": _life(exhibit, run, address, row, on_ready),
         "culprits": _others(run, address, int(job["id"]), ("victim", "culprit")),
         "victims": _others(run, address, int(job["id"]), ("culprit", "victim")),
     }
@@ -197,11 +197,11 @@ def _waited(run: ViewedRun, address: Address, job: int) -> list[list[Cell]]:
 
 
 def _life(
-    exhibit: RunView, run: ViewedRun, address: Address, row: int, told: Told
+    exhibit: RunView, run: ViewedRun, address: Address, row: int, on_ready: OnReady
 ) -> Mapping[str, Any]:
     """Return when a job was slowed, on which link and by which jobs: its worst times, in order."""
     job = run.jobs.iloc[row]
-    found = exhibit.life(run.name, int(job["id"]), told)
+    found = exhibit.life(run.name, int(job["id"]), on_ready)
     if not isinstance(found, JobHistory):
         return _known(found)
     held = [stretch for stretch in found.stretches if stretch.interference_delay_s > 0]
@@ -230,7 +230,7 @@ def _life(
 
 
 def _cable(
-    exhibit: RunView, run: ViewedRun, address: Address, told: Told
+    exhibit: RunView, run: ViewedRun, address: Address, on_ready: OnReady
 ) -> Mapping[str, Any] | None:
     """Return what is said of the chosen link; None where there is none."""
     row = run.link.get(address.cable)
@@ -264,19 +264,19 @@ def _cable(
             if bins[place] > 0
         ],
         "why_not": run.load.why_not,
-        **_users(exhibit, run, address, row, told),
+        **_users(exhibit, run, address, row, on_ready),
     }
 
 
 def _users(
-    exhibit: RunView, run: ViewedRun, address: Address, link: int, told: Told
+    exhibit: RunView, run: ViewedRun, address: Address, link: int, on_ready: OnReady
 ) -> dict[str, Any]:
     """Return who used a link at the moment, or in what is shown."""
     if address.at_s is None:
         window = (address.begin_s or 0.0, exhibit.end_s if address.end_s is None else address.end_s)
     else:
         window = (address.at_s, float(np.nextafter(address.at_s, np.inf)))
-    found = _known(exhibit.users(run.name, link, window, told))
+    found = _known(exhibit.users(run.name, link, window, on_ready))
     uses = found["there"] or []
     rows = [
         [
@@ -309,10 +309,10 @@ def _others(run: ViewedRun, address: Address, job: int, sides: tuple[str, str]) 
         own = rows[rows[sides[1]] == other].sort_values(
             "interference_delay_node_s", ascending=False
         )
-        told = int(str(other)) in run.row
+        known = int(str(other)) in run.row
         found.append(
             [
-                to_job(address, str(other)) if told else Cell("unknown"),
+                to_job(address, str(other)) if known else Cell("unknown"),
                 Cell(f"{number(lost / 3600)} node-hours"),
                 Cell(str(own["link_class"].iloc[0])),
             ]

@@ -36,16 +36,16 @@ class Worker:
         self._waiting: list[Callable[[], None]] = []
         self._busy = False
 
-    def ask(self, key: Hashable, work: Callable[[], Any], told: Callable[[], None]) -> Any:  # noqa: ANN401
+    def ask(self, key: Hashable, work: Callable[[], Any], on_ready: Callable[[], None]) -> Any:  # noqa: ANN401
         """
         Return an answer, if it is known.
 
-        `told`: called, in the thread, when the next answer is there. Result: None: not yet.
+        `on_ready`: called, in the thread, when the next answer is there. Result: None: not yet.
         """
         with self._lock:
             if key in self._found:
                 return self._found[key]
-            self._waiting.append(told)
+            self._waiting.append(on_ready)
             if not self._busy:
                 self._busy = True
                 # A daemon: ending the server does not wait for an answer.
@@ -65,5 +65,5 @@ class Worker:
                 for old in list(self._found)[:-_KEPT]:
                     del self._found[old]
                 waiting, self._waiting, self._busy = self._waiting, [], False
-            for told in waiting:
-                told()
+            for on_ready in waiting:
+                on_ready()

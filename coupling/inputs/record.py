@@ -64,7 +64,7 @@ class Record:
         Nodes of the jobs, each once, and ranks on them.
     submit_s : mapping of int to float
         True times of submission, which may lie before 0.
-    told : mapping of str to int
+    notes : mapping of str to int
         What is odd, by what it is: how many.
     left_out : mapping of str to int
         Jobs of the file that are not replayed, by reason.
@@ -82,7 +82,7 @@ class Record:
     pins: Mapping[int, Pin]
     placed: Mapping[int, JobPlacement]
     submit_s: Mapping[int, float]
-    told: Mapping[str, int]
+    notes: Mapping[str, int]
     left_out: Mapping[str, int]
     unknown_hosts: tuple[str, ...]
     lost_share: float
@@ -96,7 +96,7 @@ class Record:
     @property
     def counts(self) -> Mapping[str, float]:
         """What a reader of a replay must know, by what it is."""
-        counts: dict[str, float] = {**self.told}
+        counts: dict[str, float] = {**self.notes}
         counts |= {f"jobs left out: {why}": count for why, count in self.left_out.items()}
         if self.unknown_hosts:
             counts["hosts that the fabric has not"] = len(self.unknown_hosts)
@@ -118,24 +118,24 @@ def read_record(
     while a job ran, its run time counts.
     """
     source = read_source(path)
-    told: Counter[str] = Counter()
+    notes: Counter[str] = Counter()
     clock = None if zone is None else time_zone(zone)
-    entries, left_out = _ran(_entries(source, clock), told, source)
+    entries, left_out = _ran(_entries(source, clock), notes, source)
     zoned = all(entry.zoned for entry in entries)
     raw = workload_of(entries, Filters(), source)
-    told.update(raw.remarks)
+    notes.update(raw.remarks)
     places = place(raw.jobs, topology, source.name, stop=stop)
     begin_s = min(entry.start_s or 0.0 for entry in entries)
     first_s = min(entry.submit_s for entry in entries)
     workload, pins, submit_s = _pinned(raw, places, begin_s - first_s)
-    told["jobs on a node that another job has at the same time"] = _sharing(pins)
-    told["jobs that go on without some of their hosts"] = places.trimmed
-    told["jobs whose number of nodes is not that of their hosts: the hosts count"] = (
+    notes["jobs on a node that another job has at the same time"] = _sharing(pins)
+    notes["jobs that go on without some of their hosts"] = places.trimmed
+    notes["jobs whose number of nodes is not that of their hosts: the hosts count"] = (
         places.miscounted
     )
-    told["jobs with one rank on each node (tasks not told, or too many)"] = places.one_rank
-    told["tasks of arrays, each a job of its own"] = sum(map(array_task, raw.jobs))
-    told["parts of heterogeneous jobs, each a job of its own"] = sum(map(het_part, raw.jobs))
+    notes["jobs with one rank on each node (tasks not notes, or too many)"] = places.one_rank
+    notes["tasks of arrays, each a job of its own"] = sum(map(array_task, raw.jobs))
+    notes["parts of heterogeneous jobs, each a job of its own"] = sum(map(het_part, raw.jobs))
     if places.lost:
         left_out["no known host"] = places.lost
     there = sum(job.n_nodes * job.runtime_s for job in workload.jobs)
@@ -144,7 +144,7 @@ def read_record(
         pins,
         {own.job.id: own for own in places.jobs},
         submit_s,
-        {what: count for what, count in told.items() if count},
+        {what: count for what, count in notes.items() if count},
         dict(left_out),
         places.unknown,
         1.0 - there / places.asked_s,
@@ -221,7 +221,7 @@ def _entries(source: Source, zone: tzinfo | None) -> list[Entry]:
 
 
 def _ran(
-    entries: Sequence[Entry], told: Counter[str], source: Source
+    entries: Sequence[Entry], notes: Counter[str], source: Source
 ) -> tuple[list[Entry], Counter[str]]:
     """Return the jobs that ran, with times that fit together, and count the others."""
     left_out: Counter[str] = Counter()
@@ -233,14 +233,14 @@ def _ran(
     for at in repeated_runs([replace(entries[at], unfit="") for at in some])[0]:
         reasons[some[at]] = AGAIN
     for entry, why in zip(entries, reasons, strict=True):
-        timed = None if why else _timed(entry, last_s, told)
+        timed = None if why else _timed(entry, last_s, notes)
         if timed is None:
             left_out[why or "no run time"] += 1
             continue
-        told["jobs with a time over which the clock of their time zone was set forward"] += (
+        notes["jobs with a time over which the clock of their time zone was set forward"] += (
             timed.skipped
         )
-        told["jobs with a time that the clock of their time zone showed twice"] += timed.twice
+        notes["jobs with a time that the clock of their time zone showed twice"] += timed.twice
         ran.append(timed)
     if not ran:
         told_why = ", ".join(f"{count:,} {why}" for why, count in left_out.items()) or "no job"
@@ -260,23 +260,23 @@ def _idle(entry: Entry) -> str:
     return BACKWARDS if entry.unfit == BACKWARDS else ""
 
 
-def _timed(entry: Entry, last_s: float, told: Counter[str]) -> Entry | None:
+def _timed(entry: Entry, last_s: float, notes: Counter[str]) -> Entry | None:
     """Return a job whose times fit together; None where it took no time."""
     start_s, end_s = entry.start_s or 0.0, entry.end_s
     if end_s is None:
-        told["jobs that still run when the record ends, and end with it"] += 1
+        notes["jobs that still run when the record ends, and end with it"] += 1
         end_s = last_s
     elif entry.runtime_s > 0 and set_by_an_hour(end_s - start_s - entry.runtime_s):
-        told["jobs whose end and run time differ by an hour: the clock was set"] += 1
+        notes["jobs whose end and run time differ by an hour: the clock was set"] += 1
         end_s = start_s + entry.runtime_s
     elif entry.runtime_s > 0 and end_s == start_s:
-        told["jobs that end as they start: their run time counts"] += 1
+        notes["jobs that end as they start: their run time counts"] += 1
         end_s = start_s + entry.runtime_s
     if end_s <= start_s:
         return None
     submit_s = entry.submit_s
     if submit_s < 0 or submit_s > start_s:
-        told["jobs that start before they are submitted, or whose submission is not told"] += 1
+        notes["jobs that start before they are submitted, or whose submission is not notes"] += 1
         submit_s = start_s
     return replace(
         entry,

@@ -65,7 +65,7 @@ class Changes:
             )
 
     @property
-    def told(self) -> tuple[str, ...]:
+    def texts(self) -> tuple[str, ...]:
         """What is changed, a phrase each."""
         return (
             *(f"{what} fails" for what in self.fail),

@@ -85,7 +85,7 @@ def whatif(
         If a file, name or option is wrong.
     """
     changes = Changes(_texts(fail), _texts(drain), _texts(add_cables), routing, taper, _texts(move))
-    if not changes.told or (snapshot is None) == ("topology" not in site):
+    if not changes.texts or (snapshot is None) == ("topology" not in site):
         raise SnapshotError("whatif: expected a change, and a snapshot or topology with squeue.")
     if snapshot is None:
         return whatif_of(read_site(seed=seed, **site), changes, seed)
@@ -118,7 +118,7 @@ def whatif_of(site: Site, changes: Changes, seed: int = 1) -> WhatIf:
     return WhatIf(
         source=site.scene.source,
         topology=site.scene.topology,
-        changes=changes.told,
+        changes=changes.texts,
         jobs=tuple(jobs),
         leaves=_leaves(site.scene.topology, made.after.topology),
         draws=len(site.scene.draws),

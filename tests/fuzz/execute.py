@@ -113,10 +113,10 @@ class _OnePage:
         del port
         self._open = coupling.explorer.server._opener(shown)
 
-    def serve(self, told):
+    def serve(self, on_end):
         """Open a page."""
         self._open(Document())
-        told()
+        on_end()
 
 
 @contextmanager

@@ -168,8 +168,8 @@ def test_dates_are_those_of_the_log_s_time_zone():
     assert axis.words == "Dates are in Europe/Berlin (UTC+0100, as at the begin)."
     assert axis.place(60.0) == (noon + 3600 + 60) * 1e3  # Bokeh writes it as UTC
     assert axis.seconds(axis.place(7.5)) == pytest.approx(7.5)
-    assert axis.told(0.0) == "2026-01-15 13:00"
-    assert axis.told(181 * 86400.0) == "2026-07-15 14:00"
-    assert Axis(noon).told(60.0) == "2026-01-15 12:01"
-    assert Axis(noon, "clock of the record").told(0.0) == "2026-01-15 12:00"
-    assert Axis(None, "Europe/Berlin").words == Axis(None).told(3.0) == ""
+    assert axis.date(0.0) == "2026-01-15 13:00"
+    assert axis.date(181 * 86400.0) == "2026-07-15 14:00"
+    assert Axis(noon).date(60.0) == "2026-01-15 12:01"
+    assert Axis(noon, "clock of the record").date(0.0) == "2026-01-15 12:00"
+    assert Axis(None, "Europe/Berlin").words == Axis(None).date(3.0) == ""
