@@ -133,7 +133,7 @@ def read_record(
     notes["jobs whose number of nodes is not that of their hosts: the hosts count"] = (
         places.miscounted
     )
-    notes["jobs with one rank on each node (tasks not notes, or too many)"] = places.one_rank
+    notes["jobs with one rank on each node (tasks unknown, or too many)"] = places.one_rank
     notes["tasks of arrays, each a job of its own"] = sum(map(array_task, raw.jobs))
     notes["parts of heterogeneous jobs, each a job of its own"] = sum(map(het_part, raw.jobs))
     if places.lost:

@@ -213,7 +213,7 @@ def _ranks(places: JobPlacements) -> list[str]:
         return ["ranks fill the nodes of a job in the order of its host list"]
     jobs = counted(places.one_rank, "job")
     verb = "has" if places.one_rank == 1 else "have"
-    return [f"{jobs} {verb} one rank on each node (tasks not told, or above {MOST_RANKS:,})"]
+    return [f"{jobs} {verb} one rank on each node (tasks unknown, or above {MOST_RANKS:,})"]
 
 
 def _remarks(running: RunningJobs, places: JobPlacements) -> list[str]:

@@ -290,7 +290,7 @@ def test_what_is_odd_is_counted_and_nothing_stops(tmp_path):
         "runs whose number an earlier run has: each is a job of its own": 1,
         "jobs on a node that another job has at the same time": 2,
         "jobs that go on without some of their hosts": 1,
-        "jobs with one rank on each node (tasks not told, or too many)": 1,
+        "jobs with one rank on each node (tasks unknown, or too many)": 1,
         "tasks of arrays, each a job of its own": 1,
         "parts of heterogeneous jobs, each a job of its own": 1,
         "jobs left out: listed a second time, with the same number and start": 2,

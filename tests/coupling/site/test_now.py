@@ -215,7 +215,7 @@ def test_jobs_without_tasks_have_a_rank_on_each_node_and_that_is_told(tmp_path):
 
     found = fs.now(TREE, path, profile=rule(), draws=1)
 
-    assert "2 jobs have one rank on each node (tasks not told, or above 2,048)" in found.assumed
+    assert "2 jobs have one rank on each node (tasks unknown, or above 2,048)" in found.assumed
 
 
 def test_jobs_of_more_tasks_than_can_be_told_apart_have_a_rank_on_each_node(tmp_path):
@@ -224,7 +224,7 @@ def test_jobs_of_more_tasks_than_can_be_told_apart_have_a_rank_on_each_node(tmp_
 
     found = fs.now(TREE, path, profile=rule(), draws=1)
 
-    assert "2 jobs have one rank on each node (tasks not told, or above 2,048)" in found.assumed
+    assert "2 jobs have one rank on each node (tasks unknown, or above 2,048)" in found.assumed
 
 
 def test_tasks_are_spread_evenly_over_the_nodes(tmp_path):
