@@ -79,6 +79,10 @@ class WaitReasons:
         self.news: dict[int, Verdict | None] = {}
         self.rest = NOT_REPORTED
 
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<WaitReasons: {len(self.verdicts)} jobs, others {self.rest.reason}>"
+
     def report(self, job: int, verdict: Verdict) -> None:
         """
         Report why a job does not start now.

@@ -53,6 +53,10 @@ class SwitchLimit:
         self._own: dict[int, tuple[int, float]] = {}
         self._since_s: dict[int, float] = {}
 
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<SwitchLimit: {self._default[0]} switches, for {self._default[1]:g} s>"
+
     def wanted(self, job: Job) -> tuple[int, float]:
         """
         Return what a job asks for.

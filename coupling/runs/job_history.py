@@ -216,9 +216,9 @@ class JobHistories:
             ).get(job)
             if news is not None:
                 job_rate, factor = news.interference, news.placement_factor
-                if job_rate > 1.0:
-                    cable, culprits = self._blame(network, job, cable, culprits)
             held = job_rate > 1.0
+            if held:  # also at an unchanged rate: a job may have taken the place of another
+                cable, culprits = self._blame(network, job, cable, culprits)
             stretch = RateInterval(
                 now_s, next_s, job_rate, cable if held else "", culprits if held else {}
             )

@@ -38,7 +38,7 @@ def test_the_class_says_which_model_an_experiment_has_that_names_none():
 def test_the_default_is_compared_with_packets_wherever_another_model_is():
     def settings(model):
         return {
-            (one.machine, one.routing, one.fairness, one.buffer_bytes, one.mix, one.load)
+            (one.machine, one.routing, one.fairness, one.buffer_bytes, one.traffic_class, one.load)
             for one in comparisons()
             if one.model == model
         }

@@ -82,7 +82,7 @@ def placed(fabric, routing, ends, nbytes, step=None):
 def test_shares_of_links_are_those_of_the_slow_twin(name, rule):
     fabric, routing = routed(FABRICS[name], rule)
     src, dst = some_flows(fabric, 25)
-    ways = routing.routes(src, dst).ways
+    ways = routing.routes(src, dst).path_sets
     per = fabric.nodes_per_router
 
     for flow in range(src.size):
@@ -110,7 +110,7 @@ def test_all_bytes_of_a_flow_leave_one_router_and_reach_the_other(name):
 
 def test_of_four_links_and_two_ways_round_each_torus_link_carries_its_share_by_hand():
     fabric, routing = routed({"kind": "torus", "dims": [4, 4]})
-    ways = routing.routes(np.array([0]), np.array([5])).ways
+    ways = routing.routes(np.array([0]), np.array([5])).path_sets
     named = {fabric.link_name(link): part for link, part in of_way(ways, 0, 0).items()}
 
     assert named == {"r0>r1": 0.5, "r1>r5": 0.5, "r0>r4": 0.5, "r4>r5": 0.5}
@@ -261,7 +261,7 @@ def test_packets_refuse_a_fabric_that_lost_links_and_fluids_lead_round():
     found = fs.estimate({**SNAPSHOT, "topology": spec, "model": "fluid"})
 
     assert all(job.interference >= 1.0 for job in found.jobs)
-    assert routing.routes(np.array([0]), np.array([1])).ways.links.size > 1
+    assert routing.routes(np.array([0]), np.array([1])).path_sets.links.size > 1
 
 
 def test_nodes_that_nothing_joins_are_refused():
