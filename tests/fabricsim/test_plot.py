@@ -1,5 +1,7 @@
 """fs.plot: ordinary Matplotlib axes, on a figure of one's own or a new one."""
 
+from importlib import import_module
+
 import matplotlib as mpl
 import pytest
 from coupling_samples import sample
@@ -30,6 +32,13 @@ def runs():
 def ax():
     """Return axes of a user's own."""
     return Figure().add_subplot()
+
+
+def test_the_module_of_pictures_has_one_name_however_it_is_imported():
+    module = import_module("fabricsim.plot")
+
+    assert module is fs.plot
+    assert module.gantt is fs.plot.gantt
 
 
 def test_pictures_are_drawn_on_the_axes_given(runs, ax):
