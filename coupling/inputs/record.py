@@ -276,7 +276,7 @@ def _timed(entry: Entry, last_s: float, notes: Counter[str]) -> Entry | None:
         return None
     submit_s = entry.submit_s
     if submit_s < 0 or submit_s > start_s:
-        notes["jobs that start before they are submitted, or whose submission is not notes"] += 1
+        notes["jobs that start before they are submitted, or whose submission is unknown"] += 1
         submit_s = start_s
     return replace(
         entry,

@@ -286,7 +286,7 @@ def test_what_is_odd_is_counted_and_nothing_stops(tmp_path):
         "jobs that still run when the record ends, and end with it": 1,
         "jobs whose end and run time differ by an hour: the clock was set": 2,
         "jobs that end as they start: their run time counts": 1,
-        "jobs that start before they are submitted, or whose submission is not told": 1,
+        "jobs that start before they are submitted, or whose submission is unknown": 1,
         "runs whose number an earlier run has: each is a job of its own": 1,
         "jobs on a node that another job has at the same time": 2,
         "jobs that go on without some of their hosts": 1,
