@@ -149,7 +149,7 @@ def fabric(
     what : Result, Topology, Snapshot or Estimate
         What is drawn.
     topology : Topology, optional
-        Fabric of a result; without it the names of the links tell what they can.
+        Fabric of a result; without it the fabric is found from the names of the links.
     ax : Axes, optional
         Where to draw; by default a new figure.
 
@@ -161,7 +161,7 @@ def fabric(
     Raises
     ------
     CouplingError
-        If the links of a result do not fit the fabric, or do not tell how it is wired.
+        If the links of a result do not fit the fabric, or its wiring cannot be found from them.
     """
     scene = FabricScene(what) if isinstance(what, Topology) else None
     if isinstance(what, Estimate):

@@ -194,7 +194,7 @@ class Gantt:
     plot : Figure
         The figure.
     image, marks, others : ColumnDataSource
-        The picture; the bars of the chosen job; those of jobs that it met.
+        The picture; the bars of the chosen job; those of jobs that it interfered with.
     """
 
     plot: Figure

@@ -32,7 +32,7 @@ from coupling.runs.job_history import JobHistory
 _WIDEST, _TALLEST = 2400, 1200  # points of a picture
 _LEAST_S, _LEAST_NODES = 1e-3, 1.0  # that can be shown
 _TICKS = 6
-_MOST_MET = 150  # bars of jobs that the chosen one met
+_MOST_INTERFERERS = 150  # bars of jobs that interfered with the chosen one
 
 
 class Session(Follower):
@@ -226,8 +226,8 @@ class Session(Follower):
         bars = marks_of(run, [] if row is None else [row], self.axis)
         if bars != own.marks.data:
             own.marks.data = bars
-            others = marks_of(run, [] if row is None else met(run, row), self.axis)
-            few = len(others["left"]) <= _MOST_MET  # more would hide the picture
+            others = marks_of(run, [] if row is None else top_interferers(run, row), self.axis)
+            few = len(others["left"]) <= _MOST_INTERFERERS  # more would hide the picture
             own.others.data = others if few else marks_of(run, [], self.axis)
 
     def _on_ready(self) -> None:
@@ -411,7 +411,7 @@ def _label(plot: Figure, run: ViewedRun, window: Window) -> None:
 
 
 _MOST_BARS = 2000  # of chosen jobs; more are no bars but an area
-_MET = 3  # jobs that it lost most to, and that it cost most
+_MOST_NAMED = 3  # jobs that it lost most to, and that it cost most
 _DASHES = ("solid", "dashed")  # of the run, and of the one beside it
 
 
@@ -434,13 +434,15 @@ def rate_lines(
     return lines
 
 
-def met(run: ViewedRun, row: int) -> list[int]:
+def top_interferers(run: ViewedRun, row: int) -> list[int]:
     """Return the jobs that a job lost most to, or cost most."""
     blame, job = run.result.blame, int(run.jobs["id"].iloc[row])
     found = list[int]()
     for own, other in (("victim", "culprit"), ("culprit", "victim")):
         lost = blame[blame[own] == job].groupby(other)["interference_delay_node_s"].sum()
-        found += [run.row[int(id_)] for id_ in lost.nlargest(_MET).index if int(id_) in run.row]
+        found += [
+            run.row[int(id_)] for id_ in lost.nlargest(_MOST_NAMED).index if int(id_) in run.row
+        ]
     return found
 
 

@@ -160,13 +160,14 @@ def waiting_by_reason(waits: Table, jobs: Table) -> dict[str, Any]:
     node_hours = hours * size[order[np.searchsorted(ran_id, job, sorter=order)]]
     reason, root = (np.asarray(waits[name]) for name in ("reason", "root"))
     direct, behind = reason == ISOLATION, root == ISOLATION
-    told: dict[str, Any] = {}
+    waiting: dict[str, Any] = {}
     price: dict[str, float | None] = {}
     for unit, spent in (("node", node_hours), ("job", hours)):
-        told[f"wait_{unit}_hours"] = {name: float(spent[reason == name].sum()) for name in REASONS}
+        hours_of = {name: float(spent[reason == name].sum()) for name in REASONS}
+        waiting[f"wait_{unit}_hours"] = hours_of
         total = float(spent.sum())
         for name, rows in (("direct", direct), ("behind", behind)):
             part = float(spent[rows].sum())
             price[f"{name}_{unit}_hours"] = part
             price[f"{name}_share_of_{unit}_hours"] = part / total if total > 0.0 else None
-    return told | {"price_of_isolation": price}
+    return waiting | {"price_of_isolation": price}

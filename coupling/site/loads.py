@@ -11,7 +11,7 @@ from netsim.topology.base import Topology
 @dataclass(frozen=True, slots=True)
 class LinkQueue:
     """
-    What packets met before one link.
+    Queues of packets before one link.
 
     Parameters
     ----------

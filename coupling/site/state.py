@@ -140,9 +140,9 @@ def scene_of_places(
             raise SnapshotError(f"{source}: {error}") from None
         drawn.append(
             {
-                job.id: DrawnTraffic(told.pattern, told.fraction, None, told.iteration_s)
+                job.id: DrawnTraffic(sent.pattern, sent.fraction, None, sent.iteration_s)
                 for job in given
-                if (told := job.communication) is not None
+                if (sent := job.communication) is not None
             }
         )
     return SiteState(source, topology, routing, tuple(map(_scene_job, jobs)), tuple(drawn))
@@ -187,8 +187,8 @@ def _scene_job(own: JobPlacement) -> SiteJob:
     """Return a job as the model knows it."""
     job = own.job
     partition = Partition(own.nodes[own.slots], None)
-    told = dict(job.extra).get("jobid", "")  # 123_4 of an array, where there is a plain number
-    return SiteJob(job.id, told or job.id, name_of(job, "user"), job.name, own.nodes, partition)
+    number = dict(job.extra).get("jobid", "")  # 123_4 of an array, where there is a plain number
+    return SiteJob(job.id, number or job.id, name_of(job, "user"), job.name, own.nodes, partition)
 
 
 def _each_once(nodes: Ints) -> Ints:

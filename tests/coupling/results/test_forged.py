@@ -121,7 +121,7 @@ NUMBERS = {
         {"network": NETWORK | {"ranks_per_node": [0.5]}},
         "network: ranks_per_node: expected a list of whole numbers, got [0.5]",
     ),
-    "a traffic_class that nobody knows": (
+    "an unknown traffic class": (
         "summary",
         {"network": NETWORK | {"traffic_class": "loud"}},
         "network: traffic_class: expected",
