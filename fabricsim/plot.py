@@ -1,7 +1,17 @@
-"""Pictures: `import fabricsim.plot` is the module `coupling.plot`, by the name that users type."""
+"""Pictures, as `coupling.plot` draws them, under the name that users type."""
 
 import sys
 
-from coupling import plot
+from coupling.plot import (
+    Plot,
+    __dir__,  # noqa: F401 (what completion shows)
+    blame,
+    fabric,
+    gantt,
+    link_load,
+    speedups,
+)
 
-sys.modules[__name__] = plot
+__all__ = ["blame", "fabric", "gantt", "link_load", "speedups"]
+
+sys.modules[__name__].__class__ = Plot
