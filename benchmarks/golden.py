@@ -213,6 +213,9 @@ def _fabrics() -> Iterator[Entry]:
         yield Entry(
             f"topology {name}", tuple(steps), {"t.json": _json(document), **_named_files(document)}
         )
+    for name in ("tree", "torus", "dragonfly"):
+        argv = ("ebb", "t.json", "--samples", "3", "--json")
+        yield Entry(f"ebb {name}", (argv,), {"t.json": _json(documents.TOPOLOGIES[name])})
     for name, form in file_seeds.WIRING.items():
         steps = [("topology", "inspect", name, "--json"), _convert(name, "graphml")]
         if form in {"slurm-conf", "ibnetdiscover"}:

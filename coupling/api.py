@@ -19,8 +19,10 @@ from coupling.replay.replay import replay
 from coupling.results.result import Result
 from coupling.runs import engine
 from coupling.runs.engine import Progress
+from coupling.site import ebb as bisecting
 from coupling.site import estimate as estimating
 from coupling.site import verify as verifying
+from coupling.site.ebb import EffectiveBisection
 from coupling.site.estimate import Estimate
 from coupling.site.flows import Flows, answer_flows
 from coupling.site.now import now
@@ -51,6 +53,7 @@ __all__ = [
     "allocators",
     "calibrate",
     "calibrate_runs",
+    "ebb",
     "estimate",
     "flows",
     "models",
@@ -194,6 +197,47 @@ def flows(
         return answer_flows({**read_json(Path(what)), **fields}, str(what), folder)
     given = plain({**(what or {}), **fields}, "flows", SnapshotError)
     return answer_flows(given, "flows", Path())
+
+
+@public
+def ebb(
+    fabric: Any,  # noqa: ANN401 (whatever describes a fabric)
+    *,
+    routing: Routing | Mapping[str, Any] | str | None = None,
+    samples: int = bisecting.SAMPLES,
+    seed: int = 1,
+) -> EffectiveBisection:
+    """
+    Return the effective bisection bandwidth: what random pairs of hosts get.
+
+    Parameters
+    ----------
+    fabric : Topology, str, Path, mapping or networkx.Graph
+        The fabric, as for `topology`.
+    routing : Routing, str or mapping, optional
+        The routing, its name, or a table such as ``{"lft": "dump"}``; default: the usual one.
+    samples : int, default 50
+        Random pairings of the hosts that take jobs.
+    seed : int, default 1
+        Random seed of the pairings, and of routings that use one.
+
+    Returns
+    -------
+    EffectiveBisection
+        Bandwidth of pairs, and the most loaded links.
+
+    Raises
+    ------
+    NetsimError
+        If there are fewer than two hosts, a pair has no path, or a value is wrong.
+
+    Examples
+    --------
+    >>> tree = topology("fat-tree", radix=8)
+    >>> round(ebb(tree, routing="ecmp").mean, 1), ebb(tree, routing="adaptive").mean
+    (0.4, 1.0)
+    """
+    return bisecting.effective_bisection(topology(fabric), routing, samples=samples, seed=seed)
 
 
 @public

@@ -21,6 +21,7 @@ A thin front to the packages `netsim`, `patterns`, `scheduler` and `coupling`. P
 * `routing`, `Routing` -- how flows find their way through a fabric
 * `pattern`, `Pattern` -- the messages between the ranks of a job
 * `flows`, `Flows` -- rates and finish times of given flows
+* `ebb`, `EffectiveBisection` -- what random pairs of hosts get that exchange data at once
 * `allocators`, `queues`, `patterns`, `topologies`, `routings`, `models` -- what can be named, with
   a line about each
 * `speedup`, `summarize`, `write_report` -- what results say
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         allocators,
         calibrate,
         calibrate_runs,
+        ebb,
         estimate,
         flows,
         models,
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
     from coupling.runs.campaign import Campaign, run_campaign
     from coupling.site.answers import Now
     from coupling.site.comparison import WhatIf
+    from coupling.site.ebb import EffectiveBisection
     from coupling.site.estimate import Estimate
     from coupling.site.flows import Flows
     from coupling.site.placement_options import Placing
@@ -85,6 +88,7 @@ __all__ = [
     "Calibration",
     "Campaign",
     "Comparison",
+    "EffectiveBisection",
     "Estimate",
     "Experiment",
     "FabricsimError",
@@ -104,6 +108,7 @@ __all__ = [
     "allocators",
     "calibrate",
     "calibrate_runs",
+    "ebb",
     "estimate",
     "flows",
     "from_networkx",

@@ -107,7 +107,7 @@ def objects(tmp_path_factory):
         Machine(Cluster(tree), make_allocator("jigsaw", {}, 1), lambda job: job.runtime_s),
         *(Verdict("nodes"), WaitReasons(), SwitchLimit("2@60")),
         *(swept, swept.plan.spec, swept.compare()),
-        fs.flows(topology="cab", flows=[(0, 18, "1 MB")]),
+        *(fs.flows(topology="cab", flows=[(0, 18, "1 MB")]), fs.ebb("cab", samples=1)),
         *(experiment, campaign, campaign.results[0], fs.estimate(scene()), fs.verify(scene())),
         fs.now("examples/site/topology.conf", "examples/site/squeue.json", draws=1),
         fs.whatif("examples/placed_jobs.json", fail="s2.0"),
@@ -170,7 +170,7 @@ def test_answers_are_tables(objects):
     tables = [own for own in objects if hasattr(own, "to_frame")]
     assert {type(own).__name__ for own in tables} == {
         *("Estimate", "Verification", "Result", "FlowReport", "Now", "WhatIf", "Placing", "Replay"),
-        *("Sweep", "Comparison", "Calibration", "Flows", "Workload"),
+        *("Sweep", "Comparison", "Calibration", "Flows", "Workload", "EffectiveBisection"),
     }
     for own in tables:
         assert own._repr_html_().startswith("<table")

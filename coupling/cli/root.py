@@ -15,6 +15,7 @@ import typer
 from coupling.cli import (
     calibrate,
     compare,
+    ebb,
     estimate,
     explain,
     export,
@@ -99,6 +100,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "estimate": estimate.estimate,
     "flows": estimate.flows,
     "verify": verify.verify,
+    "ebb": ebb.ebb,
     "now": now.now,
     "whatif": whatif.whatif,
     "replay": replay.replay,

@@ -6,6 +6,8 @@ from fabricsim.checking import unknown
 from netsim.common.arrays import Bools, Floats, Ints, numbers_below, numbers_from
 from netsim.common.errors import NetsimError
 from netsim.common.jit import load_kernels
+from netsim.flows.tables import Hops
+from netsim.topology.base import Topology
 from netsim.topology.routes import Routes, require_routes
 
 FAIRNESS = ("per-sender", "per-flow")
@@ -73,8 +75,25 @@ def max_min_rates(
             f"weights must hold {routes.n_flows} positive finite values, got "
             f"shape {weights.shape} with {np.count_nonzero(~_positive(weights))} unusable."
         )
+    return _filled(Hops(routes.indptr, channels, np.ones(channels.size)), channel_capacity, weights)
+
+
+def multipath_rates(hops: Hops, topology: Topology) -> Floats:
+    """
+    Return the max-min fair rate of every flow where packets may be spread over paths.
+
+    `hops`: links of each flow, with the part of it that each carries: the split is fixed, so the
+    slowest part decides. Result (F,): bytes per second; ``inf`` for a flow that crosses no link.
+    """
+    routes = Routes(hops.indptr, hops.link, topology.n_links)
+    channels, capacity = as_channels(routes, topology.capacity, topology.channel)
+    return _filled(hops._replace(link=channels), capacity, np.ones(routes.n_flows))
+
+
+def _filled(hops: Hops, capacity: Floats, weights: Floats) -> Floats:
+    """Return the rates of flows over channels."""
     kernels = load_kernels("netsim.flows.maxmin_kernels", "max-min solver", seconds=3)
-    rates: Floats = kernels.progressive_filling(routes.indptr, channels, channel_capacity, weights)
+    rates: Floats = kernels.progressive_filling(*hops, capacity, weights)
     return rates
 
 

@@ -103,14 +103,18 @@ def flows_by_channel(indptr: Ints, channels: Ints, n_channels: int) -> tuple[Int
     return first, flows
 
 
-@njit(float64[::1](_INTS, _INTS, _FLOATS, _FLOATS), cache=True)
-def progressive_filling(indptr: Ints, channels: Ints, capacity: Floats, weight: Floats) -> Floats:
+@njit(float64[::1](_INTS, _INTS, _FLOATS, _FLOATS, _FLOATS), cache=True)
+def progressive_filling(
+    indptr: Ints, channels: Ints, share: Floats, capacity: Floats, weight: Floats
+) -> Floats:
     """
     Return the max-min fair rate of every flow, inf where a flow crosses no channel.
 
-    The heap holds every used channel under its fair share. A share only rises while other
-    channels saturate, so a popped channel whose share has risen goes back, and one whose
-    share has not is the next bottleneck: its open flows are final.
+    `share` (nnz,): part of the flow that each entry carries, 1 on a single path.
+
+    The heap holds every used channel under its fair share. A share only rises while other channels
+    saturate, so a popped channel whose share has risen goes back, and one whose share has not is
+    the next bottleneck: its open flows are final.
     """
     n_flows = indptr.size - 1
     n_channels = capacity.size
@@ -122,21 +126,20 @@ def progressive_filling(indptr: Ints, channels: Ints, capacity: Floats, weight: 
     open_entries = np.zeros(n_channels, dtype=np.int64)
     for flow in range(n_flows):
         for entry in range(indptr[flow], indptr[flow + 1]):
-            open_weight[channels[entry]] += weight[flow]
+            open_weight[channels[entry]] += weight[flow] * share[entry]
             open_entries[channels[entry]] += 1
     heap = new_heap(n_channels)
     for channel in range(n_channels):
         if open_entries[channel] > 0:
-            share = left[channel] / open_weight[channel]
-            heap_set(heap, channel, share)
+            heap_set(heap, channel, left[channel] / open_weight[channel])
     while heap.size[0] > 0:
         channel = heap.items[0]
         if open_entries[channel] == 0:
             heap_remove(heap, channel)
             continue
-        share = max(left[channel], 0.0) / open_weight[channel]
-        if share > heap.key[channel] * (1.0 + _TIE):
-            heap_set(heap, channel, share)
+        fill = max(left[channel], 0.0) / open_weight[channel]
+        if fill > heap.key[channel] * (1.0 + _TIE):
+            heap_set(heap, channel, fill)
             continue
         heap_remove(heap, channel)
         for i in range(first[channel], first[channel + 1]):
@@ -144,9 +147,9 @@ def progressive_filling(indptr: Ints, channels: Ints, capacity: Floats, weight: 
             if final[flow]:
                 continue
             final[flow] = True
-            rate[flow] = share * weight[flow]
+            rate[flow] = fill * weight[flow]
             for entry in range(indptr[flow], indptr[flow + 1]):
-                left[channels[entry]] -= rate[flow]
-                open_weight[channels[entry]] -= weight[flow]
+                left[channels[entry]] -= rate[flow] * share[entry]
+                open_weight[channels[entry]] -= weight[flow] * share[entry]
                 open_entries[channels[entry]] -= 1
     return rate

@@ -144,6 +144,19 @@ def _verify(_case: Case, document: Any, _folder: Path) -> Iterator[str]:
             yield "isolated, and yet shares links"
 
 
+def _ebb(_case: Case, document: Any, _folder: Path) -> Iterator[str]:
+    """Check that shares are shares, and that links come in order."""
+    shares = [document["ebb"], *document["pairings"].values()]
+    shares += [row["share"] for row in document["pairs"]]
+    if not all(0.0 < share <= 1.0 + _SLACK for share in shares):
+        yield "a share outside 0 to 1"
+    offered = [row["offered"] for row in document["links"]]
+    if offered != sorted(offered, reverse=True):
+        yield "links out of order"
+    if any(row["peak"] < row["offered"] - _SLACK for row in document["links"]):
+        yield "a mean above the largest"
+
+
 def _summary(summary: Mapping[str, Any], jobs: int) -> Iterator[str]:
     """Check the numbers of a run."""
     for name, value in summary.items():
@@ -330,6 +343,7 @@ _CHECKS: dict[str, Callable[[Case, Any, Path], Iterator[str]]] = {
     "estimate": _estimate,
     "flows": _flows,
     "verify": _verify,
+    "ebb": _ebb,
     "now": _now,
     "whatif": _whatif,
     "run": _run,

@@ -225,6 +225,15 @@ def _fabrics(pool: tuple[Any, ...]) -> Iterator[Seed]:
                 pool=pool,
                 options=("--format",),
             )
+        yield _document_seed(
+            f"ebb {name}",
+            ("ebb", "t.json", "--samples", "2", "--json"),
+            "t.json",
+            document,
+            weight=0.3,
+            pool=pool,
+            options=("--format", "--routing", "--samples", "--seed", "--lft"),
+        )
     for name, to in (("tree", "simgrid-xml"), ("torus", "graphml"), ("dragonfly", "edge-csv")):
         argv = ("topology", "convert", "t.json", "--to", to, "--out", "out.x", "--json")
         route = ("--routing", "d-mod-k") if to == "simgrid-xml" else ()
