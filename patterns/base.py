@@ -21,16 +21,21 @@ class Step:
     src, dst : (F,) int array
         Sending and receiving rank of each message; never equal.
     nbytes : (F,) float array
-        Bytes of each message, positive.
+        Bytes of each message, positive: of all rounds together.
+    rounds : int
+        Equal rounds that follow each other, as in a ring: each sends 1/rounds of the bytes and
+        starts when all messages of the round before have arrived.
     """
 
     src: Ints
     dst: Ints
     nbytes: Floats
+    rounds: int = 1
 
     def __repr__(self) -> str:
         """Return one line."""
-        return f"<Step: {self.src.size} messages, {self.nbytes.sum():g} bytes>"
+        rounds = f" in each of {self.rounds} rounds" if self.rounds > 1 else ""
+        return f"<Step: {self.src.size} messages{rounds}, {self.nbytes.sum():g} bytes>"
 
 
 class Pattern(Protocol):
@@ -53,7 +58,8 @@ class Pattern(Protocol):
         Returns
         -------
         sequence of Step
-            In order; empty steps are left out, so a job of one rank has none.
+            In order; empty steps are left out, so a job of one rank has none. Neighbours with
+            the same messages may be one step of several rounds.
 
         Raises
         ------

@@ -1,6 +1,7 @@
 """Make steps from messages, change and sum them: the parts that patterns are built of."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -57,7 +58,7 @@ def within(groups: Ints, steps: Sequence[Step]) -> list[Step]:
 
     def everywhere(step: Step) -> Step:
         src, dst = groups[:, step.src].ravel(), groups[:, step.dst].ravel()
-        return Step(src, dst, np.tile(step.nbytes, len(groups)))
+        return Step(src, dst, np.tile(step.nbytes, len(groups)), step.rounds)
 
     return replaced(steps, everywhere)
 
@@ -99,7 +100,12 @@ def scaled(steps: Sequence[Step], factor: float) -> list[Step]:
 
     Result: the same messages with other bytes.
     """
-    return replaced(steps, lambda step: Step(step.src, step.dst, step.nbytes * factor))
+    return replaced(steps, lambda step: replace(step, nbytes=step.nbytes * factor))
+
+
+def repeated(step: Step, rounds: int) -> Step:
+    """Return a step that is done so many times over, as one step of equal rounds."""
+    return replace(step, nbytes=step.nbytes * rounds, rounds=step.rounds * rounds)
 
 
 def replaced(steps: Sequence[Step], replacement: Callable[[Step], Step]) -> list[Step]:

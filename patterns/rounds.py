@@ -8,7 +8,7 @@ for one rank. n stands for the number of ranks.
 import numpy as np
 
 from patterns.base import Step
-from patterns.messages import message_step
+from patterns.messages import message_step, repeated
 
 
 def alltoall_direct(n_ranks: int, nbytes: float) -> list[Step]:
@@ -72,7 +72,7 @@ def allgather_ring(n_ranks: int, nbytes: float) -> list[Step]:
     """
     Return an allgather in which each block travels round the ring.
 
-    Result: equal rounds, n - 1 of them.
+    Result: one step of n - 1 equal rounds.
     """
     return _ring(n_ranks, nbytes, n_ranks - 1)
 
@@ -81,7 +81,7 @@ def reduce_scatter_ring(n_ranks: int, nbytes: float) -> list[Step]:
     """
     Return a reduce-scatter in which each block gathers its sum round the ring.
 
-    Result: equal rounds, n - 1 of them.
+    Result: one step of n - 1 equal rounds.
     """
     return _ring(n_ranks, nbytes / n_ranks, n_ranks - 1)
 
@@ -99,15 +99,15 @@ def allreduce_ring(n_ranks: int, nbytes: float) -> list[Step]:
     """
     Return an allreduce made of a reduce-scatter and an allgather round the ring.
 
-    Result: equal rounds, 2 (n - 1) of them.
+    Result: one step of 2 (n - 1) equal rounds.
     """
     return _ring(n_ranks, nbytes / n_ranks, 2 * (n_ranks - 1))
 
 
 def _ring(n_ranks: int, nbytes: float, rounds: int) -> list[Step]:
-    """Return rounds in which each rank sends to the next; they share one object."""
+    """Return one step of rounds in which each rank sends so many bytes to the next."""
     here = np.arange(n_ranks)
-    return [message_step(here, (here + 1) % n_ranks, nbytes)] * rounds
+    return [repeated(message_step(here, (here + 1) % n_ranks, nbytes), rounds)] if rounds else []
 
 
 def _shifts(n_ranks: int, nbytes: float) -> list[Step]:

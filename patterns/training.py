@@ -7,7 +7,7 @@ import numpy as np
 from patterns.base import Step
 from patterns.errors import PatternError
 from patterns.grid import lines
-from patterns.messages import message_step, within
+from patterns.messages import message_step, repeated, within
 from patterns.options import DEFAULT_NBYTES, integer, settle, size
 from patterns.rounds import allreduce_ring
 from patterns.template import Template
@@ -48,9 +48,9 @@ class Training(Template):
     Layout and collectives of Megatron-LM: Narayanan et al., *Efficient large-scale language
     model training on GPU clusters using Megatron-LM*, 2021: two allreduces for each layer,
     microbatch and direction (section 2.3); each tensor part sends its 1/tp of the activations
-    on to the next stage (scatter/gather, section 4.1). Messages of equal rounds of different
-    layers and microbatches are summed, so that the number of steps depends on dp and tp
-    only; stages send all at once, as in the steady state of a pipeline.
+    on to the next stage (scatter/gather, section 4.1). Messages of different layers and
+    microbatches are summed, so that the number of rounds depends on dp and tp only; stages send
+    all at once, as in the steady state of a pipeline. The rounds of a ring are one step.
     """
 
     dp: int | None = None
@@ -82,6 +82,8 @@ class Training(Template):
         reduced = activations * self.layers * _ALLREDUCES_PER_PASS
         tensor = within(lines(grid, 0), allreduce_ring(self.tp, reduced))
         data = within(lines(grid, 1), allreduce_ring(dp, self.nbytes))
+        if self.pp == 1:  # the backward pass follows the forward one, round by round alike
+            return [*(repeated(step, 2) for step in tensor), *data]
         stage = np.arange(n_ranks - self.tp * dp)
         above = stage + self.tp * dp
         forward = message_step(stage, above, activations / self.tp)

@@ -7,6 +7,7 @@ it on, up to the distance to its parent. `rotated` moves the root.
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
@@ -98,7 +99,7 @@ def rotated(steps: Iterable[Step], root: int, n_ranks: int) -> list[Step]:
     if root == 0:
         return list(steps)
     return [
-        Step((step.src + root) % n_ranks, (step.dst + root) % n_ranks, step.nbytes)
+        replace(step, src=(step.src + root) % n_ranks, dst=(step.dst + root) % n_ranks)
         for step in steps
     ]
 
@@ -115,4 +116,4 @@ def _levels(n_ranks: int) -> list[tuple[Ints, Ints, Floats]]:
 
 def _backwards(steps: list[Step]) -> list[Step]:
     """Return the steps in reverse order, each message the other way."""
-    return [Step(step.dst, step.src, step.nbytes) for step in reversed(steps)]
+    return [replace(step, src=step.dst, dst=step.src) for step in reversed(steps)]

@@ -33,13 +33,26 @@ class RankFlows:
     src, dst : (F,) int array
         Ranks.
     nbytes : (F,) float array
-        Bytes.
+        Bytes, of all rounds of the step together.
+    rounds : (A,) int array, optional
+        Equal rounds of each step; absent: one.
     """
 
     step: Ints
     src: Ints
     dst: Ints
     nbytes: Floats
+    rounds: Ints | None = None
+
+    @property
+    def flow_rounds(self) -> Ints:
+        """Rounds in which each message is sent, (F,)."""
+        return np.ones_like(self.step) if self.rounds is None else self.rounds[self.step]
+
+    @property
+    def n_rounds(self) -> int:
+        """Rounds of all steps that send something."""
+        return int(self.flow_rounds[np.unique(self.step, return_index=True)[1]].sum())
 
 
 @lru_cache(maxsize=CACHED_PATTERNS)
@@ -63,11 +76,13 @@ def rank_flows(pattern: Pattern, n_ranks: int) -> RankFlows:
     if not steps:
         none = np.empty(0, dtype=np.int64)
         return RankFlows(none, none, none, np.empty(0))
+    rounds = np.array([step.rounds for step in steps])
     return RankFlows(
         np.repeat(np.arange(len(steps)), [step.src.size for step in steps]),
         np.concatenate([step.src for step in steps]),
         np.concatenate([step.dst for step in steps]),
         np.concatenate([step.nbytes for step in steps]),
+        rounds if rounds.max() > 1 else None,
     )
 
 
@@ -179,8 +194,14 @@ class TrafficOf:
         `netsim.topology.rails.Rails`.
         """
         crossing = partition.nodes[flows.src] != partition.nodes[flows.dst]
-        step = np.unique(flows.step[crossing], return_inverse=True)[1]
-        outside = RankFlows(step, flows.src[crossing], flows.dst[crossing], flows.nbytes[crossing])
+        kept, step = np.unique(flows.step[crossing], return_inverse=True)
+        outside = RankFlows(
+            step,
+            flows.src[crossing],
+            flows.dst[crossing],
+            flows.nbytes[crossing],
+            None if flows.rounds is None else flows.rounds[kept],
+        )
         n_nodes = distinct(partition.nodes).size
         if compute_s is None:
             return self._placed(outside, partition, n_nodes, fraction or 0.0, iteration_s)
@@ -236,9 +257,12 @@ class TrafficOf:
             nbytes = nbytes[parts.flow] / parts.parts
         sender = senders(self._topology, src, routes)
         nonminimal = nonminimal_part(self._topology, routes, step, nbytes)
-        latency = self._latency_of(routes, step, nonminimal)
+        rounds = 1 if flows.rounds is None else flows.rounds[step]
+        latency = self._latency_of(routes, step, nonminimal, rounds)
         latency_s = latency.of(nbytes)
-        traffic = Traffic(step, sender, nbytes, routes, 0.0, latency_s, n_nodes, nonminimal)
+        traffic = Traffic(
+            step, sender, nbytes, routes, 0.0, latency_s, n_nodes, nonminimal, flows.rounds
+        )
         return traffic, self._times(traffic), latency
 
 

@@ -24,7 +24,7 @@ def traffic_class(flows: RankFlows) -> str:
     bytes, in four messages at once or more; else `FEW` or `MANY` by how many messages a sender
     has open at once, as the mean over the bytes.
     """
-    if flows.src.size and int(flows.step.max()) + 1 >= _STEPS:
+    if flows.n_rounds >= _STEPS:
         return STEPS
     if any(_one_has_most(flows, ranks) for ranks in (flows.src, flows.dst)):
         return ONE

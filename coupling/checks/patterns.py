@@ -149,12 +149,14 @@ def _faults(step: Step, n_ranks: int) -> Iterator[str]:
         yield "a rank sends to itself"
     if not np.all((step.nbytes > 0) & np.isfinite(step.nbytes)):
         yield "bytes are not positive and finite"
+    if not (isinstance(step.rounds, int) and step.rounds >= 1):
+        yield f"rounds are {step.rounds!r}, expected a whole number from 1"
 
 
 def _equal(first: list[Step], second: list[Step]) -> bool:
     """Say whether two lists of steps hold the same messages."""
     return len(first) == len(second) and all(
-        np.array_equal(getattr(one, name), getattr(other, name))
+        one.rounds == other.rounds and np.array_equal(getattr(one, name), getattr(other, name))
         for one, other in zip(first, second, strict=True)
         for name in ("src", "dst", "nbytes")
     )

@@ -77,7 +77,7 @@ def pattern_of(flows: RankFlows, n_ranks: int) -> Pattern | None:
     picture = Image.fromarray(np.ascontiguousarray(image).view(np.uint8).reshape(*sent.shape, 4))
     picture.save(buffer, "png")
     pairs = np.unique(flows.src * np.int64(n_ranks) + flows.dst).size
-    steps = np.unique(flows.step).size
+    steps = flows.n_rounds
     words = (
         f"{n_ranks:,} ranks, {pairs:,} pairs that send, in {steps:,} "
         f"{'step' if steps == 1 else 'steps'} an iteration"

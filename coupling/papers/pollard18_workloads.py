@@ -7,7 +7,7 @@ from typing import cast
 import numpy as np
 
 from netsim.common.arrays import Floats
-from netsim.flows.contention import Traffic
+from netsim.flows.contention import Traffic, step_rounds
 from netsim.flowsim.snapshot import simulate_jobs
 from netsim.registries.contention_models import make_contention_model
 from netsim.registries.topologies import make_topology
@@ -161,7 +161,8 @@ class WorkloadRunner:
         """
         traffic, alone_s = self.on_random_nodes(workload)
         flows = sum(
-            own.step.size * alone_s.max() / s for own, s in zip(traffic, alone_s, strict=True)
+            step_rounds(own)[own.step].sum() * alone_s.max() / s
+            for own, s in zip(traffic, alone_s, strict=True)
         )
         if flows > CHECKED:
             return None

@@ -84,7 +84,7 @@ def _each(job: Job, *, apart: bool) -> float:
     if talk is None or talk.fraction == 0.0 or job.runtime_s == 0.0 or job.n_nodes == 1:
         return 0.0
     flows = rank_flows(talk.pattern, job.n_nodes)
-    return float(flows.step.max(initial=-1) + 1 if apart else flows.step.size)
+    return float(flows.n_rounds if apart else flows.flow_rounds.sum())
 
 
 class _Ideal:

@@ -131,7 +131,8 @@ class HopLedger(Observer):
         leaf_j = slots[_joined([job.flows.dst for job in waiting], n_ranks)]
         level = self._level_of(leaf[leaf_i], leaf[leaf_j])
         contention = contention_factor(leaf_i, leaf_j, comm, self._nodes[leaf])
-        hops = effective_hops(2 * level, contention)
+        rounds = np.concatenate([job.flows.flow_rounds for job in waiting])
+        hops = effective_hops(2 * level * rounds, contention)
         n_steps = [int(job.flows.step[-1]) + 1 for job in waiting]
         begin = np.cumsum([0, *n_steps])[:-1].tolist()
         step = _joined([job.flows.step for job in waiting], n_steps)

@@ -8,6 +8,7 @@ import numpy as np
 
 from coupling.errors import ResultError
 from coupling.runs.retrace import RanJob, Retraced
+from netsim.flows.contention import step_rounds
 from netsim.formats.exporters.simgrid import PLAIN_MAX_MIN, XML_HEAD
 from netsim.topology.base import Topology
 
@@ -25,7 +26,7 @@ def simgrid_files(run: Retraced, iterations: int = ITERATIONS) -> dict[str, str]
     network, that is when jobs end, is SimGrid's.
     """
     counts = {job.id: _iterations(job, iterations) for job in run.jobs}
-    total = sum(counts[job.id] * job.src.size for job in run.jobs)
+    total = sum(counts[job.id] * _flows(job) for job in run.jobs)
     if total > _MOST_FLOWS:
         raise ResultError(
             f"--to simgrid: expected at most {_MOST_FLOWS:,} flows, got {total:,}; take fewer "
@@ -57,6 +58,14 @@ def _iterations(job: RanJob, most: int) -> int:
     return max(1, min(most, round(job.work_s / job.iteration_s)))
 
 
+def _flows(job: RanJob) -> int:
+    """Return the flows of an iteration, each round apart."""
+    if job.placed is None:
+        return 0
+    traffic = job.placed.traffic
+    return int(step_rounds(traffic)[traffic.step].sum())
+
+
 def _scheduled(job: RanJob, count: int) -> str:
     """Write a job: when it starts, and what each of its iterations computes and sends."""
     head = f"job {job.id} {job.submit_s!r} {job.start_s!r} {job.n_nodes} {count}"
@@ -64,16 +73,17 @@ def _scheduled(job: RanJob, count: int) -> str:
         return f"{head} {job.work_s!r} 0\n"
     traffic = job.placed.traffic
     scale = job.work_s / (count * job.iteration_s)
-    nbytes = traffic.nbytes * scale
+    rounds = step_rounds(traffic)
+    nbytes = traffic.nbytes / rounds[traffic.step] * scale
     first = np.flatnonzero(np.diff(traffic.step, prepend=-1)).tolist()
-    lines = [f"{head} {float(traffic.compute_s * scale)!r} {len(first)}"]
+    lines = [f"{head} {float(traffic.compute_s * scale)!r} {rounds.sum()}"]
     for begin, end in zip(first, [*first[1:], nbytes.size], strict=True):
-        lines.append(f"step {end - begin}")
         rows = zip(
             job.src[begin:end].tolist(), job.dst[begin:end].tolist(), nbytes[begin:end].tolist(),
             strict=True,
         )  # fmt: skip
-        lines += [f"{src} {dst} {size!r}" for src, dst, size in rows]
+        step = [f"step {end - begin}", *(f"{src} {dst} {size!r}" for src, dst, size in rows)]
+        lines += step * int(rounds[traffic.step[begin]])
     return "\n".join(lines) + "\n"
 
 

@@ -11,7 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from netsim.common.arrays import Floats, Ints
-from netsim.flows.contention import Recomputed, Solution, Traffic, communicating_nodes
+from netsim.flows.contention import (
+    Recomputed,
+    Solution,
+    Traffic,
+    communicating_nodes,
+    step_rounds,
+)
 from netsim.flows.traffic import TrafficTimes, check_traffic
 from netsim.topology.base import Topology
 
@@ -156,7 +162,7 @@ class HopJob:
     leaf_i, leaf_j : (K,) int array
         The switches, as vertices of the fabric.
     distance : (K,) int array
-        Links of the longest route between the two in the step.
+        Links of the longest route between the two in the step, summed over its rounds.
     comm : (V,) int array
         The job's own communicating nodes at each vertex.
     comm_fraction : float
@@ -217,7 +223,8 @@ class HopCost:
         first = routes.links[routes.indptr[:-1][crossing]]
         last = routes.links[routes.indptr[1:][crossing] - 1]
         leaf_i, leaf_j = topology.link_head[first], topology.link_tail[last]
-        distance, step = routes.hops[crossing], traffic.step[crossing]
+        step = traffic.step[crossing]
+        distance = routes.hops[crossing] * step_rounds(traffic)[step]
         n_vertices = topology.n_nodes + topology.n_switches
         pair = (step * n_vertices + leaf_i) * n_vertices + leaf_j
         order = np.lexsort((-distance, pair))

@@ -1,7 +1,7 @@
 """Contention models: the traffic they take, their protocol, what they blame, a base class."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
@@ -27,19 +27,22 @@ class Traffic:
         Node whose injection link the flow shares with the sender's other flows; where nodes have
         several links, that link (`netsim.topology.rails.senders`).
     nbytes : (F,) float array
-        Bytes of each flow, positive.
+        Bytes of each flow, positive: of all rounds of its step together.
     routes : Routes
         Directed links of each flow, injection and ejection included; a flow inside a node
         crosses none.
     compute_s : float
         Seconds of an iteration without communication.
     latency_s : (F,) float array
-        Latency of each flow's path in seconds.
+        Latency of each flow's path in seconds, in one round.
     n_nodes : int, optional
         Nodes that the job runs on, silent ones included; absent: those that send or receive.
     nonminimal : (F,) float array, optional
         Where packets are spread over paths: the part of each flow that goes by non-minimal paths
         (`netsim.routing.non-minimal paths`).
+    rounds : (A,) int array, optional
+        Equal rounds of each step, each of which sends 1/rounds of the bytes when the one before
+        has ended; absent: one.
     """
 
     step: Ints
@@ -50,10 +53,45 @@ class Traffic:
     latency_s: Floats
     n_nodes: int | None = None
     nonminimal: Floats | None = None
+    rounds: Ints | None = None
 
     def __repr__(self) -> str:
         """Return one line."""
         return f"<Traffic: {self.step.size} flows in {np.unique(self.step).size} steps>"
+
+
+def step_rounds(traffic: Traffic) -> Ints:
+    """Return how many rounds each step of a job has, (A,)."""
+    n_steps = int(traffic.step[-1]) + 1 if traffic.step.size else 0
+    return np.ones(n_steps, dtype=np.int64) if traffic.rounds is None else traffic.rounds
+
+
+def unfolded(traffic: Traffic) -> Traffic:
+    """
+    Return traffic in which every round is a step of its own, with flows of its own.
+
+    For models that follow each message; paths only, without `nonminimal`.
+    """
+    if traffic.rounds is None or not traffic.step.size:
+        return traffic
+    first = np.flatnonzero(np.diff(traffic.step, prepend=-1))
+    flows = np.split(np.arange(traffic.step.size), first[1:])
+    times = traffic.rounds[traffic.step[first]].tolist()
+    rows = [own for own, n in zip(flows, times, strict=True) for _ in range(n)]
+    flow = np.concatenate(rows)
+    routes, hops = traffic.routes, traffic.routes.hops[flow]
+    indptr = np.concatenate([[0], np.cumsum(hops)])
+    place = np.arange(indptr[-1]) + np.repeat(routes.indptr[flow] - indptr[:-1], hops)
+    return replace(
+        traffic,
+        step=np.repeat(np.arange(len(rows)), [own.size for own in rows]),
+        sender=traffic.sender[flow],
+        nbytes=traffic.nbytes[flow] / traffic.rounds[traffic.step[flow]],
+        routes=Routes(indptr, routes.links[place], routes.n_links, routes.rule),
+        latency_s=traffic.latency_s[flow],
+        nonminimal=None,
+        rounds=None,
+    )
 
 
 def communicating_nodes(traffic: Traffic, topology: Topology) -> Ints:

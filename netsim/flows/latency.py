@@ -32,17 +32,21 @@ class MessageLatency:
         the slowest; None where packets are not stated.
     packet_bytes : float
         Bytes of a packet.
+    rounds : (F,) int array or int
+        Messages, one after the other, over which the bytes of each flow are even.
     """
 
     fixed_s: Floats
     waits_s: Floats | None
     packet_bytes: float
+    rounds: Ints | int = 1
 
     def of(self, nbytes: Floats) -> Floats:
-        """Return the latency of messages of such lengths, (F,) in seconds."""
+        """Return the latency, (F,) in seconds, of one message of flows of so many bytes."""
         if self.waits_s is None:
             return self.fixed_s
-        latency_s: Floats = self.fixed_s + np.minimum(nbytes, self.packet_bytes) * self.waits_s
+        longest = np.minimum(nbytes / self.rounds, self.packet_bytes)
+        latency_s: Floats = self.fixed_s + longest * self.waits_s
         return latency_s
 
 
@@ -74,7 +78,11 @@ class LatencyOf:
         return f"<LatencyOf: {self._topology.latency_base_s:g} s, {each}>"
 
     def __call__(
-        self, routes: Routes, step: Ints | None = None, nonminimal: Floats | None = None
+        self,
+        routes: Routes,
+        step: Ints | None = None,
+        nonminimal: Floats | None = None,
+        rounds: Ints | int = 1,
     ) -> MessageLatency:
         """
         Return the latency of messages on such routes, by their lengths.
@@ -82,7 +90,7 @@ class LatencyOf:
         `nonminimal` (F,): part of the packets of each that goes by non-minimal paths, where packets
         are spread over paths that may; `step` (F,) then says which messages start together. A step
         that ends with a packet that went round has the latency of its way: with the chance that of
-        the last packets of its messages one did.
+        the last packets of its messages one did. `rounds`: as in `MessageLatency`.
         """
         hops = routes.hops
         try:
@@ -96,7 +104,7 @@ class LatencyOf:
             fixed_s = fixed_s + chance * self._per_link_s * links
             if waits_s is not None:
                 waits_s = waits_s + chance * routes.path_sets.longer_by(self._byte_s)
-        return MessageLatency(fixed_s, waits_s, self._packet_bytes)
+        return MessageLatency(fixed_s, waits_s, self._packet_bytes, rounds)
 
     def _waits_s(self, routes: Routes, hops: Ints) -> Floats:
         """Return what each byte of a packet takes on the links of a path but the slowest."""
@@ -136,13 +144,13 @@ def scale_to(
     """
     Return by how much to scale messages so that steps take a given time in all.
 
-    `wanted_s`: the sum over the steps of drain time and longest latency. `alone_s`: these two sums
-    for the messages as they are; drain times grow with them. `step` (F,): of each message,
-    ascending; `nbytes` (F,): as they are. Result: the scale; 0 or less where latency alone takes
-    as long.
+    `wanted_s`: the sum over the steps of drain time and, of each round, longest latency.
+    `alone_s`: these two sums for the messages as they are; drain times grow with them. `step`
+    (F,): of each message, ascending; `nbytes` (F,): as they are. Result: the scale; 0 or less
+    where latency alone takes as long.
     """
     drain_s, latency_s = alone_s
-    least = float(nbytes.min())
+    least = float((nbytes / latency.rounds).min())
     if latency.waits_s is None or least >= latency.packet_bytes:
         whole = (wanted_s - latency_s) / drain_s  # exact where no message is below a packet then
         if latency.waits_s is None or whole * least >= latency.packet_bytes:
@@ -151,7 +159,7 @@ def scale_to(
 
     def beyond_s(scale: float) -> float:
         """Return by how much steps of messages of this scale take longer than wanted."""
-        longest_s = np.maximum.reduceat(latency.of(scale * nbytes), first)
+        longest_s = np.maximum.reduceat(latency.of(scale * nbytes) * latency.rounds, first)
         return float(scale * drain_s + longest_s.sum() - wanted_s)
 
     low, below_s = 0.0, beyond_s(0.0)

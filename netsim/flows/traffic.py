@@ -10,7 +10,7 @@ from fabricsim.checking import number, whole
 from netsim.common.arrays import Floats, Ints, Table
 from netsim.common.errors import ContentionError
 from netsim.common.jit import load_kernels
-from netsim.flows.contention import Traffic
+from netsim.flows.contention import Traffic, step_rounds
 from netsim.flows.maxmin import is_per_sender
 from netsim.flows.tables import Hops
 from netsim.topology.base import Topology
@@ -27,7 +27,8 @@ class StepTimes:
     How long the steps of a job take alone.
 
     `steps` (A,): tau, the time of the link with the most bytes; lam, the latency of the longest
-    path; and the time that the links of the nodes alone would take, latency included.
+    path; and the time that the links of the nodes alone would take, latency included; each of all
+    rounds together.
     """
 
     steps: Table
@@ -85,7 +86,8 @@ class TrafficTimes:
     def __call__(self, traffic: Traffic) -> StepTimes:
         """Return how long the steps of one job take; `check_traffic` has passed it."""
         flows = (_ints(traffic.step), _floats(traffic.nbytes), _floats(traffic.latency_s))
-        return StepTimes(self._kernel(flows, hops_of(traffic), self._links, self._drain_s))
+        rounds = _ints(step_rounds(traffic))
+        return StepTimes(self._kernel(flows, rounds, hops_of(traffic), self._links, self._drain_s))
 
 
 def hops_of(traffic: Traffic) -> Hops:
@@ -171,6 +173,12 @@ def check_traffic(traffic: Traffic, topology: Topology) -> None:
     step = traffic.step
     if step[0] < 0 or bool((step[1:] < step[:-1]).any()):
         raise ContentionError("steps of flows must be 0 or more and ascend.")
+    rounds = step_rounds(traffic)
+    if rounds.size != step[-1] + 1 or int(rounds.min()) < 1:
+        raise ContentionError(
+            f"rounds must be 1 or more for each of {step[-1] + 1} steps, got {rounds.size} numbers "
+            f"from {rounds.min(initial=0)}."
+        )
     least, most = traffic.nbytes.min(), traffic.nbytes.max()
     if not 0.0 < least <= most < np.inf:
         wrong_size = most if least > 0.0 else least

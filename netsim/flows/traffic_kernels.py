@@ -22,9 +22,14 @@ _LINKS = types.Tuple((INTS, FLOATS, INTS, FLOATS))
 _SUMS = types.Tuple((int64[::1], float64[::1]))
 
 
-@njit(from_dtype(STEP)[::1](_FLOWS, HOPS, _LINKS, float64[:, ::1]), cache=True, error_model="numpy")
+@njit(
+    from_dtype(STEP)[::1](_FLOWS, INTS, HOPS, _LINKS, float64[:, ::1]),
+    cache=True,
+    error_model="numpy",
+)
 def step_times(
     flows: tuple[Ints, Floats, Floats],
+    rounds: Ints,
     hops: Hops,
     links: tuple[Ints, Floats, Ints, Floats],
     drain_s: Floats,
@@ -32,9 +37,10 @@ def step_times(
     """
     Return the steps of one job.
 
-    `flows`: step, bytes and latency of each. `links`: channel of each link, capacity of each
-    channel, and its bundle and the capacity of that (`netsim.topology.rails.node_bundles`).
-    `drain_s` (2, E): of channels and of bundles, all 0 before and after.
+    `flows`: step, bytes and latency of each. `rounds` (A,): of each step. `links`: channel of
+    each link, capacity of each channel, and its bundle and the capacity of that
+    (`netsim.topology.rails.node_bundles`). `drain_s` (2, E): of channels and of bundles, all 0
+    before and after.
     """
     step, nbytes, latency_s = flows
     channel, capacity, bundle, bundle_capacity = links
@@ -58,6 +64,7 @@ def step_times(
         for hop in range(hops.indptr[first], hops.indptr[last]):
             c = channel[hops.link[hop]]
             drain_s[0, c] = drain_s[1, bundle[c]] = 0.0
+        found.latency_s *= rounds[step[first]]
         found.injection_s += found.latency_s
         first = last
     return steps

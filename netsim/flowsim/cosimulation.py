@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from netsim.common.arrays import Floats, Ints
 from netsim.common.errors import ContentionError
 from netsim.common.jit import load_kernels
-from netsim.flows.contention import Traffic
+from netsim.flows.contention import Traffic, step_rounds
 from netsim.flows.maxmin import as_channels, is_per_sender
 from netsim.flowsim.state import (
     CHANGE,
@@ -148,14 +148,16 @@ class CoSimulation:
         if not own.step.size:
             return None
         self._load()
+        rounds = step_rounds(own)[own.step]
         sent = Sent(
             *(_frozen(values, np.int64) for values in (own.step, own.sender)),
             *(_frozen(values, np.int64) for values in (own.routes.indptr, own.routes.links)),
-            *(_frozen(values, np.float64) for values in (own.nbytes, own.latency_s)),
+            *(_frozen(values, np.float64) for values in (own.nbytes / rounds, own.latency_s)),
         )
         rows: Solo = self._kernels.solo_run(sent, self._fabric)
+        rows.steps["rounds"][:-1] = rounds[rows.steps["first_flow"][:-1]]
         alone_s = own.compute_s
-        for seconds in rows.steps["solo_s"][:-1].tolist():
+        for seconds in (rows.steps["rounds"] * rows.steps["solo_s"])[:-1].tolist():
             alone_s += seconds
         return SoloRun(own, alone_s, rows)
 
@@ -231,10 +233,10 @@ class CoSimulation:
         """
         Return how many iterations a job has made.
 
-        Result: the present one counts by what is done of it, as if its step had gone on as alone.
+        Result: the present one counts by what is done of it, as if its round had gone on as alone.
         """
         own = self._known(job)
-        state, steps = self._state.jobs[own.slot], self._state.steps["solo_s"]
+        state, steps = self._state.jobs[own.slot], self._state.steps
         first, at = int(state["first_step"]), int(state["at"])
         if int(state["count"]) >= own.need:
             return float(own.need)
@@ -242,7 +244,10 @@ class CoSimulation:
         if at < first:
             done_s = min(spent_s, compute_s)
         else:
-            done_s = float(compute_s + steps[first:at].sum()) + min(spent_s, float(steps[at]))
+            before_s = (steps["rounds"][first:at] * steps["solo_s"][first:at]).sum()
+            round_s = float(steps["solo_s"][at])
+            done_s = float(compute_s + before_s + int(state["round"]) * round_s)
+            done_s += min(spent_s, round_s)
         return int(state["count"]) + min(1.0, done_s / own.alone_s)
 
     def interference_delay_s(self, job: int) -> float:
@@ -406,6 +411,7 @@ def outside_nodes(traffic: Traffic) -> Traffic:
         Routes(indptr, traffic.routes.links, traffic.routes.n_links, traffic.routes.rule),
         traffic.compute_s,
         np.asarray(traffic.latency_s[keep], dtype=np.float64),
+        rounds=traffic.rounds,
     )
 
 

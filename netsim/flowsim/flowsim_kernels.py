@@ -344,7 +344,10 @@ def solo_run(sent: Sent, fabric: Fabric) -> Solo:
 def _next_phase(slot: int, now: float, state: State) -> bool:
     """End the phase of a job and begin the next; return whether it has made its iterations."""
     job, enough = state.jobs[slot], False
-    job.at += 1
+    job.round += 1
+    if job.at < job.first_step or job.round == state.steps[job.at].rounds:
+        job.at += 1
+        job.round = 0
     job.phase_s = now
     if job.at == job.end_step:
         job.count += 1

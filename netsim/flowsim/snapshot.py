@@ -7,7 +7,7 @@ import numpy as np
 
 from netsim.common.arrays import Floats, Ints
 from netsim.common.errors import ContentionError
-from netsim.flows.contention import Traffic
+from netsim.flows.contention import Traffic, step_rounds
 from netsim.flowsim.cosimulation import CoSimulation, Links, SoloRun, outside_nodes
 
 SLOWEST_DOES = 20  # iterations where none are given; the first of every job is discarded
@@ -181,9 +181,9 @@ def _check_size(
     """Refuse jobs of which one would iterate practically without end while another does its few."""
     until_s = max(since_s[job] + need[job] * run.alone_s for job, run in jobs.items())
     shortest_s = min(run.alone_s for run in jobs.values())
+    sent = {job: step_rounds(run.traffic)[run.traffic.step].sum() for job, run in jobs.items()}
     flows = sum(
-        run.traffic.step.size * (until_s / run.alone_s if persist else need[job])
-        for job, run in jobs.items()
+        sent[job] * (until_s / run.alone_s if persist else need[job]) for job, run in jobs.items()
     )
     if flows > _MOST_FLOWS:
         raise ContentionError(

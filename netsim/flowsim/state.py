@@ -77,7 +77,8 @@ STEP = np.dtype(
         ("first_flow", np.int64),
         ("first_crossed", np.int64),
         ("first_change", np.int64),
-        ("solo_s", np.float64),  # how long it takes when the job is alone
+        ("solo_s", np.float64),  # how long a round takes when the job is alone
+        ("rounds", np.int64),
     ],
     align=True,
 )
@@ -90,12 +91,13 @@ JOB = np.dtype(
         ("need", np.int64),  # iterations
         ("persists", np.bool_),  # goes on after these
         ("at", np.int64),  # step that runs or has just ended, or one before the first
+        ("round", np.int64),  # rounds of it that have ended
         ("n_open", np.int64),  # flows of this step that still run
         ("step_end_s", np.float64),  # when the last byte arrives, of the flows that have ended
         ("count", np.int64),  # iterations made
         ("first_end_s", np.float64),
         ("last_end_s", np.float64),
-        ("phase_s", np.float64),  # since when it has been in its step, or computing
+        ("phase_s", np.float64),  # since when it has been in its round, or computing
         ("took_s", np.float64),  # its last iteration
         ("crosses", np.bool_),  # in a step
         ("quiet", np.bool_),  # in a step that no other job has disturbed: no flow is a member

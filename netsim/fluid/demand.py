@@ -6,7 +6,7 @@ import numpy as np
 
 from netsim.common.arrays import Floats, Ints, Table
 from netsim.common.jit import load_kernels
-from netsim.flows.contention import Traffic
+from netsim.flows.contention import Traffic, step_rounds
 from netsim.flows.maxmin import is_per_sender
 from netsim.flows.traffic import check_traffic, hops_of, read_only
 from netsim.flows.virtual_channels import channels_in_order, has_virtual_channels
@@ -35,7 +35,7 @@ class JobDemand:
     @property
     def iteration_s(self) -> float:
         """Time of an iteration alone, T."""
-        both = self.steps["drain_s"] + self.steps["latency_s"]
+        both = self.steps["rounds"] * (self.steps["drain_s"] + self.steps["latency_s"])
         total_s: float = sum(
             both.tolist(), self.compute_s
         )  # in the order of the solver: equal bits
@@ -51,7 +51,8 @@ class JobDemand:
         """Seconds for which an iteration takes the link of each record, (R,)."""
         if not self.records.size:
             return np.zeros(0)
-        found: Floats = np.add.reduceat(self.entries["drain_s"], self.records["first_entry"])
+        drain_s = self.entries["drain_s"] * self.steps["rounds"][self.entries["step"]]
+        found: Floats = np.add.reduceat(drain_s, self.records["first_entry"])
         return found
 
 
@@ -88,15 +89,17 @@ class DemandOf:
         check_traffic(traffic, self.topology)
         hops = hops_of(traffic)
         channel = self._channels(traffic, hops.link.size)
+        rounds = np.ascontiguousarray(step_rounds(traffic), np.int64)
         flows = Flows(
             np.ascontiguousarray(traffic.step, np.int64),
             np.ascontiguousarray(traffic.sender, np.int64),
-            np.ascontiguousarray(traffic.nbytes, np.float64),
+            np.ascontiguousarray(traffic.nbytes / rounds[traffic.step], np.float64),
             np.ascontiguousarray(traffic.latency_s, np.float64),
             hops.indptr,
             self.topology.channel[hops.link],
             hops.share,
             channel,
+            rounds,
         )
         topology = self.topology
         steps, records, entries = self._kernels.job_demand(

@@ -27,7 +27,9 @@ from netsim.fluid.tables import CHANNELS, ENTRY, RECORD, STEP, Flows
 _EQUAL = 1.0 + 1e-9  # drain times that differ by less are the same
 _INTS = types.Array(int64, 1, "C", readonly=True)
 _FLOATS = types.Array(float64, 1, "C", readonly=True)
-FLOWS = types.NamedTuple((_INTS, _INTS, _FLOATS, _FLOATS, _INTS, _INTS, _FLOATS, _INTS), Flows)
+FLOWS = types.NamedTuple(
+    (_INTS, _INTS, _FLOATS, _FLOATS, _INTS, _INTS, _FLOATS, _INTS, _INTS), Flows
+)
 
 
 @njit()
@@ -136,10 +138,10 @@ def job_demand(
     """
     Return steps, records and entries of a job alone.
 
-    `flows`: steps ascend. `capacity` (E,): bytes per second. `buffer_bytes` (E,): of a virtual
-    channel, of all its links where a link stands for several. `packet_bytes`: 0 where none is
-    stated. `per_flow`: each flow is a sender of its own. `entry_of` (E,): scratch, all -1 before
-    and after.
+    `flows`: steps ascend; bytes are those of one round. `capacity` (E,): bytes per second.
+    `buffer_bytes` (E,): of a virtual channel, of all its links where a link stands for several.
+    `packet_bytes`: 0 where none is stated. `per_flow`: each flow is a sender of its own.
+    `entry_of` (E,): scratch, all -1 before and after.
 
     Rows of `tables.RECORD` are in the order in which flows first cross their links; their fields
     `job`, `next_record` and the marks are for the solver.
@@ -259,6 +261,7 @@ def job_demand(
         first = last
     for a in range(n_steps):
         steps[a].duration_s = steps[a].drain_s + steps[a].latency_s
+        steps[a].rounds = flows.rounds[a]
     records, order = _by_link(n_entries, link_of, entry_of)
     in_order = np.empty(n_entries, ENTRY)
     for r in range(records.size):

@@ -131,8 +131,9 @@ def _contribution(
     """
     Compute what a record adds to its link, `fresh`, a row of `LOAD`; `begin_s`: of each step.
 
-    A step is on the link for L = min(d, max(e, y)) from its begin on, with the mean weight w / L,
-    use B / L, and offered load min(o, w / L). While it is late, y > e, its senders have nothing
+    A round is on the link for L = min(d, max(e, y)) from its begin on, with the mean weight w / L,
+    use B / L, and offered load min(o, w / L). Several rounds are spread evenly over their step.
+    While it is late, y > e, its senders have nothing
     else open and weigh 1, or earlier, once the window of the card is closed.
 
     What blocks has the weight that it has alone: jobs that block each other on a link would else
@@ -153,24 +154,27 @@ def _contribution(
             closing_s = entry.senders * buffer_s / (entry.weight - drain_s / y)
             if closing_s < end_s:
                 weight_s = entry.weight_s / end_s * closing_s + (y - closing_s) * entry.senders
-        duration_s = steps[job.first_step + entry.step].duration_s
+        step = steps[job.first_step + entry.step]
+        duration_s, rounds = step.duration_s, step.rounds
         length_s = max(1e-15, min(duration_s, max(end_s, y)))
         per_length = 1.0 / length_s
         weight, use = weight_s * per_length, drain_s * per_length
         offered = min(entry.offered, weight)
         burst_s = min(length_s, drain_s / max(1e-12, entry.offered))
-        present = length_s * per_period
-        all_weight_s, all_length_s = all_weight_s + weight_s, all_length_s + length_s
+        present = rounds * length_s * per_period
+        all_weight_s += rounds * weight_s
+        all_length_s += rounds * length_s
         mean_use += use * present
         mean_weight += weight * present
         mean_burst += weight * present * burst_s
         blocked += entry.blocked * present
         blocked_use += entry.blocked * use * present
-        blocked_weight += entry.blocked * entry.weight_s * per_period
+        blocked_weight += rounds * entry.blocked * entry.weight_s * per_period
         begin = begin_s[entry.step] * per_cell
-        end = begin + length_s * per_cell
+        span_s = length_s if rounds == 1 else max(1e-15, rounds * duration_s)
+        end, thin = begin + span_s * per_cell, rounds * length_s / span_s
         for cell in range(int(begin), min(STATES - 1, int(end)) + 1):
-            part = min(end, cell + 1.0) - max(begin, float(cell))
+            part = thin * (min(end, cell + 1.0) - max(begin, float(cell)))
             if part > 0.0:
                 i = job.phase[cell]
                 fresh.weight[i] += np.float32(part * weight)
@@ -215,7 +219,8 @@ def _commit(
     at_s = job.compute_s
     for a in range(job.n_steps):
         begin_s[a] = at_s
-        at_s += state.steps[job.first_step + a].duration_s
+        step = state.steps[job.first_step + a]
+        at_s += step.rounds * step.duration_s
     if all_moved:
         job.committed_s = job.period_s
     for r in range(job.first_record, job.first_record + job.n_records):
@@ -444,16 +449,17 @@ def _evaluate(state: State, slot: int, stale: float, late_s: Float32s, work: Row
         for k in range(first, first + record.n_entries):
             entry, delay_s = state.entries[k], zero
             a = entry.step
+            rounds = np.float32(state.steps[job.first_step + a].rounds)
             for i in range(STATES):
                 late_s[a, i] = max(late_s[a, i], entry.delay_s[i])
-                delay_s += max(zero, entry.delay_s[i])
+                delay_s += rounds * max(zero, entry.delay_s[i])
             if delay_s > longest_s * _DIFFERENT:
                 job.worst_record, longest_s = r - job.first_record, delay_s
     iterations, times = 0.0, work.times_s
     for i in range(STATES):
         all_late_s = 0.0
         for a in range(job.n_steps):
-            all_late_s += late_s[a, i]
+            all_late_s += state.steps[job.first_step + a].rounds * late_s[a, i]
         times[i] = 1.0 / (1.0 + all_late_s / job.alone_s)
         iterations += times[i]
     for i in range(STATES):
@@ -470,7 +476,7 @@ def _evaluate(state: State, slot: int, stale: float, late_s: Float32s, work: Row
             alone_s = step.drain_s + step.latency_s
             step.duration_s += job.damping * (alone_s + mean_s - step.duration_s)
             delayed = True
-        period_s += step.duration_s
+        period_s += step.rounds * step.duration_s
     if not delayed:
         period_s = job.alone_s  # which was summed in another order
     moved: float = period_s / job.period_s - 1.0
@@ -682,7 +688,8 @@ def _excess(state: State, slot: int, link_cost: Floats, record_of: Ints) -> int:
                 record_of[place] = worst[a, i]
                 link_cost[place] = 0.0
                 n_found += 1
-            link_cost[place, i] += job.share[i] * late_s[a, i]
+            rounds = state.steps[job.first_step + a].rounds
+            link_cost[place, i] += rounds * job.share[i] * late_s[a, i]
     return n_found
 
 

@@ -50,9 +50,10 @@ RECORD = np.dtype(  # a job on a link; its entries are contiguous
 )
 STEP = np.dtype(  # a step of a job
     [
-        ("drain_s", np.float64),  # tau, the longest drain
+        ("drain_s", np.float64),  # tau, the longest drain, of one round as all here and in ENTRY
         ("latency_s", np.float64),  # lam, of the longest path
         ("duration_s", np.float64),  # d, among others
+        ("rounds", np.int64),
     ],
     align=True,
 )
@@ -160,3 +161,4 @@ class Flows(NamedTuple):
     link: Ints
     share: Floats
     channel: Ints  # virtual channel of each hop
+    rounds: Ints  # of each step, over which bytes are even

@@ -9,7 +9,7 @@ from fabricsim.checking import choice
 from netsim.common.arrays import Bools, Floats, Ints
 from netsim.common.errors import ContentionError
 from netsim.common.rng import uniforms
-from netsim.flows.contention import Traffic
+from netsim.flows.contention import Traffic, unfolded
 from netsim.flows.isolation import shared_links, used_links
 from netsim.flows.traffic import require_rule
 from netsim.flows.virtual_channels import virtual_channels
@@ -99,7 +99,7 @@ def simulate_packets(
     check_names(traffic, start_s, iterations)
     for part in traffic.values():
         require_rule(part.routes, topology)
-    own = {job: outside_nodes(traffic[job]) for job in sorted(traffic)}
+    own = {job: unfolded(outside_nodes(traffic[job])) for job in sorted(traffic)}
     times = {job: _silent(part, job, start_s, iterations) for job, part in own.items()}
     talking = [job for job, part in own.items() if part.step.size]
     if not talking:

@@ -219,7 +219,7 @@ def placement_cost(
     leaf_i, leaf_j = leaf[flows.src], leaf[flows.dst]
     level = switch_levels(cluster.geometry)(leaf_i, leaf_j)
     hops = effective_hops(2 * level, contention_factor(leaf_i, leaf_j, comm, nodes))
-    return communication_cost(flows.step, hops * flows.nbytes if hop_bytes else hops)
+    return communication_cost(flows.step, hops * (flows.nbytes if hop_bytes else flows.flow_rounds))
 
 
 def switch_levels(geometry: Geometry) -> Callable[[Ints, Ints], Ints]:

@@ -15,9 +15,14 @@ def rank(t, d, p):
 
 
 def messages(step):
-    """Return bytes by (sender, receiver)."""
+    """Return the bytes of a round by (sender, receiver)."""
     pairs = zip(step.src.tolist(), step.dst.tolist(), strict=True)
-    return dict(zip(pairs, step.nbytes.tolist(), strict=True))
+    return dict(zip(pairs, (step.nbytes / step.rounds).tolist(), strict=True))
+
+
+def each_round(steps):
+    """Return the messages of every round, in order."""
+    return [messages(step) for step in steps for _ in range(step.rounds)]
 
 
 def test_an_iteration_has_its_collectives_in_order_with_their_bytes():
@@ -48,7 +53,8 @@ def test_an_iteration_has_its_collectives_in_order_with_their_bytes():
         for p in stages
     }
     expected = [tensor] * 6 + [forward] + [tensor] * 6 + [backward] + [data] * 2
-    assert [messages(step) for step in steps] == expected
+    assert each_round(steps) == expected
+    assert len(steps) == 5
 
 
 def test_only_the_parallelism_in_use_communicates():
@@ -58,10 +64,17 @@ def test_only_the_parallelism_in_use_communicates():
         kinds[name] = make_pattern({**spec, "activation_bytes": 12}).steps(6)
 
     ring = {(a, (a + 1) % 6): 10.0 for a in range(6)}
-    assert [messages(step) for step in kinds["dp"]] == [ring] * 10
-    assert [messages(step) for step in kinds["tp"]] == [dict.fromkeys(ring, 4.0)] * 20
+    assert each_round(kinds["dp"]) == [ring] * 10
+    assert each_round(kinds["tp"]) == [dict.fromkeys(ring, 4.0)] * 20
     chain = {(a, a + 1): 12.0 for a in range(5)}
     assert [messages(step) for step in kinds["pp"]] == [chain, {(b, a): 12.0 for a, b in chain}]
+
+
+def test_training_on_4096_ranks_is_two_steps_of_4096_messages_each():
+    """Tp 8, dp 512: 2 x 14 rounds of tensor parts and 1,022 of gradients, 4.3 million messages."""
+    steps = make_pattern({"name": "training", "tp": 8}).steps(4096)
+
+    assert [(step.rounds, step.src.size) for step in steps] == [(28, 4096), (1022, 4096)]
 
 
 def test_replicas_fill_the_job():
