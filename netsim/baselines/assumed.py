@@ -73,32 +73,16 @@ class Assumption:
     """
     Who runs how much faster when no other job is on its links.
 
-    Parameters
-    ----------
-    scenario : {"5%", "10%", "20%", "V1", "V2", "random"}
-        Speed-up x of a job, by its size and a random draw.
-    reading : {"divide", "subtract"}
-        What a speed-up of x means: a run time of t / (1 + x), or of t (1 - x).
-
-    Raises
-    ------
-    ContentionError
-        If a name is unknown.
-
-    Notes
-    -----
     S. D. Pollard et al., SC 2018, section V-C, where t (1 - x) is "a reduction in the elapsed
-    time": ``5%``, ``10%`` and ``20%`` for jobs of more than 4 nodes. ``V1``: each job draws one
-    of the ranges 0-10, 0-20 and 0-30 %. ``V2``: jobs of 5-128 nodes draw 0-10 or 0-20 %,
-    larger ones 0-10, 10-20 or 10-30 %. Within its range a job's speed-up is linear in its
-    nodes, at the top from 512 on. Where the line begins is not said: here at 0 nodes, in
-    all ranges; nor are the chances: here equal.
+    time": ``5%``, ``10%`` and ``20%`` for jobs of more than 4 nodes. ``V1``: each job draws one of
+    the ranges 0-10, 0-20 and 0-30 %. ``V2``: jobs of 5-128 nodes draw 0-10 or 0-20 %, larger ones
+    0-10, 10-20 or 10-30 %. Within its range a job's speed-up is linear in its nodes, at the top
+    from 512 on. Where the line begins is not said: here at 0 nodes, in all ranges; nor are the
+    chances: here equal.
 
-    S. A. Smith & D. K. Lowenthal, HPDC 2021, section 5.4.1: ``random``, 0, 5, 15 or 30 % for
-    jobs of more than 64 nodes, where "speeds up by x %" fits both readings.
+    S. A. Smith & D. K. Lowenthal, HPDC 2021, section 5.4.1: ``random``, 0, 5, 15 or 30 % for jobs
+    of more than 64 nodes, where "speeds up by x %" fits both readings.
 
-    Examples
-    --------
     >>> job, nodes = np.array([1]), np.array([8])
     >>> for reading in READINGS:
     ...     print(*Assumption("20%", reading).interference(job, nodes, seed=1))
@@ -106,7 +90,10 @@ class Assumption:
     1.25
     """
 
+    # "5%" or "10%" or "20%" or "V1" or "V2" or "random": speed-up x of a job, by its size and a
+    # random draw
     scenario: str = "10%"
+    # "divide" or "subtract": what a speed-up of x means: a run time of t / (1 + x), or of t (1 - x)
     reading: str = "divide"
 
     def __post_init__(self) -> None:
@@ -115,11 +102,6 @@ class Assumption:
         choice("reading", self.reading, READINGS, error=ContentionError)
 
     def interference(self, ids: Ints, nodes: Ints, seed: int) -> Floats:
-        """
-        Return how much longer jobs run when they are not isolated.
-
-        `ids` (n,): identities of jobs. `nodes` (n,): nodes of each job. Result (n,): run time not
-        isolated / isolated, at least 1.
-        """
+        """Return run time not isolated / isolated (n,), at least 1, of jobs with so many nodes."""
         gain = SCENARIOS[self.scenario](nodes, uniforms(seed, ids))
         return 1.0 + gain if self.reading == "divide" else 1.0 / (1.0 - gain)

@@ -23,45 +23,17 @@ from netsim.topology.base import Topology
 
 
 def communication_ratio(comm: Ints, busy: Ints, nodes: Ints) -> Floats:
-    """
-    Return how contended and how full leaves are.
-
-    `comm` (L,): nodes of each leaf that run communication-intensive jobs, L_comm. `busy` (L,):
-    nodes of each leaf that run any job, L_busy. `nodes` (L,): nodes of each leaf, L_nodes. Result
-    (L,): L_comm / L_busy + L_busy / L_nodes, from 0 to 2.
-
-    Mishra et al., *Communication-aware Job Scheduling using SLURM*, ICPP Workshops 2020
-    (Mishra20), equation (1). A leaf without busy nodes has no contention: its first term, 0 / 0, is
-    0; so is the second of a leaf without nodes.
-
-    Examples
-    --------
-    >>> communication_ratio(np.array([4, 0]), np.array([8, 0]), np.array([16, 16])).tolist()
-    [1.0, 0.0]
-    """
+    """Return L_comm / L_busy + L_busy / L_nodes of leaves: Mishra20, equation (1), 0 / 0 as 0."""
     ratio: Floats = comm / np.maximum(busy, 1) + busy / np.maximum(nodes, 1)
     return ratio
 
 
 def contention_factor(leaf_i: Ints, leaf_j: Ints, comm: Ints, nodes: Ints) -> Floats:
     """
-    Return the contention that pairs of communicating nodes meet.
+    Return C(i, j) of pairs of leaves (F,): Mishra20, equation (2) on one leaf, (3) between two.
 
-    `leaf_i`, `leaf_j` (F,): leaf of each of the two nodes. `comm` (L,): nodes of each leaf that run
-    communication-intensive jobs, the job's own included. `nodes` (L,): nodes of each leaf. Result
-    (F,): C(i, j).
-
-    Mishra20, equation (2) on one leaf, (3) between two; the last term of (3) stands for the
-    lowest common switch, whatever its level.
-
-    Examples
-    --------
-    Figure 5: job 1 on n0, n1, n4, n5 and job 2 on n2, n3, four nodes a leaf.
-
-    >>> contention_factor(
-    ...     np.array([0, 0]), np.array([0, 1]), np.array([4, 2]), np.array([4, 4])
-    ... ).tolist()
-    [1.0, 1.875]
+    The last term of (3) stands for the lowest common switch, whatever its level. `comm` (L,) counts
+    the job's own nodes, too.
     """
     share = comm / np.maximum(nodes, 1)
     both = (comm[leaf_i] + comm[leaf_j]) / np.maximum(nodes[leaf_i] + nodes[leaf_j], 1)
@@ -70,11 +42,10 @@ def contention_factor(leaf_i: Ints, leaf_j: Ints, comm: Ints, nodes: Ints) -> Fl
 
 def common_switch_level(leaf_i: Ints, leaf_j: Ints, switch_above: Ints) -> Ints:
     """
-    Return the level of the lowest common switch of pairs of leaves.
+    Return the level of the lowest common switch of pairs of leaves (F,); 1: they are one leaf.
 
-    `leaf_i`, `leaf_j` (F,): leaves. `switch_above` (H, L): row l: the switch, or group of
-    equivalent switches, at level l + 2 above each leaf; all leaves have the same in the last row.
-    Result (F,): 1 where both are one leaf, 2 below one switch above the leaves, and so on.
+    `switch_above` (H, L): row l has the switch, or group of equal switches, at level l + 2 above
+    each leaf.
     """
     apart = np.sum(switch_above[:, leaf_i] != switch_above[:, leaf_j], axis=0)
     level: Ints = 1 + (leaf_i != leaf_j) + apart
@@ -82,48 +53,18 @@ def common_switch_level(leaf_i: Ints, leaf_j: Ints, switch_above: Ints) -> Ints:
 
 
 def effective_hops(distance: Ints, contention: Floats) -> Floats:
-    """
-    Return how far apart nodes are when contention counts.
-
-    `distance` (F,): links from node to node, those of the nodes included: in a tree twice the level
-    of the lowest common switch, Mishra20, equation (4). `contention` (F,): C(i, j). Result (F,):
-    Hops(i, j) = d(i, j) (1 + C(i, j)), Mishra20, equation (5).
-
-    Examples
-    --------
-    Pairs (n0, n1) and (n0, n4) of figure 5.
-
-    >>> effective_hops(np.array([2, 4]), np.array([1.0, 1.875])).tolist()
-    [4.0, 11.5]
-    """
+    """Return Hops(i, j) = d(i, j) (1 + C(i, j)): Mishra20, equation (5), with d of (4) on trees."""
     hops: Floats = distance * (1.0 + contention)
     return hops
 
 
 def communication_cost(step: Ints, hops: Floats) -> float:
-    """
-    Return the cost of a job's communication.
-
-    `step` (F,): step of each message, ascending. `hops` (F,): effective hops of each message; times
-    its bytes for hop-bytes. Result: sum over the steps of the largest in each, Mishra20, equation
-    (6); 0 without messages.
-
-    Examples
-    --------
-    >>> communication_cost(np.array([0, 0, 1]), np.array([4.0, 11.5, 4.0]))
-    15.5
-    """
+    """Return the sum over steps of the most hops, or hops times bytes: Mishra20, equation (6)."""
     return float(step_costs(step, hops).sum())
 
 
 def step_costs(step: Ints, hops: Floats) -> Floats:
-    """
-    Return the cost of each step that has messages.
-
-    `step` (F,): step of each message; those of one step are contiguous. `hops` (F,): effective hops
-    of each message. Result (S,): the largest of each step, in order: what Mishra20, equation (6),
-    sums up.
-    """
+    """Return the most hops of each step that has messages (S,); `step` ascends."""
     if not step.size:
         return np.empty(0)
     first = np.flatnonzero(np.diff(step, prepend=step[0] - 1))
@@ -134,17 +75,7 @@ def step_costs(step: Ints, hops: Floats) -> Floats:
 def modified_runtime(
     runtime_s: float, comm_fraction: float, cost: float, cost_default: float
 ) -> float:
-    """
-    Return the run time of a job at another communication cost.
-
-    `comm_fraction`: share of it that is communication, 0..1. Result: T' = T_compute + T_comm cost /
-    cost_default in seconds, Mishra20, equation (7); unchanged where the default costs nothing.
-
-    Examples
-    --------
-    >>> modified_runtime(100.0, 0.5, 8.0, 10.0)
-    90.0
-    """
+    """Return T_compute + T_comm cost / cost_default: Mishra20, equation (7), in seconds."""
     if cost_default <= 0.0:
         return runtime_s
     return runtime_s * (1.0 - comm_fraction + comm_fraction * cost / cost_default)
@@ -152,60 +83,32 @@ def modified_runtime(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HopJob:
-    """
-    What the cost of a job depends on.
+    """What the cost of a job depends on."""
 
-    Parameters
-    ----------
-    step : (K,) int array
-        Step of each pair of leaves that talk in it, ascending.
-    leaf_i, leaf_j : (K,) int array
-        The switches, as vertices of the fabric.
-    distance : (K,) int array
-        Links of the longest route between the two in the step, summed over its rounds.
-    comm : (V,) int array
-        The job's own communicating nodes at each vertex.
-    comm_fraction : float
-        Communication share of the iteration alone.
-    """
-
-    step: Ints
+    step: Ints  # (K,): step of each pair of leaves that talk in it, ascending
+    # leaf_i, leaf_j: (K,): the switches, as vertices of the fabric
     leaf_i: Ints
     leaf_j: Ints
+    # (K,): links of the longest route between the two in the step, summed over its rounds
     distance: Ints
-    comm: Ints
-    comm_fraction: float
+    comm: Ints  # (V,): the job's own communicating nodes at each vertex
+    comm_fraction: float  # communication share of the iteration alone
 
     def cost(self, comm: Ints, nodes: Ints) -> float:
-        """
-        Return the communication cost of the job.
-
-        `comm`, `nodes` (V,): communicating nodes and all nodes at each vertex. Result: equation
-        (6).
-        """
+        """Return equation (6) for the nodes at each vertex: those that communicate, and all."""
         contention = contention_factor(self.leaf_i, self.leaf_j, comm, nodes)
         return communication_cost(self.step, effective_hops(self.distance, contention))
 
 
 class HopCost:
     """
-    Interference by Mishra20: communication takes longer in the ratio of costs.
+    Interference by Mishra20, equations (2) to (7): communication takes longer by the costs.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric. A node's leaf is the switch that its first link leads to, so the model is
-        not confined to trees.
-    fairness : {"per-sender", "per-flow"}
-        For the communication share of the iteration alone.
-
-    Notes
-    -----
-    Equations (2) to (7) of Mishra20 with the job's cost among others over its cost alone on the
-    same placement. The distance of two nodes is the length of their route, which on a tree is
-    equation (4). Every running job counts as communication-intensive, by all nodes that send
-    or receive. The model looks at switches: jobs on one leaf slow each other down even where
-    they share no link, and bytes do not matter.
+    The job's cost among others over its cost alone on the same placement. A node's leaf is the
+    switch of its first link, and a distance the length of a route, which on a tree is equation (4).
+    Every running job counts as communication-intensive, by all nodes that send or receive. The
+    model looks at switches: jobs on one leaf slow each other down even where they share no link,
+    and bytes do not matter.
     """
 
     def __init__(self, topology: Topology, fairness: str) -> None:
@@ -239,11 +142,7 @@ class HopCost:
         )
 
     def predict(self, jobs: Mapping[int, HopJob]) -> Solution:
-        """
-        Return the interference of jobs that run together.
-
-        `jobs`: what `prepare` returned. Result: interference, at least 1; no links.
-        """
+        """Return the interference of jobs, each as `prepare` returned it; no links."""
         together = np.zeros_like(self._nodes)
         for job in jobs.values():
             together += job.comm
@@ -266,10 +165,6 @@ class HopCost:
 
 
 def hop_cost(topology: Topology, *, fairness: str) -> Recomputed[HopJob]:
-    """
-    Build the model `hop-cost`.
-
-    `fairness` {"per-sender", "per-flow"}: for the communication share of the iteration alone.
-    """
+    """Build the model `hop-cost`; `fairness` decides the communication share when alone."""
     model = HopCost(topology, fairness)
     return Recomputed(model.prepare, model.predict)

@@ -13,12 +13,7 @@ _INT, _UNSIGNED = np.dtype(np.int64), np.dtype(np.uint64)
 
 
 def distinct(values: Ints) -> Ints:
-    """
-    Return whole numbers, each once.
-
-    Result (n,): ascending, as from `numpy.unique`, which loads NumPy's masked arrays for it: that
-    takes longer than all else that a small command does with arrays.
-    """
+    """Return whole numbers ascending, each once: `numpy.unique` would load masked arrays for it."""
     ascending = np.sort(values, axis=None)
     if not ascending.size:
         return ascending
@@ -29,11 +24,7 @@ def distinct(values: Ints) -> Ints:
 
 
 def numbers_below(name: str, values: object, below: int, error: type[ValueError]) -> Ints:
-    """
-    Return a list of whole numbers from 0 as an array, or say what is none.
-
-    Result (n,): the numbers.
-    """
+    """Return a list of whole numbers from 0 as an array, or say what is none."""
     if type(values) is np.ndarray and values.dtype is _INT and values.ndim == 1 and values.size:
         unsigned = values.view(_UNSIGNED)  # those below 0 are the greatest
         if unsigned.item(unsigned.argmax()) < below:  # five times as fast as `max`
@@ -56,11 +47,7 @@ def numbers_below(name: str, values: object, below: int, error: type[ValueError]
 
 
 def numbers_from(name: str, values: object, least: float, error: type[ValueError]) -> Floats:
-    """
-    Return a list of finite numbers as an array, or say what is none.
-
-    Result (n,): the numbers.
-    """
+    """Return a list of finite numbers as an array, or say what is none."""
     expected = f"{name}: expected a list of finite numbers from {least:g}"
     try:
         array = np.asarray(values)

@@ -19,16 +19,11 @@ def replace_file(path: Path | str, data: str | bytes, *, own: bool = False) -> N
     """
     Write a file: whenever the process ends, the old one or the new one is there.
 
-    `path`: the file; one that a link names stays behind its link. What is no regular file, such as
-    a pipe or a device, is written to as it is. `data`: its contents; text becomes UTF-8. `own`: the
-    file belongs to the result that is being written; all others are refused where
-    `fabricsim.checking.outputs` says so.
-
-    The data goes into a temporary file of the same folder, to the disk, and then under the
-    name. The temporary file is locked while its writer lives: those of killed writers are
-    removed when the same file is written again. Owner, permissions and access list of an old file
-    are kept. One of several names (hard links) is written in place, so that all of them show the
-    new data: there a crash can leave half of it.
+    The data goes into a locked temporary file of the same folder, to the disk, and then under the
+    name; leftovers of killed writers are removed. Owner, permissions and access list stay; links
+    are followed; pipes and devices are written to as they are. One of several hard links is written
+    in place: a crash can leave half of it. `own`: the file belongs to the result that is being
+    written.
     """
     data = data.encode("utf-8") if isinstance(data, str) else data
     target = Path(os.path.realpath(path))
@@ -104,20 +99,12 @@ def remove_leftovers(folder: Path, begin: str = ".") -> None:
 
 
 def is_leftover(name: str) -> bool:
-    """
-    Say whether a name is that of a temporary file.
-
-    Result: whether `temporary_name` made it.
-    """
+    """Say whether `temporary_name` made a name."""
     return _LEFTOVER.fullmatch(name) is not None
 
 
 def temporary_name(name: str) -> str:
-    """
-    Return a new name for what will be called otherwise when it is complete.
-
-    Result: a hidden name that `is_leftover` knows.
-    """
+    """Return a new hidden name, known to `is_leftover`, for a file until it is complete."""
     return f"{_begin(name)}{os.urandom(4).hex()}.partial"
 
 

@@ -36,11 +36,9 @@ def njit(
     """
     Compile a kernel as `numba.njit` does.
 
-    `cache`: for kernels that Python calls; they have a signature, so that they are compiled or
-    loaded when their module is imported, where `load_kernels` announces it. Kernels
-    without are compiled into those that call them. `allocates`: False for kernels that make no
-    arrays: arrays are then not reference-counted, which makes those that pass tuples of arrays on
-    two to three times as fast. A kernel that does make one fails to compile.
+    `cache`: for kernels that Python calls, which have a signature; others are compiled into their
+    callers. `allocates`: False for kernels that make no arrays: without reference counts, tuples of
+    arrays are passed on two to three times as fast. A kernel that does make one fails to compile.
     """
     import numba  # noqa: PLC0415 (takes half a second)
     from numba.core import config  # noqa: PLC0415
@@ -63,15 +61,10 @@ def njit(
 
 def load_kernels(module: str, what: str, seconds: float) -> ModuleType:
     """
-    Import a module of compiled kernels, and announce it if that means compiling them.
-
-    `module`: absolute name of a module of numba kernels, ``..._kernels``; kernels that Python calls
-    are declared with `njit` and a signature, so that importing compiles them. `what`:
-    what is compiled, in the user's words, announced once a process by the logger ``fabricsim`` at
-    level WARNING. `seconds`: how long compiling all of it takes, about.
+    Import a module of compiled kernels; announce it, once a process, if that means compiling them.
 
     One process compiles at a time. Where the cache cannot be used, or is damaged, kernels are
-    compiled in memory.
+    compiled in memory. `seconds`: how long compiling takes, about.
     """
     if module in sys.modules:
         return importlib.import_module(module)  # waits where another thread imports it

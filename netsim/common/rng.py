@@ -42,13 +42,7 @@ def uniforms(seed: int, ids: Ints, *stream: int) -> Floats:
 
 
 def whole_numbers(seed: int, numbers: tuple[Ints, ...], below: int) -> Ints:
-    """
-    Draw a whole number for each entry of some arrays.
-
-    `below`: draws are in 0..below-1. Result (F,): the draws.
-
-    The output function of SplitMix64, as in `uniforms`, over each number in turn.
-    """
+    """Draw a whole number in 0..below-1 for each entry of some arrays, by SplitMix64."""
     state = np.full(numbers[0].shape, int(seed) % _WORD, dtype=np.uint64)
     for number in numbers:
         state = _output(state + number.astype(np.uint64))
@@ -65,13 +59,7 @@ def _output(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def sample_phases(job: int, samples: int, seed: int = 0) -> Floats:
-    """
-    Return the phases of a job's period, one per sample.
-
-    Result (M,): (permutation + 1/2) / M: each stratum of the period once. The permutation is a
-    Fisher-Yates shuffle driven by splitmix64 from the job's identity and the seed, so it depends
-    neither on other jobs nor on their order.
-    """
+    """Return (permutation + 1/2) / M: each stratum of a job's period once, shuffled by job."""
     return (np.array(shuffled(job, samples, seed)) + 0.5) / samples
 
 

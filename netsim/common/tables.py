@@ -17,11 +17,7 @@ class Tabled(ABC):
         """Return the rows: fields by name."""
 
     def to_frame(self) -> "pd.DataFrame":
-        """
-        Return the rows as a table.
-
-        Result: a row for each job or flow.
-        """
+        """Return the rows as a table: one for each job or flow."""
         import pandas as pd  # noqa: PLC0415 (slow to import, and rarely needed)
 
         rows = self._rows()

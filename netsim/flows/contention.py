@@ -95,11 +95,7 @@ def unfolded(traffic: Traffic) -> Traffic:
 
 
 def communicating_nodes(traffic: Traffic, topology: Topology) -> Ints:
-    """
-    Return the nodes of a job that send to or receive from other nodes.
-
-    Result (n,): ascending, each once.
-    """
+    """Return the nodes of a job that send to or receive from others, ascending."""
     routes = traffic.routes
     crossing = np.flatnonzero(routes.hops)
     first = routes.links[routes.indptr[:-1][crossing]]
@@ -109,31 +105,18 @@ def communicating_nodes(traffic: Traffic, topology: Topology) -> Ints:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Culprits:
-    """
-    Shares of the time that jobs lose, as a table with B rows.
+    """Shares of the time that jobs lose, as a table with B rows."""
 
-    Parameters
-    ----------
-    victim, culprit : (B,) int array
-        Identities of jobs; the rows of a victim are contiguous.
-    kind : (B,) int array
-        Class of the links where the time is lost, as the caller numbers them.
-    share : (B,) float array
-        Part of the victim's lost time; the shares of a victim add up to 1. A job that is not
-        held up has no rows.
-    """
-
+    # victim, culprit: (B,): identities of jobs; the rows of a victim are contiguous
     victim: Ints
     culprit: Ints
-    kind: Ints
+    kind: Ints  # (B,): class of the links where the time is lost, as the caller numbers them
+    # (B,): part of the victim's lost time; the shares of a victim add up to 1. A job that is not
+    # held up has no rows.
     share: Floats
 
     def by_culprit(self) -> dict[int, float]:
-        """
-        Return the shares of culprits, over all victims and classes of links.
-
-        Result: largest first.
-        """
+        """Return the shares of culprits, over all victims and classes of links, largest first."""
         total: dict[int, float] = {}
         for culprit, share in zip(self.culprit.tolist(), self.share.tolist(), strict=True):
             total[culprit] = total.get(culprit, 0.0) + share
@@ -141,11 +124,7 @@ class Culprits:
 
 
 def no_culprits() -> Culprits:
-    """
-    Return a table without rows.
-
-    Result: of a model that does not attribute delay, or of jobs without delay.
-    """
+    """Return a table without rows."""
     none = np.empty(0, dtype=np.int64)
     return Culprits(none, none, none, np.empty(0))
 
@@ -240,32 +219,15 @@ class ContentionModel(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solution:
-    """
-    What a model says about jobs that run together, found from scratch.
+    """What a model says about jobs that run together, found from scratch."""
 
-    Parameters
-    ----------
-    interference : dict of int to float
-        Iteration time together / alone of each job, at least 1.
-    worst_link : dict of int to int
-        Directed link that decides the step of the job with the largest excess; -1 for none.
-    """
-
-    interference: dict[int, float]
+    interference: dict[int, float]  # iteration time together / alone of each job, at least 1
+    # directed link that decides the step of the job with the largest excess; -1 for none
     worst_link: dict[int, int]
 
 
 class Recomputed(Generic[_T]):
-    """
-    A contention model that keeps only which jobs run.
-
-    Parameters
-    ----------
-    prepare : callable of Traffic
-        What is kept of a job's traffic.
-    predict : callable of mapping of int to what is kept
-        Interference and worst link of each of the jobs that run together.
-    """
+    """A contention model that keeps only which jobs run."""
 
     def __init__(
         self,

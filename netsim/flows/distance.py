@@ -54,11 +54,7 @@ def average_pairwise_hops(topology: Topology, nodes: Ints) -> float:
 
 
 def average_pairwise_hops_each(topology: Topology, placements: Sequence[Ints]) -> Floats:
-    """
-    Return what `average_pairwise_hops` says of each of P placements, all at once.
-
-    Result (P,): means.
-    """
+    """Return what `average_pairwise_hops` says of each of P placements (P,), all at once."""
     if not placements:
         return np.zeros(0)
     sizes = np.array([nodes.size for nodes in placements])

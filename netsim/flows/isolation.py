@@ -51,23 +51,12 @@ def shared_links(links_of_job: Sequence[Ints]) -> dict[int, list[int]]:
 
 
 def used_links(routes: Routes) -> Ints:
-    """
-    Return the directed links that any flow crosses.
-
-    Result (k,): ascending, each once.
-    """
+    """Return the directed links that any flow crosses, ascending."""
     return np.unique(routes.links)
 
 
 def minimal_links(topology: Topology, src: Ints, dst: Ints) -> Ints:
-    """
-    Return the directed links that flows could cross under some minimal routing.
-
-    Two jobs without a common link here share none under any minimal routing.
-
-    `src`, `dst` (F,): source and destination node of each flow. Result (k,): links on any shortest
-    path of any flow, ascending.
-    """
+    """Return links on any shortest path of any flow: what some minimal routing could use."""
     if isinstance(topology, FatTree):
         return np.flatnonzero(_minimal_in_tree(topology, src, dst))
     return np.flatnonzero(_minimal_in_graph(topology, src, dst))

@@ -17,28 +17,20 @@ class MessageLatency:
     """
     Latency of F messages as a function of their lengths.
 
-    A switch that stores and forwards sends a packet on when all of it is there. So the last
-    byte of a message needs, beside the drain time of the slowest link, the time of one packet
-    on each other link; of a message shorter than a packet, the time of the message:
+    A switch that stores and forwards sends a packet on when all of it is there. So the last byte of
+    a message needs, beside the drain time of the slowest link, the time of one packet on each other
+    link; of a message shorter than a packet, the time of the message:
 
         base + (hops - 1) * per_link + min(bytes, packet) * waits
-
-    Parameters
-    ----------
-    fixed_s : (F,) float array
-        Seconds whatever the length: base + per_link * (hops - 1); 0 inside a node.
-    waits_s : (F,) float array or None
-        Seconds for each byte of a packet: sum of 1 / capacity over the links of the path, without
-        the slowest; None where packets are not stated.
-    packet_bytes : float
-        Bytes of a packet.
-    rounds : (F,) int array or int
-        Messages, one after the other, over which the bytes of each flow are even.
     """
 
+    # (F,): seconds whatever the length: base + per_link * (hops - 1); 0 inside a node
     fixed_s: Floats
+    # (F,): seconds for each byte of a packet: sum of 1 / capacity over the links of the path,
+    # without the slowest; None where packets are not stated
     waits_s: Floats | None
     packet_bytes: float
+    # (F,): messages, one after the other, over which the bytes of each flow are even
     rounds: Ints | int = 1
 
     def of(self, nbytes: Floats) -> Floats:
@@ -144,10 +136,8 @@ def scale_to(
     """
     Return by how much to scale messages so that steps take a given time in all.
 
-    `wanted_s`: the sum over the steps of drain time and, of each round, longest latency.
-    `alone_s`: these two sums for the messages as they are; drain times grow with them. `step`
-    (F,): of each message, ascending; `nbytes` (F,): as they are. Result: the scale; 0 or less
-    where latency alone takes as long.
+    `alone_s`: sums over the steps of drain time and, of each round, longest latency, as they are. 0
+    or less where latency alone takes as long.
     """
     drain_s, latency_s = alone_s
     least = float((nbytes / latency.rounds).min())

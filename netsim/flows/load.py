@@ -12,51 +12,29 @@ from netsim.topology.routes import Routes
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StepLoad:
-    """
-    Load of each link in each step, for the pairs (step, link) that carry any.
+    """Load of each link in each step, for the pairs (step, link) that carry any."""
 
-    Parameters
-    ----------
-    step, link : (K,) int array
-        Step and directed link, ascending by step, then link; every pair once.
-    flows : (K,) int array
-        Flows of the step that cross the link.
-    nbytes : (K,) float array
-        Their bytes.
-    """
-
+    # step, link: (K,): step and directed link, ascending by step, then link; every pair once
     step: Ints
     link: Ints
-    flows: Ints
+    flows: Ints  # (K,): flows of the step that cross the link
     nbytes: Floats
 
 
 def link_flows(routes: Routes) -> Ints:
-    """
-    Count the flows on every directed link.
-
-    Result (E,): flows that cross each link.
-    """
+    """Count the flows on every directed link (E,)."""
     return np.bincount(routes.links, minlength=routes.n_links)
 
 
 def link_bytes(routes: Routes, nbytes: Floats) -> Floats:
-    """
-    Add up the bytes on every directed link.
-
-    `nbytes` (F,): bytes of each flow. Result (E,): bytes that cross each link.
-    """
+    """Add up the bytes on every directed link (E,)."""
     carried = np.repeat(np.asarray(nbytes, dtype=np.float64), routes.hops)
     load = np.bincount(routes.links, weights=carried, minlength=routes.n_links)
     return load.astype(np.float64, copy=False)
 
 
 def step_loads(routes: Routes, nbytes: Floats, step: Ints) -> StepLoad:
-    """
-    Add up flows and bytes on every link in every step.
-
-    `nbytes` (F,): bytes of each flow. `step` (F,): step of each flow, from 0.
-    """
+    """Add up flows and bytes on every link in every step."""
     pair = np.repeat(step, routes.hops) * routes.n_links + routes.links
     found, place, flows = np.unique(pair, return_inverse=True, return_counts=True)
     weights = np.repeat(np.asarray(nbytes, dtype=np.float64), routes.hops)
@@ -69,14 +47,10 @@ def all_to_all_link_flows(tree: FatTree, nodes: Ints) -> Ints:
     """
     Count the flows of an all-to-all on every directed link under D-mod-k, in closed form.
 
-    `nodes` (n,): node of each rank, repeats allowed; every rank sends one flow to every other,
-    those on its own node cross no link. Result (E,): flows that cross each link; times bytes per
-    pair: its bytes.
-
-    D-mod-k chooses each up-port from the destination alone. So an upward link out of a
-    subtree X carries n_X (c - c_X) flows: its n_X ranks times the ranks outside X whose
-    destination number leads to that link. In the tree of subtrees the link down into X that
-    mirrors it carries c_X (n - n_X). Cost O(n + E), against O(n^2) for enumeration.
+    D-mod-k chooses each up-port from the destination alone. So an upward link out of a subtree X
+    carries n_X (c - c_X) flows: its n_X ranks times the ranks outside X whose destination number
+    leads to that link. The link down into X that mirrors it carries c_X (n - n_X). Cost O(n + E),
+    against O(n^2) for enumeration. Ranks may share nodes.
     """
     load = np.zeros(tree.n_links, dtype=np.int64)
     low = 1  # w[0] * ... * w[l-1]

@@ -98,38 +98,21 @@ def _filled(hops: Hops, capacity: Floats, weights: Floats) -> Floats:
 
 
 def sender_weights(sender: Ints, routes: Routes) -> Floats:
-    """
-    Return the weights that make rates fair among senders.
-
-    `sender` (F,): node that sends each flow, from 0. Result (F,): 1 / (flows open at the sender): a
-    network card serves its open messages in turn.
-    """
+    """Return 1 / (flows open at its sender) of each flow: a card serves messages in turn."""
     outside = routes.hops > 0
     n_open = np.bincount(sender[outside], minlength=int(sender.max(initial=-1)) + 1)
     return 1.0 / np.maximum(n_open, 1)[sender]
 
 
 def is_per_sender(fairness: str) -> bool:
-    """
-    Return whether rates are shared among senders rather than flows.
-
-    `fairness` {"per-sender", "per-flow"}: ``"per-sender"`` weighs a flow by 1 / (flows now open at
-    its source), ``"per-flow"`` is plain max-min. Result: True for ``"per-sender"``.
-    """
+    """Return whether rates are shared among senders ("per-sender") or flows ("per-flow")."""
     if fairness not in FAIRNESS:
         raise NetsimError(unknown("fairness", fairness, FAIRNESS))
     return fairness == "per-sender"
 
 
 def as_channels(routes: Routes, capacity: Floats, channel: Ints | None) -> tuple[Ints, Floats]:
-    """
-    Return the channels that flows cross, and what each channel carries.
-
-    `capacity` (E,): bytes per second of each link's channel, positive and finite. `channel` (E,) or
-    None: channel of each link; None when every link is a channel of its own. Result: `channels`
-    (nnz,): channel of each route entry; `channel_capacity` (E,): bytes per second of each channel;
-    1 for numbers that are no channel.
-    """
+    """Return the channels that flows cross (nnz,), and what each carries; 1 for unused ones."""
     capacity = np.asarray(capacity, dtype=float)
     if capacity.shape != (routes.n_links,) or not _positive(capacity).all():
         raise NetsimError(

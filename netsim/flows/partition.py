@@ -51,45 +51,26 @@ class TreePartition:
     A partition seen from the switches of a two- or three-level fat-tree.
 
     Leaves, pods and nodes are numbered here within the job, in ascending order: *leaf i* is
-    ``leaves[i]``. An uplink is known by its up-port, so parallel cables count as links to
-    different parents.
-
-    Parameters
-    ----------
-    tree : FatTree
-        The fabric.
-    nodes : (n,) int array
-        The job's nodes, ascending, each once.
-    leaf_of_node : (n,) int array
-        Leaf of each node, numbered within the job.
-    slot : (n,) int array
-        Rank of each node among the job's nodes on its leaf.
-    leaves : (L,) int array
-        The job's leaves.
-    pod_of_leaf : (L,) int array
-        Pod of each leaf, numbered within the job.
-    pods : (P,) int array
-        The job's pods.
-    leaf_up, leaf_down : (L, ports) bool array
-        Whether the job owns the link up from, or down to, each up-port of each leaf.
-    l2_up, l2_down : (P, l2_per_pod, ports) bool array
-        The same for the L2 switches of the job's pods; no ports in a two-level tree.
-    stray : (S,) int array
-        Owned links of switches under which the job has no node.
+    ``leaves[i]``. An uplink is known by its up-port, so parallel cables count as links to different
+    parents.
     """
 
     tree: FatTree
-    nodes: Ints
-    leaf_of_node: Ints
-    slot: Ints
+    nodes: Ints  # (n,): the job's nodes, ascending, each once
+    leaf_of_node: Ints  # (n,): leaf of each node, numbered within the job
+    slot: Ints  # (n,): rank of each node among the job's nodes on its leaf
     leaves: Ints
-    pod_of_leaf: Ints
+    pod_of_leaf: Ints  # (L,): pod of each leaf, numbered within the job
     pods: Ints
+    # leaf_up, leaf_down: (L, ports): whether the job owns the link up from, or down to, each
+    # up-port of each leaf
     leaf_up: Bools
     leaf_down: Bools
+    # l2_up, l2_down: (P, l2_per_pod, ports): the same for the L2 switches of the job's pods; no
+    # ports in a two-level tree
     l2_up: Bools
     l2_down: Bools
-    stray: Ints
+    stray: Ints  # (S,): owned links of switches under which the job has no node
 
     @cached_property
     def nodes_on_leaf(self) -> Ints:
@@ -103,11 +84,7 @@ class TreePartition:
         return np.arange(self.leaves.size) - first
 
     def index(self, nodes: Ints) -> Ints:
-        """
-        Return the numbers of nodes within the job.
-
-        `nodes` (F,): nodes of the fabric. Result (F,): positions in ``self.nodes``.
-        """
+        """Return the positions of nodes (F,) in ``self.nodes``."""
         known = self._number[np.clip(nodes, -1, self.tree.n_nodes)]
         if np.any(known < 0):
             stranger = int(nodes[known < 0][0])
@@ -128,9 +105,8 @@ def on_tree(tree: FatTree, partition: Partition) -> TreePartition:
     """
     Look at a partition from the switches of a fat-tree.
 
-    `partition`: its nodes may repeat (several ranks on a node); ``links`` None is read as none.
-    Links of its own nodes are taken for granted and may be listed or not. Links out of service
-    carry nothing: they are as if not owned.
+    Its nodes may repeat; ``links`` None is read as none. Links of its own nodes are taken for
+    granted. Links out of service are as if not owned.
     """
     if not isinstance(tree, FatTree):
         raise wrong("tree", "a fat-tree", tree, PartitionError)

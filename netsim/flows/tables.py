@@ -17,12 +17,7 @@ STEP = np.dtype(  # of a job
 
 
 class Hops(NamedTuple):
-    """
-    The links that flows cross, in the order of travel.
-
-    `indptr` (F + 1,): flow f has the hops ``indptr[f]:indptr[f + 1]``. `link` (H,): directed links.
-    `share` (H,): part of the flow on each; 1 but where packets are spread over paths.
-    """
+    """Directed links that flows cross in order of travel; `share`: part of the flow on each."""
 
     indptr: Ints
     link: Ints

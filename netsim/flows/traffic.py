@@ -24,11 +24,10 @@ _KERNELS = "netsim.flows.traffic_kernels"
 @dataclass(frozen=True, slots=True, eq=False)
 class StepTimes:
     """
-    How long the steps of a job take alone.
+    Times of a job's steps alone (A,), of all rounds together.
 
-    `steps` (A,): tau, the time of the link with the most bytes; lam, the latency of the longest
-    path; and the time that the links of the nodes alone would take, latency included; each of all
-    rounds together.
+    The link with the most bytes, the longest latency, and the links of the nodes alone, latency
+    included.
     """
 
     steps: Table
@@ -50,26 +49,7 @@ class StepTimes:
 
 
 class TrafficTimes:
-    """
-    Computes how long the steps of jobs take alone on one fabric.
-
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    fairness : {"per-sender", "per-flow"}
-        As of the contention model; checked here, of no effect on times alone.
-
-    Attributes
-    ----------
-    per_flow : bool
-        Whether flows count as senders of their own.
-
-    Raises
-    ------
-    NetsimError
-        If the fairness is unknown.
-    """
+    """Computes how long the steps of jobs take alone on one fabric; `fairness` is only checked."""
 
     def __init__(self, topology: Topology, fairness: str = "per-sender") -> None:
         self.per_flow = not is_per_sender(fairness)
@@ -94,8 +74,8 @@ def hops_of(traffic: Traffic) -> Hops:
     """
     Return the links that the flows of a job cross.
 
-    A flow whose packets are spread over paths has its first link, the links of its minimal paths
-    and of its non-minimal paths with their shares, and its last.
+    A flow that is spread over paths has its first link, those of its minimal and non-minimal paths
+    with their shares, and its last.
     """
     routes, path_sets = traffic.routes, traffic.routes.path_sets
     indptr, link = _ints(routes.indptr), _ints(routes.links)
@@ -204,11 +184,7 @@ def require_rule(routes: Routes, topology: Topology) -> None:
 
 
 def bytes_per_link(traffic: Traffic) -> tuple[Ints, Floats]:
-    """
-    Return what a job puts on each link it uses, injection and ejection included.
-
-    Result: `links` (L,): directed links, ascending; `nbytes` (L,): bytes per iteration on each.
-    """
+    """Return the links that a job uses, ascending, and bytes per iteration on each."""
     kernels = load_kernels(_KERNELS, "traffic kernels", 3)
     links, total = kernels.link_bytes(
         _floats(traffic.nbytes), hops_of(traffic), traffic.routes.n_links
@@ -217,11 +193,7 @@ def bytes_per_link(traffic: Traffic) -> tuple[Ints, Floats]:
 
 
 def carry(traffic: Traffic, times: float, carried: Floats, scratch: Floats) -> None:
-    """
-    Add what a job puts on links in so many iterations.
-
-    `carried` (E,): bytes of each directed link; added to. `scratch` (E,): all 0, and so again.
-    """
+    """Add to `carried` (E,) what a job puts on links in iterations; `scratch` (E,) stays 0."""
     kernels = load_kernels(_KERNELS, "traffic kernels", 3)
     kernels.carry(_floats(traffic.nbytes), hops_of(traffic), times, carried, scratch)
 

@@ -34,14 +34,7 @@ def step_times(
     links: tuple[Ints, Floats, Ints, Floats],
     drain_s: Floats,
 ) -> Table:
-    """
-    Return the steps of one job.
-
-    `flows`: step, bytes and latency of each. `rounds` (A,): of each step. `links`: channel of
-    each link, capacity of each channel, and its bundle and the capacity of that
-    (`netsim.topology.rails.node_bundles`). `drain_s` (2, E): of channels and of bundles, all 0
-    before and after.
-    """
+    """Return the steps of one job; `rounds` (A,). `drain_s` (2, E) is all 0 before and after."""
     step, nbytes, latency_s = flows
     channel, capacity, bundle, bundle_capacity = links
     n_flows = step.size

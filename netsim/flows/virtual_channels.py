@@ -17,16 +17,14 @@ def has_virtual_channels(topology: Topology) -> bool:
 
 def channels_in_order(topology: Topology, routes: Routes) -> Ints:
     """
-    Return the virtual channel of every link of some routes.
+    Return the virtual channel of every link of some routes (nnz,), from 0.
 
-    Result (nnz,): from 0, along ``routes.links``.
-
-    On a torus a packet changes to channel 1 where it has crossed the cable that closes the ring
-    of a dimension, and back to 0 in the next dimension (the dateline of W. J. Dally and
-    C. L. Seitz, *Deadlock-free message routing in multiprocessor interconnection networks*,
-    1987). On a dragonfly links are taken in the order green, black, blue; a packet changes to
-    the next channel where a link does not follow in that order: after the global cable, and
-    where Valiant routing turns. Anything else has one channel.
+    On a torus a packet changes to channel 1 where it has crossed the cable that closes the ring of
+    a dimension, and back to 0 in the next dimension (the dateline of W. J. Dally and C. L. Seitz,
+    *Deadlock-free message routing in multiprocessor interconnection networks*, 1987). On a
+    dragonfly links are taken in the order green, black, blue; a packet changes to the next channel
+    where a link does not follow in that order: after the global cable, and where Valiant routing
+    turns. Anything else has one channel.
     """
     if isinstance(topology, Torus):
         return _dateline(topology, routes)
@@ -37,13 +35,9 @@ def channels_in_order(topology: Topology, routes: Routes) -> Ints:
 
 def virtual_channels(topology: Topology, routes: Routes, most: int | None = None) -> Ints:
     """
-    Return the virtual channel of every link of some routes.
+    Return the virtual channel of every link, by `channels_in_order`, at most `most`.
 
-    `most`: virtual channels of a link; absent: as many as needed. Result (nnz,): from 0, along
-    ``routes.links``.
-
-    The rule is that of `channels_in_order`. Whatever it says, the
-    graph of which channel waits for which is searched for circles.
+    Whatever that rule says, the graph of which channel waits for which is searched for circles.
     """
     channels = channels_in_order(topology, routes)
     needed = int(channels.max(initial=0)) + 1

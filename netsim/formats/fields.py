@@ -9,26 +9,13 @@ from netsim.common.units import Quantity, parse_buffer, parse_latency, parse_rat
 
 
 class Fields(Table):
-    """
-    Entries of a table; a key that is never read is unknown.
-
-    Parameters
-    ----------
-    table : mapping
-        Field names and values, as TOML or JSON gives them.
-    where : str
-        What the table describes, for messages.
-    """
+    """Entries of a table; a key that is never read is unknown."""
 
     def __init__(self, table: Mapping[str, Any], where: str) -> None:
         super().__init__(table, f"{where}:", TopologyError)
 
     def integers(self, name: str, default: tuple[int, ...] | None = None) -> tuple[int, ...]:
-        """
-        Read a list of positive whole numbers.
-
-        `default`: value of an absent field; without it the field is required.
-        """
+        """Read a list of positive whole numbers; without a default the field is required."""
         return self._checked(name, default, wholes, 1)
 
     def flags(self, name: str, count: int, *, default: bool) -> tuple[bool, ...]:
@@ -40,11 +27,7 @@ class Fields(Table):
         return tuple(values)
 
     def rates(self, name: str, default: float) -> float | tuple[float, ...]:
-        """
-        Read a bandwidth, or a list of them.
-
-        `default`: value of an absent field, in bytes per second. Result: bytes per second.
-        """
+        """Read one or more bandwidths, in bytes per second."""
         value = self.raw(name, default)
         try:
             rates = parse_rates(value)
@@ -53,30 +36,18 @@ class Fields(Table):
         return rates if isinstance(value, (list, tuple)) else rates[0]
 
     def latency(self, name: str, default: float) -> float:
-        """
-        Read a latency.
-
-        `default`: value of an absent field, in seconds. Result: seconds.
-        """
+        """Read a latency, in seconds."""
         try:
             return parse_latency(self.raw(name, default))
         except UnitError as error:
             raise self.fault(name, str(error)) from None
 
     def buffer(self, name: str, default: float) -> float:
-        """
-        Read what a port buffers.
-
-        `default`: value of an absent field, in bytes. Result: bytes.
-        """
+        """Read what a port buffers, in bytes."""
         return self._bytes(parse_buffer, name, default)
 
     def size(self, name: str, default: float) -> float:
-        """
-        Read an amount of data.
-
-        `default`: value of an absent field, in bytes. Result: bytes.
-        """
+        """Read an amount of data, in bytes."""
         return self._bytes(parse_size, name, default)
 
     def _bytes(self, parse: Callable[[Quantity], float], name: str, default: float) -> float:
@@ -87,11 +58,7 @@ class Fields(Table):
             raise self.fault(name, str(error)) from None
 
     def listed(self, name: str) -> tuple[str | int, ...]:
-        """
-        Read a list of names, host lists or numbers.
-
-        Result: the entries; empty when the field is absent.
-        """
+        """Read a list of names, host lists or numbers; empty when the field is absent."""
         value = self.raw(name, ())
         entries = value if isinstance(value, (list, tuple)) else [value]
         if not all(isinstance(entry, str) or _is_integer(entry) for entry in entries):
@@ -99,11 +66,7 @@ class Fields(Table):
         return tuple(entries)
 
     def look_up(self, name: str, find: Callable[[Sequence[str | int]], object]) -> None:
-        """
-        Check that what a list names is there.
-
-        `find`: looks names up, and raises `TopologyError`.
-        """
+        """Check that what a list names is there: `find` raises `TopologyError` where it is not."""
         entries = self.listed(name)
         try:
             find(entries)

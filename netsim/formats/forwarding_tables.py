@@ -16,13 +16,7 @@ KEYS = ("lft", "fabric")
 
 
 def load_tables(spec: Mapping[str, Any], topology: Topology) -> LFT:
-    """
-    Read forwarding tables and the fabric that they belong to.
-
-    `spec`: ``lft``, the path of a dump of OpenSM; ``fabric``, that of `ibnetdiscover` output, which
-    may be left out where the topology was read from one. `topology`: the fabric, link by link that
-    of `ibnetdiscover`.
-    """
+    """Read forwarding tables (``lft``) and their fabric (``fabric``, if not `topology`)."""
     unknown = sorted(set(spec) - set(KEYS))
     if unknown:
         raise RoutingError(f"unknown key {unknown[0]!r}; choose from {', '.join(KEYS)}.")

@@ -18,10 +18,10 @@ from netsim.topology.fattree import FatTree
 
 def base_dump(wiring: Wiring) -> LftDump:
     """
-    Return the tables of a fabric of which no dump is given.
+    Return the tables, every LID of every switch, of a fabric of which no dump is given.
 
-    Result: every switch, every LID that can be reached: D-mod-k, and shortest paths towards
-    switches, where nothing but nodes and leaves is missing; else what OpenSM's ftree fills.
+    D-mod-k, and shortest paths towards switches, where only nodes and leaves are missing; else what
+    OpenSM's ftree fills.
     """
     topology = wiring.topology
     if not isinstance(topology, FatTree):
@@ -91,12 +91,7 @@ def checked_base(dump: LftDump, wiring: Wiring, name: str) -> LftDump:
 
 
 def dump_of(tables: LFT, wiring: Wiring, base: LftDump | None = None) -> LftDump:
-    """
-    Return tables as a dump with an entry for every LID.
-
-    `base`: the fabric's present tables, from which entries towards what is no node are taken;
-    without it they follow shortest paths.
-    """
+    """Return tables as a dump with an entry for every LID; other entries are those of `base`."""
     topology, devices = wiring.topology, wiring.fabric.devices
     devices_by_lid(devices)
     device = wiring.device

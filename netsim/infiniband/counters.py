@@ -45,56 +45,33 @@ _FORMS = (
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """
-    A counter that was read.
-
-    Parameters
-    ----------
-    value : int
-        Its value.
-    bits : int
-        64, or 32 for one that stops at `FULL`.
-    """
+    """A counter that was read."""
 
     value: int
-    bits: int
+    bits: int  # 64, or 32 for one that stops at `FULL`
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """
-    The counters of one port.
+    """The counters of one port."""
 
-    Parameters
-    ----------
-    place : str
-        File and line.
-    device : tuple of (str, int or str)
-        How the file names the device: ``("lid", 3)``, ``("guid", 0x2c9...)``; or ``("link", name)``
-        of a directed link, where a file names these.
-    port : int
-        Of the device.
-    counts : mapping of str to Count
-        ``sent`` and ``received`` (words of 4 bytes), ``waited`` (ticks), ``errors`` (symbol errors,
-        recoveries and breakdowns of the link), ``discards``; those that the file has.
-    at_s : float or None
-        When it was read, seconds since 1970.
-    """
-
-    place: str
+    place: str  # file and line
+    # how the file names the device: ``("lid", 3)``, ``("guid", 0x2c9...)``; or ``("link", name)``
+    # of a directed link, where a file names these
     device: tuple[str, int | str]
-    port: int
+    port: int  # of the device
+    # ``sent`` and ``received`` (words of 4 bytes), ``waited`` (ticks), ``errors`` (symbol errors,
+    # recoveries and breakdowns of the link), ``discards``; those that the file has
     counts: Mapping[str, Count]
-    at_s: float | None = None
+    at_s: float | None = None  # when it was read, seconds since 1970
 
 
 def read_counters(text: str, name: str = "counters") -> tuple[Reading, ...]:
     """
-    Read the counters of ports.
+    Read the counters of ports from perfquery, ibqueryerrors, ibdiagnet or UFM.
 
-    `text`: what ``perfquery -x`` (of one or more ports), ``ibqueryerrors --counters`` or
-    ``--data``, `ibdiagnet` (its files .pm and .db_csv) or UFM (CSV) print. Result: a reading of
-    each port; where a file has blocks of 32 and 64 bits of a port, the wider counters.
+    ``perfquery -x`` of one or more ports, ``ibqueryerrors --counters`` or ``--data``, ibdiagnet's
+    .pm and .db_csv, UFM's CSV. Of blocks of 32 and 64 bits of a port, the wider counters.
     """
     found: dict[tuple[tuple[str, int | str], int], Reading] = {}
     for reading in _readings(text, name):
@@ -210,11 +187,7 @@ def _section(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _from_rows(lines: Iterable[tuple[int, str]], name: str) -> list[Reading]:
-    """
-    Read a table: a row for each port.
-
-    Where no column is said to be extended but one holds more than 32 bits do, it has 64.
-    """
+    """Read a row for each port; a column that holds more than 32 bits has 64."""
     header: list[str] = []
     found: list[Reading] = []
     for number, line in lines:
@@ -295,12 +268,7 @@ def _reading(
     entries: Mapping[str, tuple[str, str]],
     bits: int | None = None,
 ) -> Reading:
-    """
-    Return the counters of a port.
-
-    `entries`: place and value by name. `bits`: of counters without an own mark; None: 32 unless
-    the value is more.
-    """
+    """Return a port's counters; without `bits`, they have 32 unless a value is more."""
     counts: dict[str, Count] = {}
     for key, (where, text) in entries.items():
         plain = _plain(key)

@@ -13,12 +13,10 @@ from netsim.topology.levels import links_in_service
 
 def credit_loop(tables: Sequence[LFT]) -> Ints:
     """
-    Find links that can wait for each other in a circle.
+    Return links (k,) that can wait for each other in a circle; empty where there are none.
 
-    `tables`: one, or several of which each switch may have any at any moment, as while new ones are
-    loaded. A link waits for the next one on the way of a packet: only ways that packets from nodes
-    take count, as with `ibdmchk`. Result (k,): links of one circle's component, ascending; empty
-    where there is none, so that no packets can stop each other for good (Dally and Seitz 1987).
+    With several `tables` each switch may have any at any moment, as while new ones are loaded. Only
+    ways that packets from nodes take count, as with `ibdmchk` (Dally and Seitz 1987).
     """
     topology = tables[0].topology
     n_nodes, n_links = topology.n_nodes, topology.n_links
@@ -49,12 +47,7 @@ def credit_loop(tables: Sequence[LFT]) -> Ints:
 
 
 def _waits(outs: Sequence[Ints], first: Ints, head: Ints, n_nodes: int) -> Ints:
-    """
-    Return which link waits for which on the ways to one node.
-
-    `outs`: next link at each switch, of each table. `first`: links by which packets come from
-    nodes. Result (p,): pairs, as before * number of links + after.
-    """
+    """Return which link waits for which on the ways to a node: before * links + after."""
     n_links = head.size
     seen = np.zeros(n_links, dtype=np.bool_)
     links, found = first, list[Ints]()

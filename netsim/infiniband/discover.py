@@ -52,53 +52,25 @@ Key = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """
-    A switch, channel adapter or router.
-
-    Parameters
-    ----------
-    guid : int
-        Node GUID.
-    name : str
-        Node description.
-    n_ports : int
-        External ports.
-    is_switch : bool
-        Whether it forwards packets by LID.
-    lid : int
-        LID of a switch's port 0 or of the first port in use; 0 where the file gives none.
-    port_guid : int
-        GUID of that port.
-    """
+    """A switch, channel adapter or router."""
 
     guid: int
     name: str
     n_ports: int
-    is_switch: bool
-    lid: int
+    is_switch: bool  # whether it forwards packets by LID
+    lid: int  # LID of a switch's port 0 or of the first port in use; 0 where the file gives none
     port_guid: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IbFabric:
-    """
-    Devices and the cables between their ports.
+    """Devices and the cables between their ports."""
 
-    Parameters
-    ----------
-    devices : tuple of Device
-        In the order of the file.
-    cables : dict
-        (device, port) to (device, port), each cable from both ends.
-    rates : dict
-        (device, port) to width and speed, such as ``"4xQDR"``, where the file gives them.
-    remarks : tuple of str
-        What was left out or changed while the file was read, a phrase each.
-    """
-
-    devices: tuple[Device, ...]
-    cables: dict[Port, Port]
+    devices: tuple[Device, ...]  # in the order of the file
+    cables: dict[Port, Port]  # (device, port) to (device, port), each cable from both ends
+    # (device, port) to width and speed, such as ``"4xQDR"``, where the file gives them
     rates: dict[Port, str]
+    # what was left out or changed while the file was read, a phrase each
     remarks: tuple[str, ...] = ()
 
 
@@ -130,7 +102,7 @@ class _Reading:
 
 def read_ibnetdiscover(text: str, name: str = "ibnetdiscover") -> IbFabric:
     """
-    Read the output of `ibnetdiscover`, also with -g, -f or -p, or an ibsim network file.
+    Read `ibnetdiscover` output, also with -g, -f or -p, or an ibsim network file.
 
     Devices of ibsim's own files are known by name; their GUIDs are those that ibsim gives them.
     """
@@ -182,11 +154,7 @@ def _numbers(blocks: list[_Block], name: str) -> dict[str, int]:
 
 
 def write_ibnetdiscover(fabric: IbFabric) -> str:
-    """
-    Write a fabric in the form of `ibnetdiscover`, which ibsim reads too.
-
-    Result: the file: switches first, then channel adapters.
-    """
+    """Write a fabric in the form of `ibnetdiscover`: switches first, then channel adapters."""
     order = sorted(range(len(fabric.devices)), key=lambda i: not fabric.devices[i].is_switch)
     ports: dict[int, list[int]] = {i: [] for i in order}
     for device, port in sorted(fabric.cables):

@@ -23,18 +23,11 @@ NO_PATH = 255
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LftDump:
-    """
-    Forwarding tables by LID, as a file holds them.
+    """Forwarding tables by LID, as a file holds them."""
 
-    Parameters
-    ----------
-    ports : dict
-        Node GUID of a switch to {LID: output port}; port 0 is the switch itself.
-    port_guids : dict
-        Node GUID of a switch to {LID: port GUID of the destination}, where the file says.
-    """
-
+    # node GUID of a switch to {LID: output port}; port 0 is the switch itself
     ports: dict[int, dict[int, int]]
+    # node GUID of a switch to {LID: port GUID of the destination}, where the file says
     port_guids: dict[int, dict[int, int]]
 
 
@@ -131,11 +124,7 @@ def write_lft_dump(dump: LftDump, wiring: Wiring) -> str:
 
 
 def tables_of(dump: LftDump, wiring: Wiring) -> LFT:
-    """
-    Turn a dump into tables over the links of a topology.
-
-    Result: entries towards nodes; those towards switches carry no traffic of jobs.
-    """
+    """Turn a dump into tables over the links of a topology: entries towards nodes, not switches."""
     topology, devices = wiring.topology, wiring.fabric.devices
     out = np.full((topology.n_switches, topology.n_nodes), -1, dtype=np.int32)
     vertex = {devices[i].guid: v for v, i in enumerate(wiring.device.tolist()) if i >= 0}

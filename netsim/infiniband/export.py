@@ -18,21 +18,11 @@ from netsim.routing.base import Routing
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Export:
-    """
-    Tables before and after the entries of jobs are changed.
-
-    Parameters
-    ----------
-    wiring : Wiring
-        The fabric.
-    base : LftDump
-        All entries before.
-    before, after : LFT
-        Entries towards nodes.
-    """
+    """Tables before and after the entries of jobs are changed."""
 
     wiring: Wiring
-    base: LftDump
+    base: LftDump  # all entries before
+    # before, after: entries towards nodes
     before: LFT
     after: LFT
 
@@ -42,11 +32,7 @@ class Export:
         return int(np.count_nonzero(self.before.out != self.after.out))
 
     def kept_to(self, jobs: Sequence[tuple[Routing, Partition]]) -> "Export":
-        """
-        Change the entries that keep each job's traffic inside its partition.
-
-        `jobs`: a destination-based routing for each job, such as `Wraparound`, and what it owns.
-        """
+        """Change the entries that keep each job's traffic inside its partition."""
         after = self.before.kept_to(jobs)
         fault = walk_fault(after, self.wiring)
         if fault:
@@ -54,12 +40,7 @@ class Export:
         return replace(self, after=after)
 
     def crossed(self, nodes: Ints) -> Ints:
-        """
-        Return the links between switches that routes between some nodes take afterwards.
-
-        `nodes` (n,): nodes; pairs that no path joins are left out. Result (k,): directed links,
-        ascending.
-        """
+        """Return the links between switches that routes between nodes take afterwards."""
         used = np.zeros(self.wiring.topology.n_links, dtype=np.bool_)
         for src, dst in leaf_flows(self.wiring, nodes, per_leaf=1):
             used[self.after.routes(src, dst).links] = True
@@ -68,20 +49,12 @@ class Export:
         return np.flatnonzero(used & (ends >= topology.n_nodes))
 
     def text(self) -> str:
-        """
-        Return the file that OpenSM loads.
-
-        Result: for ``opensm -R file,no_fallback -U FILE``: all switches, all entries, port GUIDs.
-        """
+        """Return the file for ``opensm -R file,no_fallback -U FILE``, with port GUIDs."""
         return write_lft_dump(dump_of(self.after, self.wiring, self.base), self.wiring)
 
 
 def tables_in_force(wiring: Wiring, dump: LftDump | None = None, name: str = "base") -> Export:
-    """
-    Take the tables of a fabric, before anything is changed.
-
-    `dump`: the tables in force; without them those of `base_dump`.
-    """
+    """Take a fabric's tables before anything is changed: its dump, else those of `base_dump`."""
     whole = base_dump(wiring) if dump is None else checked_base(dump, wiring, name)
     tables = tables_of(whole, wiring)
     return Export(wiring, whole, tables, tables)
@@ -92,10 +65,5 @@ def export(
     jobs: Sequence[tuple[Routing, Partition]],
     dump: LftDump | None = None,
 ) -> Export:
-    """
-    Change the entries that keep each job's traffic inside its partition.
-
-    `jobs`: a destination-based routing for each job, such as `Wraparound`, and what it owns.
-    `dump`: the tables in force, which all other traffic keeps; without them those of `base_dump`.
-    """
+    """Change the entries that keep each job's traffic inside its partition; others stay."""
     return tables_in_force(wiring, dump).kept_to(jobs)

@@ -13,19 +13,11 @@ _FAR = 255  # hops, where no route is known
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FtreeTables:
-    """
-    What ftree makes of a fabric.
+    """What ftree makes of a fabric."""
 
-    Parameters
-    ----------
-    order : tuple of int
-        Node (by device) of every number of the ca-order, -1 for a dummy.
-    ports : dict of int to (dict of int to int)
-        Output port of every switch towards every device that it has a route to, by device;
-        port 0 is the switch itself.
-    """
-
-    order: tuple[int, ...]
+    order: tuple[int, ...]  # node (by device) of every number of the ca-order, -1 for a dummy
+    # output port of every switch towards every device that it has a route to, by device; port 0 is
+    # the switch itself
     ports: dict[int, dict[int, int]]
 
 
@@ -50,18 +42,16 @@ class _Bundle:
 
 def ftree_tables(fabric: IbFabric, nodes: Sequence[int], roots: Sequence[int]) -> FtreeTables:
     """
-    Return the tables that OpenSM's ftree fills when the roots are named to it (``-a``).
+    Return the tables that OpenSM's ftree fills when the roots are named (``-a``), and its order.
 
-    Result: entries, and the order of the nodes.
-
-    As OpenSM 3.3.23 does it. The rank of a switch is its distance from the roots; one that lost
-    all its parents ranks below its children. Switches are indexed by a search in breadth from
-    the first leaf with nodes (least GUID, bytes read backwards), neighbours by port. The leaves
-    follow by index, on each the nodes by port, then dummies up to the largest number of nodes on
-    any leaf. A route climbs from its leaf over the least loaded bundle and cable, the first by
-    index of equals; at every switch on the way, whatever lies below and has no route as short
-    is given one, over the least loaded cable down. Then the other parents get routes that are
-    not counted. Last come the routes to the switches, by GUID, not counted on the way up.
+    As OpenSM 3.3.23 does it. The rank of a switch is its distance from the roots; one that lost all
+    its parents ranks below its children. Switches are indexed by a search in breadth from the first
+    leaf with nodes (least GUID, bytes read backwards), neighbours by port. The leaves follow by
+    index, on each the nodes by port, then dummies up to the largest number of nodes on any leaf. A
+    route climbs from its leaf over the least loaded bundle and cable, the first by index of equals;
+    at every switch on the way, whatever lies below and has no route as short is given one, over the
+    least loaded cable down. Then the other parents get routes that are not counted. Last come the
+    routes to the switches, by GUID, not counted on the way up.
     """
     run = _Ftree(fabric, nodes, roots)
     run.index()

@@ -20,18 +20,11 @@ from netsim.topology.routes import Routes
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LFT:
-    """
-    The table of every switch; a routing like any other.
-
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    out : (n_switches, n_nodes) int array
-        Directed link that switch s takes towards node d, -1 where it has no entry.
-    """
+    """The table of every switch; a routing like any other."""
 
     topology: Topology
+    # (n_switches, n_nodes): directed link that switch s takes towards node d, -1 where it has no
+    # entry
     out: NDArray[np.int32]
 
     def routes(
@@ -95,12 +88,7 @@ class LFT:
         raise RoutingError(f"{here} has several links; the tables do not say which it sends by.")
 
     def kept_to(self, jobs: Sequence[tuple[Routing, Partition]]) -> "LFT":
-        """
-        Return tables that route the traffic of jobs by routings of their own.
-
-        `jobs`: a destination-based routing and the nodes of each job, such as `Wraparound` and its
-        partition; no node in two jobs.
-        """
+        """Return tables that route each job's traffic by a routing of its own."""
         out = self.out.copy()
         owner: dict[int, int] = {}
         for number, (routing, partition) in enumerate(jobs):

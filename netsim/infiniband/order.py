@@ -12,12 +12,7 @@ from netsim.topology.fattree import FatTree
 
 
 def read_ca_order(text: str) -> list[int]:
-    """
-    Read `opensm-ftree-ca-order.dump`.
-
-    `text`: lines ``0x<lid> <name>``; ``0xFFFF DUMMY`` for a missing node. Result: LID of every
-    number d of D-mod-k, 0xFFFF for dummies.
-    """
+    """Read LIDs from lines ``0x<lid> <name>`` of `opensm-ftree-ca-order.dump`; 0xFFFF: a dummy."""
     order = []
     for number, line in enumerate(text.splitlines(), start=1):
         word = line.split()[:1]
@@ -32,16 +27,13 @@ def read_ca_order(text: str) -> list[int]:
 
 def opensm_order(fabric: IbFabric, tree: FatTree, device: Ints) -> Ints:
     """
-    Return the numbers that OpenSM's ftree gives the nodes.
+    Return each node's number d in OpenSM's ftree (n_nodes,), -1 for missing nodes.
 
-    `device` (V,): device of every node and switch, -1 where a place is not populated. Result
-    (n_nodes,): number d of every node in D-mod-k, -1 for missing nodes.
-
-    Counting starts at the leaf whose GUID is least when its bytes are read backwards (GUIDs
-    are keys in network byte order); at every level the subtree of that leaf comes first and
-    its siblings follow by port. On each leaf the present nodes count in port order, and every
-    leaf takes as many numbers as the fullest. Found by comparison with the ca-order of OpenSM
-    3.3.23 on fabrics with random GUIDs.
+    Counting starts at the leaf whose GUID is least when its bytes are read backwards (GUIDs are
+    keys in network byte order); at every level the subtree of that leaf comes first and its
+    siblings follow by port. On each leaf the present nodes count in port order, and every leaf
+    takes as many numbers as the fullest. Found by comparison with the ca-order of OpenSM 3.3.23 on
+    fabrics with random GUIDs.
     """
     there = device[: tree.n_nodes] >= 0
     on_leaf = there.reshape(-1, tree.nodes_per_leaf)
@@ -63,13 +55,7 @@ def opensm_order(fabric: IbFabric, tree: FatTree, device: Ints) -> Ints:
 
 
 def given_order(fabric: IbFabric, tree: FatTree, device: Ints, ca_order: Sequence[int]) -> Ints:
-    """
-    Return the place of every node in a ca-order that OpenSM dumped.
-
-    `device` (V,): device of every node and switch, -1 where a place is not populated. `ca_order`:
-    LIDs as `read_ca_order` returns them. Result (n_nodes,): number d of every node in D-mod-k, -1
-    for missing nodes.
-    """
+    """Return each node's number d (n_nodes,) in a dumped ca-order, -1 for missing nodes."""
     place = {lid: d for d, lid in enumerate(ca_order)}
     order = np.full(tree.n_nodes, -1, dtype=np.int64)
     for node in np.flatnonzero(device[: tree.n_nodes] >= 0).tolist():

@@ -25,14 +25,10 @@ def wire_fat_tree(
     fabric: IbFabric, bandwidth: Quantity = "1 B/s", ca_order: Sequence[int] | None = None
 ) -> Wiring:
     """
-    Recognise a whole PGFT with its ports in OpenSM's order.
+    Recognise a whole PGFT with its ports in OpenSM's order; holes are missing nodes and leaves.
 
-    `ca_order`: LIDs of the channel adapters as OpenSM numbered them (`netsim.infiniband.order`);
-    without it, they are numbered by the rule that OpenSM follows. Result: the tree; holes are
-    missing nodes and leaves (`netsim.topology.partial`).
-
-    Down-ports first and up-ports after them, in port order; up-port q of an element leads to
-    parent ``q mod w`` on cable ``q div w``.
+    Down-ports first and up-ports after them; up-port q of an element leads to parent ``q mod w`` on
+    cable ``q div w``. Without a `ca_order`, adapters are numbered by the rule that OpenSM follows.
     """
     tree = _Tree(fabric, device_levels(fabric), by_port=True, whole=True)
     return tree.whole_wiring(bandwidth, ca_order)
@@ -42,18 +38,13 @@ def wire_damaged_tree(
     fabric: IbFabric, bandwidth: Quantity = "1 B/s", like: FatTree | None = None
 ) -> Wiring:
     """
-    Recognise a PGFT in which something is missing.
+    Recognise a PGFT in which something is missing, as it would be whole.
 
-    `like`: the tree that it was, where it lost the same everywhere, as a root of two levels. Its
-    ports are then OpenSM's: on each switch those down from 1 on, child by child, then those up.
-    Result: the tree as it would be whole, in the numbering of `wire_fat_tree` where the ports allow
-    it; links of what is missing are absent. A leaf without nodes is there.
-
-    A switch of level l is known by two connected parts that it lies in: that of the levels up
-    to l, its subtree, and that of the levels from l on, its class. Parts of different classes
-    that share no subtree may be one class that lost what joined it. Subtrees and classes are
-    numbered by the ports that lead to them, where all switches of a level are cabled alike;
-    else in the order of their ports and GUIDs.
+    `like`: the tree that it was, where it lost the same everywhere, as a root of two levels. A
+    switch of level l is known by two connected parts: that of the levels up to l, its subtree, and
+    that of the levels from l on, its class. Parts of different classes that share no subtree may be
+    one class that lost what joined it. Subtrees and classes are numbered by the ports that lead to
+    them, where all switches of a level are cabled alike; else in the order of ports and GUIDs.
     """
     level = device_levels(fabric)
     if like is not None:
@@ -375,15 +366,12 @@ def missing_parts(wiring: Wiring) -> list[str]:
 
 def device_levels(fabric: IbFabric) -> list[int]:
     """
-    Return the level of every device.
+    Return the level of every device: 0 for adapters, 1 for leaves, ...; -1 where none is known.
 
-    Result: 0 for channel adapters with a cable, 1 for leaves, ... up to the roots; -1 for what has
-    no cable, or no way to a node.
-
-    Switches are ranked in waves, from those with nodes upwards. A switch that comes next is
-    either a parent of those it is joined to, or, having no nodes itself, a child of them: a
-    child's parents lie in one subtree, or in different ones of the classes that the switches
-    above hold together; a parent's children lie in different subtrees and one class.
+    Switches are ranked in waves, from those with nodes upwards. A switch that comes next is either
+    a parent of those it is joined to, or, having no nodes itself, a child of them: a child's
+    parents lie in one subtree, or in different ones of the classes that the switches above hold
+    together; a parent's children lie in different subtrees and one class.
     """
     near: list[set[int]] = [set() for _ in fabric.devices]
     for (i, _), (j, _) in fabric.cables.items():

@@ -17,11 +17,7 @@ _BATCH = 200_000  # flows routed at once: tens of MB
 
 
 def walk_fault(tables: LFT, wiring: Wiring) -> str:
-    """
-    Walk from every switch with nodes to all nodes.
-
-    Result: what comes to grief first; empty where all arrive.
-    """
+    """Walk from every switch with nodes to all nodes; return the first fault, or nothing."""
     nodes = np.flatnonzero(wiring.device[: wiring.topology.n_nodes] >= 0)
     try:
         for src, dst in leaf_flows(wiring, nodes, per_leaf=2):
@@ -32,12 +28,7 @@ def walk_fault(tables: LFT, wiring: Wiring) -> str:
 
 
 def leaf_flows(wiring: Wiring, nodes: Ints, per_leaf: int) -> Iterator[tuple[Ints, Ints]]:
-    """
-    Iterate over flows from a few of the nodes of every leaf to all of them.
-
-    `nodes` (n,): the nodes. Yields: `src`, `dst` (F,): flows; on a tree, without those that no path
-    up and then down joins.
-    """
+    """Iterate over flows from a few of each leaf's nodes to all that it can reach."""
     topology = wiring.topology
     up = np.flatnonzero(links_in_service(topology) & (topology.link_tail < topology.n_nodes))
     leaf = np.zeros(topology.n_nodes, dtype=np.int64)
@@ -56,11 +47,7 @@ def leaf_flows(wiring: Wiring, nodes: Ints, per_leaf: int) -> Iterator[tuple[Int
 
 
 def up_down_reach(tree: FatTree) -> Bools:
-    """
-    Tell from which switch a path up and then down leads to each leaf.
-
-    Result (n_switches, n_leaves): whether it does.
-    """
+    """Tell from which switch a path up and then down leads to each leaf (n_switches, n_leaves)."""
     works = links_in_service(tree)
     reach = np.zeros((tree.n_switches, tree.n_leaves), dtype=np.float32)
     reach[: tree.n_leaves] = np.eye(tree.n_leaves)

@@ -17,36 +17,20 @@ _FIRST_GUID = 0x0002C90000000000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wiring:
-    """
-    A topology and the fabric it stands for.
+    """A topology and the fabric it stands for."""
 
-    Parameters
-    ----------
-    topology : Topology
-        A `FatTree` or a graph.
-    fabric : IbFabric
-        Devices and cables.
-    device : (V,) int array
-        Device of every node and switch; -1 where a place of a tree is not populated.
-    port : (E,) int array
-        Port of the device at the tail of every directed link; -1 where there is none.
-    whole : bool
-        Whether nothing but nodes and leaves is missing, so that D-mod-k reaches all.
-    """
-
-    topology: Topology
+    topology: Topology  # a `FatTree` or a graph
     fabric: IbFabric
+    # (V,): device of every node and switch; -1 where a place of a tree is not populated
     device: Ints
+    # (E,): port of the device at the tail of every directed link; -1 where there is none
     port: Ints
+    # whether nothing but nodes and leaves is missing, so that D-mod-k reaches all
     whole: bool = True
 
 
 def wire_graph(fabric: IbFabric, bandwidth: Quantity = "1 B/s") -> Wiring:
-    """
-    Take a fabric as a graph: channel adapters are nodes, in order of GUID of leaf and port.
-
-    Result: nodes by (GUID of the switch, port) of their first cable, switches by GUID.
-    """
+    """Take a fabric as a graph: nodes by GUID of leaf and port, switches by GUID."""
     devices = fabric.devices
     first = {i: end for (i, _), end in sorted(fabric.cables.items(), reverse=True)}
     nodes = [i for i, device in enumerate(devices) if not device.is_switch and i in first]
@@ -74,11 +58,7 @@ def wire_graph(fabric: IbFabric, bandwidth: Quantity = "1 B/s") -> Wiring:
 
 
 def tree_fabric(tree: FatTree) -> IbFabric:
-    """
-    Return the fabric of a tree, for simulation: GUIDs and LIDs by position, names of the tree.
-
-    Result: ports in OpenSM's order; missing nodes and leaves left out.
-    """
+    """Return the fabric of a tree, for simulation: GUIDs by position, OpenSM's port order."""
     present = np.arange(tree.n_links)
     if tree.absent is not None:
         present = np.setdiff1d(present, tree.absent)

@@ -15,41 +15,22 @@ _THREE_LEVELS = 3
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """
-    One condition that a partition breaks.
+    """One condition that a partition breaks."""
 
-    Parameters
-    ----------
-    condition : str
-        ``"1"`` to ``"6"``; ``"balance"``: as many uplinks as downlinks at every switch, which
-        the paper takes as given; ``"cables"``: both directions of a cable or none; ``"tree"``:
-        the tree itself is outside the theory.
-    reason : str
-        Where, what was found and what was expected.
-    """
-
+    # ``"1"`` to ``"6"``; ``"balance"``: as many uplinks as downlinks at every switch, which the
+    # paper takes as given; ``"cables"``: both directions of a cable or none; ``"tree"``: the tree
+    # itself is outside the theory
     condition: str
-    reason: str
+    reason: str  # where, what was found and what was expected
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Roles:
-    """
-    The parts that leaves and pods play in the conditions.
+    """The parts that leaves and pods play in the conditions."""
 
-    Parameters
-    ----------
-    n_l : int
-        Nodes on a full leaf, n_L.
-    short : (k,) int array
-        Leaves, numbered within the job, that hold fewer; legal with at most one.
-    rest_pod : int
-        Remainder tree, numbered within the job; -1 where there is none.
-    """
-
-    n_l: int
-    short: Ints
-    rest_pod: int
+    n_l: int  # nodes on a full leaf, n_L
+    short: Ints  # (k,): leaves, numbered within the job, that hold fewer; legal with at most one
+    rest_pod: int  # remainder tree, numbered within the job; -1 where there is none
 
 
 def broken_conditions(tree: FatTree, partition: Partition) -> list[Breach]:
@@ -106,7 +87,7 @@ def roles_of(job: TreePartition) -> Roles:
     """
     Return which leaves and pod of a partition are the remainder.
 
-    Result: with one short leaf, its pod is the remainder tree; with none, the one smaller pod is.
+    With one short leaf, its pod is the remainder tree; with none, the one smaller pod is.
     """
     n_l = int(job.nodes_on_leaf.max())
     short = np.flatnonzero(job.nodes_on_leaf < n_l)

@@ -19,25 +19,16 @@ _MILP_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Witness:
-    """
-    A permutation that cannot be routed with one flow per directed link, and what shows it.
+    """A permutation that cannot be routed with one flow per directed link, and what shows it."""
 
-    Parameters
-    ----------
-    src, dst : (F,) int array
-        The flows.
-    evidence : str
-        ``"cut"``, ``"exhaustive"`` or ``"integer-programming"``.
-    weights : dict of int to float
-        For a cut: a weight for some owned links. Routed flows would use disjoint links, yet
-        the lightest minimal paths of all flows, each counted with at most 1, add up to more
-        than all weights together. Empty for the other kinds: all choices of paths were tried,
-        or the integer program that chooses them has no solution.
-    """
-
+    # src, dst: (F,): the flows
     src: Ints
     dst: Ints
-    evidence: str
+    evidence: str  # ``"cut"``, ``"exhaustive"`` or ``"integer-programming"``
+    # for a cut: a weight for some owned links. Routed flows would use disjoint links, yet the
+    # lightest minimal paths of all flows, each counted with at most 1, add up to more than all
+    # weights together. Empty for the other kinds: all choices of paths were tried, or the integer
+    # program that chooses them has no solution.
     weights: dict[int, float]
 
 
@@ -45,23 +36,9 @@ class ExactRouter:
     """
     Decides single permutations on a partition that need not fulfil any condition.
 
-    Parameters
-    ----------
-    tree : FatTree
-        Two or three levels.
-    partition : Partition
-        Nodes and owned links.
-
-    Raises
-    ------
-    PartitionError
-        If the partition does not fit the tree.
-
-    Notes
-    -----
-    Paths go up and then down; a flow chooses an L2 switch and, between pods, a spine. A
-    depth-first search decides small cases; what it leaves open, an integer program does. The
-    duals of the linear relaxation are the weights of a cut where it already falls short.
+    Paths go up and then down; a flow chooses an L2 switch and, between pods, a spine. A depth-first
+    search decides small cases; what it leaves open, an integer program does. The duals of the
+    linear relaxation are the weights of a cut where it already falls short.
     """
 
     def __init__(self, tree: FatTree, partition: Partition) -> None:
@@ -82,12 +59,7 @@ class ExactRouter:
         )
 
     def decide(self, src: Ints, dst: Ints) -> Routes | Witness | None:
-        """
-        Route flows of a permutation, or show that it cannot be done.
-
-        `src`, `dst` (F,): nodes of the job; each at most once as source and once as destination.
-        Result: None where neither the search nor the integer program came to an end.
-        """
+        """Route a permutation, or show that it cannot be done; None where the budget ends first."""
         job = self._job
         ends = job.index(src), job.index(dst)
         if any(np.any(np.bincount(end) > 1) for end in ends):

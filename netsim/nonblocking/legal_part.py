@@ -11,14 +11,10 @@ from netsim.topology.fattree import FatTree
 
 def legal_part(tree: FatTree, partition: Partition) -> Partition | None:
     """
-    Return the same nodes with a legal choice of the links, where there is one.
+    Return the same nodes with a legal choice of the links, None where there is none.
 
-    What contains a legal partition is rearrangeable non-blocking, whatever else it owns: jobs
-    that own whole switches, say.
-
-    Result: None where no choice has the sets S, S^r, S_i^* and S_i^{*r}; node counts against
-    (1)-(3) are not looked at, so the result needs the check of the conditions.
-
+    What contains a legal partition is rearrangeable non-blocking, whatever else it owns. Node
+    counts against (1)-(3) are not looked at, so the result needs the check of the conditions.
     Taking indices in ascending order loses nothing: whether index i can be in S, and in S^r,
     depends on the links of that index alone, and what can be in S^r can be in S.
     """

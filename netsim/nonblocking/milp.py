@@ -13,19 +13,12 @@ _GAP = 1e-6  # flows; far above the solver's tolerance, far below the least cut,
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FreeCables:
-    """
-    Cables free between two switches of a partition.
+    """Cables free between two switches of a partition."""
 
-    Parameters
-    ----------
-    leaf_up, leaf_down : (L, A) int array
-        Between each leaf and each of the A L2 switches of its pod.
-    l2_up, l2_down : (P, A, T) int array
-        Between each L2 switch of each pod and each of its T spines.
-    """
-
+    # leaf_up, leaf_down: (L, A): between each leaf and each of the A L2 switches of its pod
     leaf_up: Ints
     leaf_down: Ints
+    # l2_up, l2_down: (P, A, T): between each L2 switch of each pod and each of its T spines
     l2_up: Ints
     l2_down: Ints
 
@@ -34,19 +27,10 @@ class PathProgram:
     """
     Choose paths for as many flows as possible, no cable carrying two.
 
-    Parameters
-    ----------
-    free : FreeCables
-        What may be used.
-    flows : (F, 4) int array
-        Source leaf, target leaf, source pod and target pod of each flow; equal rows together.
-
-    Notes
-    -----
-    Variables: flows of a pair of leaves through each L2 index, and flows of a pair of pods
-    through each L2 index and spine. Constraints: no more than the demand of a pair of leaves,
-    no more than the free cables, and between pods no more through an index than go on to
-    spines.
+    Variables: flows of a pair of leaves through each L2 index, and flows of a pair of pods through
+    each L2 index and spine. Constraints: no more than the demand of a pair of leaves, no more than
+    the free cables, and between pods no more through an index than go on to spines. Rows of `flows`
+    are source and target leaf, source and target pod; equal rows together.
     """
 
     def __init__(self, free: FreeCables, flows: Ints) -> None:
@@ -107,11 +91,7 @@ class PathProgram:
         return index, self._spines(pair, index, onward)
 
     def cut(self) -> tuple[Floats, ...] | None:
-        """
-        Return weights of cables that prove the flows too many, where such weights exist.
-
-        Result: in the shapes of `FreeCables`; None where the linear relaxation routes all flows.
-        """
+        """Return weights of cables that prove the flows too many, where there are such."""
         from scipy.optimize import linprog  # noqa: PLC0415 (slow to import)
 
         matrix: Any = self._matrix  # sparse, which the published types do not know

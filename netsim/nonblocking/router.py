@@ -19,28 +19,14 @@ class PermutationRouter:
     """
     Routes permutations of a job's nodes on the links that it owns, one flow per link.
 
-    Parameters
-    ----------
-    tree : FatTree
-        Two or three levels.
-    partition : Partition
-        Fulfils Jigsaw's conditions.
-
-    Raises
-    ------
-    PartitionError
-        If the partition breaks a condition.
-
-    Notes
-    -----
     The proof of sufficiency (Smith and Lowenthal, *Jigsaw*, HPDC 2021, section 3.3) as an
     algorithm. The flows between leaves are the edges of a bipartite multigraph from leaves to
-    leaves in which no leaf has more than n_L edges; a colouring with n_L colours assigns them
-    to the L2 indices S. At the remainder leaf n_L - n_L^r dummy edges from the leaf to itself
-    are coloured too, and the colours are named so that the dummies get S minus S^r. The flows
-    of each index between pods are coloured alike with the spines S_i^*, dummies at the
-    remainder tree getting S_i^* minus S_i^{*r}. Colouring by alternating paths never fails, so
-    the routes are the certificate that the permutation is routed without contention.
+    leaves in which no leaf has more than n_L edges; a colouring with n_L colours assigns them to
+    the L2 indices S. At the remainder leaf n_L - n_L^r dummy edges from the leaf to itself are
+    coloured too, and the colours are named so that the dummies get S minus S^r. The flows of each
+    index between pods are coloured alike with the spines S_i^*, dummies at the remainder tree
+    getting S_i^* minus S_i^{*r}. Colouring by alternating paths never fails, so the routes are the
+    certificate that the permutation is routed without contention.
     """
 
     def __init__(self, tree: FatTree, partition: Partition) -> None:

@@ -78,10 +78,9 @@ def search_paths(
     """
     Search a path for each flow, at most one flow per cable, by backtracking.
 
-    Flows are rows (source leaf, target leaf, source pod, target pod), equal rows together.
-    Capacities count free cables between two switches. A choice is ``l2 * n_spines + spine``.
-    Return the choices and, after them, 1 (all routed), 0 (no routing exists) or -1 (the budget
-    of steps is spent).
+    Flows are rows (source leaf, target leaf, source pod, target pod), equal rows together. Return
+    choices ``l2 * n_spines + spine`` and 1 (all routed), 0 (impossible) or -1 (budget of steps
+    spent).
     """
     up1, down1, up2, down2 = leaf_up.copy(), leaf_down.copy(), l2_up.copy(), l2_down.copy()
     n = flows.shape[0]

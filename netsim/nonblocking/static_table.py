@@ -24,46 +24,28 @@ _ALL_TABLES = 100_000  # tables tried one by one; more are searched
 
 @dataclass(frozen=True, slots=True)
 class TableReport:
-    """
-    How permutations fare under one static table.
+    """How permutations fare under one static table."""
 
-    Parameters
-    ----------
-    shifts, shifts_clean, shifts_worst : int
-        Shifts of the ranks by 1..n-1, those with at most one flow on every link between
-        switches, and the largest load of any.
-    random, random_clean, random_worst : int
-        The same for random permutations.
-    random_mean : float
-        Mean of their largest loads; 0 without any.
-    """
-
+    # shifts, shifts_clean, shifts_worst: shifts of the ranks by 1..n-1, those with at most one flow
+    # on every link between switches, and the largest load of any
     shifts: int
     shifts_clean: int
     shifts_worst: int
+    # random, random_clean, random_worst: the same for random permutations
     random: int
     random_clean: int
     random_worst: int
-    random_mean: float
+    random_mean: float  # mean of their largest loads; 0 without any
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JobTable:
-    """
-    A static table for the traffic inside one job; a routing like any other.
+    """A static table for the traffic inside one job; a routing like any other."""
 
-    Parameters
-    ----------
-    job : TreePartition
-        The job, on a tree without parallel cables.
-    leaf_port : (L, n) int array
-        Up-port of every leaf towards every node of the job.
-    l2_port : (P, l2_per_pod, n) int array
-        Up-port of every L2 switch towards every node; no L2 ports in a two-level tree.
-    """
-
-    job: TreePartition
-    leaf_port: Ints
+    job: TreePartition  # the job, on a tree without parallel cables
+    leaf_port: Ints  # (L, n): up-port of every leaf towards every node of the job
+    # (P, l2_per_pod, n): up-port of every L2 switch towards every node; no L2 ports in a two-level
+    # tree
     l2_port: Ints
 
     def routes(
@@ -89,23 +71,14 @@ class JobTable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableSearch:
-    """
-    The best static table found for a pattern.
-
-    Parameters
-    ----------
-    table : JobTable
-        The table.
-    clean, steps : int
-        Steps of the pattern with at most one flow on every link, of how many.
-    histogram : (steps + 1,) int array or None
-        Tables with 0, 1, ... clean steps where all were tried; None where entries were changed
-        one by one.
-    """
+    """The best static table found for a pattern."""
 
     table: JobTable
+    # clean, steps: steps of the pattern with at most one flow on every link, of how many
     clean: int
     steps: int
+    # (steps + 1,): tables with 0, 1, ... clean steps where all were tried; None where entries were
+    # changed one by one.
     histogram: Ints | None
 
 
@@ -117,11 +90,7 @@ def static_table_report(
     n_random: int = 500,
     seed: int = 1,
 ) -> TableReport:
-    """
-    Count the shifts and random permutations without contention under a routing.
-
-    `partition`: the job; nodes in rank order, of which repeats count once.
-    """
+    """Count the shifts and random permutations without contention under a routing."""
     _, first = np.unique(partition.nodes, return_index=True)
     nodes = partition.nodes[np.sort(first)]
     rank = np.arange(nodes.size)
@@ -151,12 +120,7 @@ def static_table_report(
 def largest_loads(
     topology: Topology, routing: Routing, partition: Partition, src: Ints, dst: Ints
 ) -> Ints:
-    """
-    Return the most flows on a link between switches, for many permutations.
-
-    `src` (n,): source of every flow. `dst` (K, n): destinations, one permutation a row. Result
-    (K,): largest load of each; 0 where no flow leaves its switch.
-    """
+    """Return the most flows on a link between switches for each of K permutations."""
     n_nodes, n_links = topology.n_nodes, topology.n_links
     single_paths(routing, "counting flows on links needs", RoutingError)
     ways = RankRouting(topology, routing)
@@ -185,9 +149,9 @@ def search_static_table(
     """
     Look for a static table under which as many steps of a pattern as possible are clean.
 
-    The choice of an entry may depend on its switch and its destination, so there are many more
-    tables than rules. Up to 100,000 are tried one by one; else entries of flows that share a
-    link are changed at random, keeping changes that do not raise the number of flows too many.
+    An entry may depend on switch and destination, so there are many more tables than rules. Up to
+    100,000 are tried one by one; else entries of flows that share a link are changed at random,
+    where the number of flows too many does not rise.
     """
     job = on_tree(tree, partition)
     if max(tree.parallel) > 1:
@@ -212,11 +176,7 @@ def search_static_table(
 
 
 def _options(job: TreePartition) -> tuple[Bools, Ints]:
-    """
-    Return the ports that each entry may hold, and those of wraparound.
-
-    Entries are (leaf, node), leaf-major, and then (pod, node, L2 index).
-    """
+    """Return the ports that entries (leaf, node), (pod, node, L2) may hold, and wraparound's."""
     n_leaves, n_pods, n = job.leaves.size, job.pods.size, job.nodes.size
     leaf, node = np.divmod(np.arange(n_leaves * n), n)
     at_leaf = leaf_candidates(job, leaf, job.leaf_of_node[node])

@@ -74,10 +74,10 @@ def _links(flows: Flows, f: int, choice: Ints, out: Ints) -> int:
 @njit(int64(_FLOWS, _WORK, _WORK, _WORK), cache=True)
 def score(flows: Flows, choice: Ints, count: Ints, state: Ints) -> int:
     """
-    Return the excess of a table: flows beyond the first on a link, over all links and steps.
+    Return flows beyond the first on a link, over all links and steps.
 
-    `state` holds the random state; put the number of steps without excess into ``state[1]``,
-    and into ``state[2]`` a flow that shares a link, -1 if there is none.
+    `state` holds the random state; puts steps without excess into ``state[1]`` and a flow that
+    shares a link into ``state[2]``, -1 if there is none.
     """
     out, first = np.empty(4, np.int64), flows.first
     total = 0
@@ -103,11 +103,7 @@ def score(flows: Flows, choice: Ints, count: Ints, state: Ints) -> int:
 
 @njit(int64[::1](_FLOWS, _INTS, _ENTRIES, _WORK, int64), cache=True)
 def all_tables(flows: Flows, free: Ints, entries: Entries, choice: Ints, n_links: int) -> Ints:
-    """
-    Try every table; leave the best in `choice` and return how many have 0, 1, ... clean steps.
-
-    Only the entries in `free` vary.
-    """
+    """Try every table; leave the best in `choice`; return how many have 0, 1, ... clean steps."""
     start, options = entries
     n_steps = flows.first.size - 1
     histogram = np.zeros(n_steps + 1, np.int64)
@@ -143,11 +139,7 @@ def all_tables(flows: Flows, free: Ints, entries: Entries, choice: Ints, n_links
 def improve_table(
     flows: Flows, entries: Entries, choice: Ints, n_links: int, tries: int, seed: int
 ) -> int:
-    """
-    Change one entry of a sharing flow at a time, never to a greater excess, but for 1 in 100.
-
-    Leave the best table found in `choice`; return its clean steps.
-    """
+    """Change one entry of a sharing flow at a time, never to a greater excess, but for 1 in 100."""
     start, options = entries
     count = np.zeros(n_links, np.int64)
     state = np.array([seed, 0, 0])

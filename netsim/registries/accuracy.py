@@ -115,46 +115,24 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """
-    What a comparison must have in common with a result to say something about it.
+    """What a comparison must have in common with a result to say something about it."""
 
-    Parameters
-    ----------
-    model, fairness : str
-        As in an experiment.
-    machine : str
-        As `netsim.topology.structure.kind.machine_kind` names it.
-    routings : tuple of str
-        As `routing_kind` names them; jobs that own links may be routed otherwise than others.
-    ranks_per_node : tuple of int
-        The numbers that occur.
-    buffer_bytes : float
-        Buffer of a port; 0 where the fabric states none.
-    traffic_class : str, optional
-        Of most of the communication of its jobs, as in a comparison.
-    nodes : int, optional
-        Nodes of the machine; 0 in results that do not say.
-    hot_spot : str, optional
-        Receiver that many senders saturate, as `netsim.fluid.hotspots.hot_spot` names it.
-    """
-
+    # model, fairness: as in an experiment
     model: str
     fairness: str
-    machine: str
+    machine: str  # as `netsim.topology.structure.kind.machine_kind` names it
+    # as `routing_kind` names them; jobs that own links may be routed otherwise than others
     routings: tuple[str, ...]
     ranks_per_node: tuple[int, ...]
-    buffer_bytes: float
-    traffic_class: str = ANY
-    nodes: int = 0
+    buffer_bytes: float  # buffer of a port; 0 where the fabric states none
+    traffic_class: str = ANY  # of most of the communication of its jobs, as in a comparison
+    nodes: int = 0  # nodes of the machine; 0 in results that do not say
+    # receiver that many senders saturate, as `netsim.fluid.hotspots.hot_spot` names it
     hot_spot: str = ""
 
     @classmethod
     def from_dict(cls, known: Mapping[str, Any]) -> "Setting":
-        """
-        Take a setting back from JSON.
-
-        `known`: as from `to_dict`.
-        """
+        """Take a setting back from JSON."""
         return cls(
             model=known["model"],
             fairness=known["fairness"],
@@ -173,11 +151,7 @@ class Setting:
 
 
 def routing_kind(routing: Routing, *, owned: bool = False) -> str:
-    """
-    Return what a routing is called where its errors are looked up.
-
-    Result: its key in `ROUTINGS`; ``wraparound`` and ``d-mod-k`` for the two halves of ``jigsaw``.
-    """
+    """Return the key of a routing in `ROUTINGS`; of ``jigsaw``, that of the half that it is."""
     if isinstance(routing, Rerouted):
         return f"{routing_kind(routing.inner, owned=owned)} round failures"
     if isinstance(routing, Wraparound):
@@ -200,12 +174,9 @@ def setting_of(
     hot_spot: str = "",
 ) -> Setting:
     """
-    Return what a result is computed with.
+    Return what a result is computed with; jobs that communicate may own links.
 
-    `routing`: finds the way of each flow; None: no network is simulated. `owned`: for jobs that
-    communicate: whether they own links; default: none of them does. `options`: those of the model,
-    of which `packets` has the table `[switch]` and its stepping. `traffic_class`: of most of the
-    communication. `hot_spot`: as in a setting.
+    `options`: those of the model, of which `packets` has the table `[switch]` and its stepping.
     """
     buffer_bytes, given = topology.buffer_bytes, options or {}
     if model == "packets":
@@ -249,11 +220,10 @@ def _rows() -> list[dict[str, Any]]:
 
 def compared(setting: Setting) -> tuple[Comparison, ...]:
     """
-    Return the comparisons that are nearest to a result.
+    Return the comparisons nearest to a result; empty where the model was never compared.
 
-    Result: of its model, on its kind of machine if there are any, then with its routing, its
-    fairness, its buffers and its ranks a node; of jobs that talk as its own do if there were
-    `FEWEST_JOBS`, else of all jobs. Empty where the model was never compared.
+    Of its kind of machine if there are any, then with its routing, fairness, buffers and ranks a
+    node; of jobs that communicate alike if there were `FEWEST_JOBS`, else of all jobs.
     """
     rows = comparisons(setting.model) if setting.machine else ()
     nearer: tuple[Callable[[Comparison], bool], ...] = (

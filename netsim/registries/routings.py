@@ -71,12 +71,7 @@ def make_routing(spec: Mapping[str, Any] | str, topology: Topology, seed: int = 
 
 
 def on_changed(routing: Routing, topology: Topology) -> Routing:
-    """
-    Return a routing on its fabric after other failures, or with other capacities.
-
-    `routing`: as `make_routing` made it. Result: the same routing; flows that meet an absent link
-    take a shortest path.
-    """
+    """Return a routing on its fabric after other failures, or with other capacities."""
     inner = routing.inner if isinstance(routing, Rerouted) else routing
     if isinstance(inner, (Shortest, LeastLoaded)):
         return type(inner).on(topology)
@@ -123,12 +118,7 @@ ROUTINGS: dict[str, Callable[[Topology, int], Routing]] = {
 
 
 def usual_routing(topology: Topology, *, owned: bool) -> str:
-    """
-    Return the routing that a fabric has where none is named.
-
-    Result: on fat-trees D-mod-k, or where jobs may own links ``jigsaw``, which keeps them there and
-    is D-mod-k for all others; dimension order on tori, minimal on dragonflies, else shortest paths.
-    """
+    """Return the routing that a fabric has where none is named."""
     if owned and isinstance(topology, FatTree):
         return "jigsaw"
     return next((name for kind, name in _USUAL if isinstance(topology, kind)), "shortest")

@@ -53,9 +53,6 @@ def flow_ends(src: Ints, dst: Ints, topology: Topology) -> tuple[Ints, Ints]:
     """
     Return sources and destinations as arrays, or refuse them.
 
-    `src`, `dst` (F,): source and destination node of each flow; lists will do. Result: `src`, `dst`
-    (F,): the same.
-
     Every routing calls it: a node that does not exist has a link number all the same.
     """
     src = numbers_below("src", src, topology.n_nodes, RoutingError)
@@ -68,12 +65,7 @@ def flow_ends(src: Ints, dst: Ints, topology: Topology) -> tuple[Ints, Ints]:
 
 
 def flow_rails(rail: Ints | None, dst: Ints, topology: Topology) -> Ints | None:
-    """
-    Return the rails of flows as an array, or refuse them.
-
-    `rail` (F,) or None: rail of each flow; lists will do. None: the routing chooses. `dst` (F,):
-    destinations, from `flow_ends`. Result (F,): the same.
-    """
+    """Return the rails of flows as an array, or refuse them; None: the routing chooses."""
     if rail is None:
         return None
     rail = numbers_below("rail", rail, max(topology.rails, 1), RoutingError)
@@ -98,16 +90,7 @@ def no_path(src: int, dst: int, topology: Topology, rail: int | None = None) -> 
 
 
 class RankRouting:
-    """
-    Routes messages between the ranks of jobs.
-
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    routing : Routing
-        Finds the way of each flow between nodes.
-    """
+    """Routes messages between the ranks of jobs."""
 
     def __init__(self, topology: Topology, routing: Routing) -> None:
         self._routing = routing
@@ -130,8 +113,6 @@ class RankRouting:
         """
         Route messages between nodes of one rank each.
 
-        `src`, `dst` (F,): source and destination node of each message. Result: `routes`: links of
-        each flow in the order of travel: all that the job can use there, however many ranks a node
-        has; `parts`: as `routes` returns them.
+        `routes`: all links that the job can use there, however many ranks a node has.
         """
         return self.routes(self._every_node, src, dst, partition)

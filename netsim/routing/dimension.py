@@ -18,18 +18,11 @@ class DimensionOrder:
     """
     Dimension order: all of axis 0 first, then axis 1, ...; on each the shorter way round.
 
-    Parameters
-    ----------
-    torus : Torus
-        The fabric.
-
-    Notes
-    -----
-    Tie rule: at distance D/2 on a ring of even side D a flow goes in plus direction. SimGrid
-    3.32 does the same except from coordinate D/2 to coordinate 0, where its comparison slips
-    and it goes in minus direction; on a side of 2 it therefore never uses one of the two
-    cables. Source: W. J. Dally and C. L. Seitz, *Deadlock-free message routing in
-    multiprocessor interconnection networks*, 1987 (e-cube routing).
+    Tie rule: at distance D/2 on a ring of even side D a flow goes in plus direction. SimGrid 3.32
+    does the same except from coordinate D/2 to coordinate 0, where its comparison slips and it goes
+    in minus direction; on a side of 2 it therefore never uses one of the two cables. Source: W. J.
+    Dally and C. L. Seitz, *Deadlock-free message routing in multiprocessor interconnection
+    networks*, 1987 (e-cube routing).
     """
 
     torus: Torus

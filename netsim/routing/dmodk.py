@@ -24,22 +24,14 @@ class DModK:
     """
     D-mod-k: each switch chooses its up-port from the destination's number.
 
-    Parameters
-    ----------
-    tree : FatTree
-        The fabric.
-
-    Notes
-    -----
-    Up-port of a level-l element towards destination d:
-    ``floor(d / (w[0] * ... * w[l-1])) mod (w[l] * p[l])``; it divides by products of w,
-    the numbers of up-ports, also on tapered trees. The path turns at the first level whose
-    switch covers d; going down, the digits are those of d. Source: Zahavi 2010; OpenSM 3.3
-    ftree agrees hop by hop.
+    Up-port of a level-l element towards destination d: ``floor(d / (w[0] * ... * w[l-1])) mod (w[l]
+    * p[l])``; it divides by products of w, the numbers of up-ports, also on tapered trees. The path
+    turns at the first level whose switch covers d; going down, the digits are those of d. Source:
+    Zahavi 2010; OpenSM 3.3 ftree agrees hop by hop.
 
     Where nodes have several up-ports and the rail of a flow is given, that is its port at both
-    ends, and d is not divided by w[0]: the rails are trees side by side, in each of which a
-    node has one link.
+    ends, and d is not divided by w[0]: the rails are trees side by side, in each of which a node
+    has one link.
     """
 
     tree: FatTree
@@ -69,11 +61,10 @@ class DModK:
 
 def node_ports(tree: FatTree, nodes: Ints, rail: Ints | None = None) -> Ints:
     """
-    Return the up-ports that nodes choose: by `mod_k_ports`, or counted where there are holes.
+    Return the up-ports (h, F) that nodes choose: by `mod_k_ports`, or counted in holes.
 
-    `nodes` (F,): destinations in D-mod-k, sources in S-mod-k. `rail` (F,) or None: up-port of the
-    nodes where it is given; the levels above choose as with one link a node. Result (h, F): up-port
-    at each level.
+    Where the rail is given it is the port of the nodes; the levels above choose as with one link a
+    node.
     """
     if rail is None:
         counted = tree.counted_ports
@@ -86,11 +77,9 @@ def node_ports(tree: FatTree, nodes: Ints, rail: Ints | None = None) -> Ints:
 
 def mod_k_ports(tree: FatTree, numbers: Ints, *, in_rail: bool = False) -> Ints:
     """
-    Return the up-ports that numbers choose: ``floor(d / (w[0]*...*w[l-1])) mod (w[l]*p[l])``.
+    Return ``floor(d / (w[0]*...*w[l-1])) mod (w[l]*p[l])`` of numbers d, as (h, F).
 
-    `numbers` (F,): number d of the node that chooses; the destination in D-mod-k, the source in
-    S-mod-k. `in_rail`: whether the rail is chosen already, so that w[0] does not count. Result (h,
-    F): up-port at each level.
+    `in_rail`: whether the rail is chosen already, so that w[0] does not count.
     """
     first = 1 if in_rail else 0
     ports = np.empty((tree.levels, numbers.size), dtype=np.int64)

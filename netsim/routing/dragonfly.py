@@ -22,17 +22,10 @@ class Minimal:
     """
     Minimal routing: within a group green, then black; between groups one blue cable.
 
-    Parameters
-    ----------
-    fabric : Dragonfly
-        The fabric.
-
-    Notes
-    -----
-    Among the blue cables between two groups a flow takes one with the fewest hops in all;
-    among several such, the one at position ``destination mod their number``; among parallel
-    lanes, lane ``destination mod lanes``. Source: J. Kim et al., ISCA 2008 (MIN); the choice
-    among equals is ours, fixed by the destination as in a routing table.
+    Among the blue cables between two groups a flow takes one with the fewest hops in all; among
+    several such, the one at position ``destination mod their number``; among parallel lanes, lane
+    ``destination mod lanes``. Source: J. Kim et al., ISCA 2008 (MIN); the choice among equals is
+    ours, fixed by the destination as in a routing table.
     """
 
     fabric: Dragonfly
@@ -61,24 +54,16 @@ class Minimal:
 @dataclass(frozen=True, slots=True)
 class Valiant:
     """
-    Valiant routing: minimal to a drawn place, then minimal to the destination.
+    Valiant routing: minimal to a random place, then minimal to the destination.
 
-    Parameters
-    ----------
-    fabric : Dragonfly
-        The fabric.
-    seed : int
-        Seed of the draws; a draw depends on it and on the two nodes only.
-
-    Notes
-    -----
-    Between groups the place is another group, entered wherever the minimal blue cable leads
-    (J. Kim et al., ISCA 2008, VAL); within a group it is another router. Two groups alone have
-    no third, and a group of two routers has no other: there the routing is minimal.
+    Between groups the place is another group, entered wherever the minimal blue cable leads (J. Kim
+    et al., ISCA 2008, VAL); within a group it is another router. Two groups alone have no third,
+    and a group of two routers has no other: there the routing is minimal. A draw depends on the
+    seed and the two nodes only.
     """
 
     fabric: Dragonfly
-    seed: int = 1
+    seed: int = 1  # seed of the draws; a draw depends on it and on the two nodes only
 
     @classmethod
     def on(cls, topology: Topology, seed: int) -> "Valiant":

@@ -43,27 +43,10 @@ def least_loaded_table(
     """
     Route flows one after another, each on its least loaded minimal path.
 
-    The busiest link of a path decides, then the sum over its links, then the order of the
-    switches' digits, level 0 fastest. Between two switches the least loaded cable is taken.
-    Links out of service are left out; a flow without a path has none in the table.
-
-    Parameters
-    ----------
-    src, dst : (F,) int array
-        Source and destination nodes.
-    turn : (F,) int array
-        Turning level of each path.
-    tree : TreeLinks
-        Shape of the tree.
-    weight : (E,) float array
-        Load of one flow on each link, in that of the widest.
-    works : (E,) bool array
-        Links in service.
-
-    Returns
-    -------
-    (F, 2h) int array
-        Links up in columns 0..h-1, down in h..2h-1 as they are travelled; -1 beyond the turn.
+    The busiest link of a path decides, then the sum over its links, then the order of the switches'
+    digits, level 0 fastest. Between two switches the least loaded cable is taken. Links out of
+    service are left out. Return (F, 2h) links: up in columns 0..h-1, down in h..2h-1 as they are
+    travelled; -1 beyond the turn, and of a flow without a path.
     """
     children, parents, parallel = tree.children, tree.parents, tree.parallel
     up_base, down_base = tree.up_base, tree.down_base

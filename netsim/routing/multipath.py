@@ -31,15 +31,6 @@ class MultipathRouting:
     """
     Packets are spread over paths: ``adaptive`` by how occupied links are, ``spray`` at random.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    rule : {"adaptive", "spray"}
-        How a switch chooses among the links that lead on.
-
-    Notes
-    -----
     Only `packets` sees single packets. For all other models the links of a tree among which
     switches choose freely are one link with the capacity of all (`netsim.topology.multipath`): what
     a flow crosses here are such *link groups*, each known by the lowest of its links in service. On
@@ -49,7 +40,7 @@ class MultipathRouting:
     """
 
     topology: Topology
-    rule: str
+    rule: str  # "adaptive", "spray": how a switch chooses among the links that lead on
 
     @classmethod
     def on(cls, topology: Topology, *, rule: str) -> "MultipathRouting":
@@ -133,12 +124,7 @@ def _damaged(topology: Topology) -> bool:
 
 
 def _group_table(tree: FatTree, src: Ints, dst: Ints, port: Ints, of: Ints) -> Ints:
-    """
-    Return the link groups that flows cross, one link each.
-
-    `port` (F,): up-port of the nodes. `of` (E,): from `LinkGroups`. Result (F, 2h):
-    as from `netsim.routing.leastloaded_kernels.least_loaded_table`.
-    """
+    """Return the link groups (F, 2h) that flows cross, as `least_loaded_table` has links."""
     h, rails = tree.levels, tree.parents[0]
     turn = tree.turning_level(src, dst)
     table = np.full((src.size, 2 * h), -1, dtype=np.int64)
@@ -157,11 +143,7 @@ def _group_table(tree: FatTree, src: Ints, dst: Ints, port: Ints, of: Ints) -> I
 
 
 def single_paths(routing: Routing, what: str, error: type[ValueError]) -> None:
-    """
-    Refuse a routing that fixes no paths.
-
-    `what`: what needs paths, for the message. `error`: raised.
-    """
+    """Refuse a routing that fixes no paths; `what` needs paths."""
     if isinstance(routing, MultipathRouting):
         raise error(
             f"routing {routing.rule!r} lets switches choose the way of each packet: {what} a "
@@ -170,11 +152,7 @@ def single_paths(routing: Routing, what: str, error: type[ValueError]) -> None:
 
 
 def require_paths(topology: Topology, what: str, error: type[ValueError]) -> None:
-    """
-    Refuse a fabric on which the packets of a flow are spread over links that are no link groups.
-
-    `what`: what knows paths alone, for the message. `error`: raised.
-    """
+    """Refuse a fabric that spreads packets over links that are no link groups."""
     if topology.multipath is not None and not isinstance(topology, FatTree):
         raise error(
             f"routing {topology.multipath.rule!r} on {topology.name} spreads the packets of a flow "

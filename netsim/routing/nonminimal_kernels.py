@@ -33,21 +33,6 @@ def nonminimal_fraction(straight: float, nonminimal: float) -> float:
     """
     Return the part of the packets that goes by non-minimal paths.
 
-    Parameters
-    ----------
-    straight : float
-        Load of the busiest link of the minimal paths, if all packets of the step went minimally:
-        1 if it then took as long as the senders need.
-    nonminimal : float
-        Mean load of the links between groups on the non-minimal paths, if all packets took them.
-
-    Returns
-    -------
-    float
-        From 0 to 1.
-
-    Notes
-    -----
     UGAL (A. Singh, *Load-balanced routing in interconnection networks*, 2005; J. Kim et al.,
     *Technology-driven, highly-scalable dragonfly topology*, 2008) takes a non-minimal path where
     the queue of the minimal path, times its links, is the longer. Idle queues are equal, and then
@@ -55,6 +40,10 @@ def nonminimal_fraction(straight: float, nonminimal: float) -> float:
     busy. With the part x on it, it is busy for the share x a of the time: x = 1 - x a, which is
     Erlang's formula for the calls that one line loses (A. K. Erlang, 1917). Where the non-minimal
     paths are overloaded too, the packets divide so that both are loaded alike: x a = (1 - x) c.
+
+    `straight` is a: load of the busiest link of the minimal paths if all packets went there, 1 if
+    it then took as long as the senders need. `nonminimal` is c: mean load of the links between
+    groups if all packets took the non-minimal paths.
     """
     detours = max(1.0, nonminimal)
     return straight / (detours + straight)
@@ -73,27 +62,7 @@ def nonminimal_part(
     capacity: Floats,
     far: int,
 ) -> Floats:
-    """
-    Return the part of each flow that goes by non-minimal paths.
-
-    Parameters
-    ----------
-    step, nbytes
-        Of flows, as `Traffic` has them; steps ascend.
-    first : (F,) int array
-        Link by which each flow leaves its node.
-    paths : PairPaths
-        Links between the routers of each pair.
-    capacity : (E,) float array
-        Bytes per second of each link.
-    far : int
-        The first link between groups; all that follow are such links.
-
-    Returns
-    -------
-    (F,) float array
-        0 where there is no non-minimal path.
-    """
+    """Return the part of each flow (F,) by non-minimal paths; links from `far` on join groups."""
     indptr, links, share, pair = paths
     n_pairs = (indptr.size - 1) // 2
     found = np.zeros(step.size)

@@ -25,16 +25,9 @@ class SModK:
     """
     S-mod-k: each switch chooses its up-port from the source's number.
 
-    Parameters
-    ----------
-    tree : FatTree
-        The fabric.
-
-    Notes
-    -----
-    D-mod-k with the source in the place of the destination: two flows from one node share
-    their way up, two flows to one node meet only where they must. Source: M. Valdes et al.;
-    named beside D-mod-k by E. Zahavi, 2010.
+    D-mod-k with the source in the place of the destination: two flows from one node share their way
+    up, two flows to one node meet only where they must. Source: M. Valdes et al.; named beside
+    D-mod-k by E. Zahavi, 2010.
     """
 
     tree: FatTree
@@ -67,17 +60,8 @@ class Ecmp:
     """
     ECMP: every choice of a port is a hash of seed, source, destination and level.
 
-    Parameters
-    ----------
-    tree : FatTree
-        The fabric.
-    seed : int
-        Seed of the hash.
-
-    Notes
-    -----
-    Equal-cost multi-path routing hashes the header of a flow; here two nodes stand for the
-    header, so all flows between them take one path. Parallel cables are hashed both paths.
+    Equal-cost multi-path routing hashes the header of a flow; here two nodes stand for the header,
+    so all flows between them take one path. Parallel cables are hashed like paths.
     """
 
     tree: FatTree

@@ -66,11 +66,7 @@ def _empty_next_hops(n_routers: int, n_links: int) -> RouterNextHops:
 
 @njit(cache=True)
 def _measure(graph: Graph, goals: Ints, home: int, leads: RouterNextHops, queue: Ints) -> None:
-    """
-    Find what leads from every router to the nearest goal.
-
-    `home`: cables between groups count only where they lead into this group; `_ANY`: all.
-    """
+    """Find what leads from every router to the nearest goal, not entering groups but `home`."""
     distance = leads.distance
     distance[:] = -1
     last = 0
@@ -115,10 +111,9 @@ def _propagate(
     graph: Graph, leads: RouterNextHops, farthest: int, scratch: Scratch, n_touched: int
 ) -> int:
     """
-    Let what lies at routers run to the goals, at each router by all links that lead nearer alike.
+    Spread the load at routers to the goals over all links that lead nearer, alike.
 
-    `farthest`: no router with mass is farther off. Returns how many links are touched; what arrives
-    lies at the goals.
+    No loaded router is farther off than `farthest`. Returns how many links are touched.
     """
     for togo in range(farthest, 0, -1):
         here = scratch.first[togo]
@@ -185,12 +180,7 @@ def _nonminimal_paths(
     passable: Bools,
     scratch: Scratch,
 ) -> tuple[int, int]:
-    """
-    Spread a packet over the paths through all third groups.
-
-    Returns how many groups there are, and how many links are touched. Loads are those of one packet
-    through each group.
-    """
+    """Spread a packet over the paths through all third groups; return groups and links touched."""
     entries, entered = scratch.entries, scratch.entered
     n_thirds, n_entries, n_touched = 0, 0, 0
     for third in range(passable.size):
@@ -227,32 +217,13 @@ def find_path_sets(
     """
     Return minimal and non-minimal paths between pairs of routers: links, and their share.
 
-    Parameters
-    ----------
-    src, dst : (P,) int array
-        Routers; equal `dst` lie together.
-    graph : Graph
-        The links in service.
-    n_groups : int
-        Groups through a third one of which packets may go; 0: they go by minimal paths only.
-    most : int
-        Links in all that may come out; where there are more, some pairs are left out.
-
-    Returns
-    -------
-    indptr : (2 P + 1,) int array
-        Pair p goes minimally over ``links[indptr[2 p]:indptr[2 p + 1]]``, and then come the links
-        of its non-minimal paths. No links: there are none of these paths, or both routers are one.
-    links : (n,) int array
-        Links of the fabric.
-    share : (n,) float array
-        Part of the packets of that way on each; 0 to 1.
-
-    Notes
-    -----
     At each router a packet takes any link that leads nearer, all alike. Minimal: over one cable
-    between groups at most where such a way is left, else over as few links as possible. Detours:
-    each third group alike, minimally there and on.
+    between groups at most where such a way is left, else over as few links as possible.
+    Non-minimal: each third group alike, minimally there and on; none where `n_groups` is 0.
+
+    Pair p goes minimally over ``links[indptr[2 p]:indptr[2 p + 1]]``, then come the links of its
+    non-minimal paths, each with its share of the packets. Equal `dst` lie together. Beyond `most`
+    links in all, pairs are left out.
     """
     group = graph.group
     n_routers, n_links = group.size, graph.link.size

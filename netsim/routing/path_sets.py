@@ -21,22 +21,11 @@ _DETOURS_FROM = 3  # groups: two, and one to go by non-minimal paths by
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RouterGraph:
-    """
-    The links in service between the routers of a fabric.
-
-    Parameters
-    ----------
-    fabric : Torus or Dragonfly
-        The fabric.
-    n_groups : int
-        Groups through a third one of which packets may go; 0 where they never do.
-    columns : tuple of arrays
-        Fields of `netsim.routing.path_set_kernels.Graph`.
-    """
+    """The links in service between the routers of a fabric."""
 
     fabric: Torus | Dragonfly
-    n_groups: int
-    columns: tuple[Ints, ...]
+    n_groups: int  # groups through a third one of which packets may go; 0 where they never do
+    columns: tuple[Ints, ...]  # fields of `netsim.routing.path_set_kernels.Graph`
 
     @classmethod
     def on(cls, fabric: Torus | Dragonfly, rule: str) -> "RouterGraph":
@@ -66,11 +55,7 @@ class RouterGraph:
         return cls(fabric, n_groups, columns)
 
     def path_sets(self, src: Ints, dst: Ints) -> PathSets:
-        """
-        Return the paths of flows between nodes.
-
-        `src`, `dst` (F,): nodes. Raises `RoutingError` where no link in service leads on.
-        """
+        """Return the paths of flows between nodes; `RoutingError` where no link leads on."""
         kernels = load_kernels("netsim.routing.path_set_kernels", "routing kernels", 5)
         per_router, n_routers = self.fabric.nodes_per_router, self.fabric.n_switches
         here, there = src // per_router, dst // per_router
@@ -104,10 +89,9 @@ def nonminimal_part(
     topology: Topology, routes: Routes, step: Ints, nbytes: Floats
 ) -> Floats | None:
     """
-    Return which part of each flow of a job goes by non-minimal paths.
+    Return the part of each flow by non-minimal paths (F,); None where packets are not spread.
 
-    `routes`: of its flows between nodes. `step`, `nbytes` (F,): as in `Traffic`. Result (F,): 0 to
-    1; None where packets are not spread over paths. Only the proportions of the bytes matter.
+    Only the proportions of the bytes matter.
     """
     path_sets = routes.path_sets
     if path_sets is None:

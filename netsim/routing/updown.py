@@ -20,13 +20,7 @@ def need_fat_tree(topology: Topology, routing: str) -> FatTree:
 
 
 def up_down_routes(tree: FatTree, src: Ints, dst: Ints, ports: Ints, cables: Ints) -> Routes:
-    """
-    Return minimal up-down paths.
-
-    `src`, `dst` (F,): source and destination nodes. `ports` (h, F): up-port taken at each level;
-    looked at below the turning level only. `cables` (h, F): parallel cable taken down to each level
-    0..h-1.
-    """
+    """Return minimal up-down paths from up-ports and cables down (h, F) of each level."""
     kernels = load_kernels("netsim.routing.updown_kernels", "routes of trees", 1)
     indptr, links = kernels.up_down_paths(
         *(np.ascontiguousarray(part, np.int64) for part in (src, dst, ports, cables)), tree.shape
@@ -36,11 +30,9 @@ def up_down_routes(tree: FatTree, src: Ints, dst: Ints, ports: Ints, cables: Int
 
 def mod_k_routes(tree: FatTree, src: Ints, dst: Ints, *, by_source: bool = False) -> Routes:
     """
-    Return minimal up-down paths whose up-ports follow from numbers, on a tree without holes.
+    Return minimal up-down paths on ports ``floor(d / (w[0]*...)) mod (w[l]*p[l])`` without holes.
 
-    `src`, `dst` (F,): source and destination nodes, which are checked. `by_source`: whether the
-    number d by which the ports of a flow are chosen, ``floor(d / (w[0] * ... * w[l-1])) mod (w[l] *
-    p[l])``, is that of its source, not its destination.
+    `by_source`: d is the number of the source, not of the destination.
     """
     kernels = load_kernels("netsim.routing.updown_kernels", "routes of trees", 1)
     rest = tree.shape, tree.down_cable == "mirror"
@@ -56,13 +48,7 @@ def mod_k_routes(tree: FatTree, src: Ints, dst: Ints, *, by_source: bool = False
 
 
 def down_cables(tree: FatTree, src: Ints, ports: Ints, rail: Ints | None = None) -> Ints:
-    """
-    Return the parallel cables of the way down, by the tree's rule.
-
-    `src` (F,): source nodes. `ports` (h, F): up-ports of each flow. `rail` (F,) or None: up-port of
-    the nodes that each flow takes at both ends. Result (h, F): the cable that mirrors the up-port,
-    or source mod p.
-    """
+    """Return the cables of the way down (h, F): those that mirror the up-port, or source mod p."""
     cables = np.zeros_like(ports)
     for level in range(tree.levels):  # by scalars: numpy divides by those several times faster
         if tree.parallel[level] == 1:

@@ -23,26 +23,9 @@ def up_down_paths(
     """
     Return the links of minimal up-down paths in compressed rows.
 
-    The up-ports fix the digits of the switches; on the way down the other digits are those
-    of the destination.
-
-    Parameters
-    ----------
-    src, dst : (F,) int array
-        Source and destination nodes.
-    ports : (h, F) int array
-        Up-port taken at each level; looked at below the turning level only.
-    cables : (h, F) int array
-        Parallel cable taken down to each level 0..h-1.
-    shape : (5, h) int array
-        m, w, p, and the first link up and down of each level.
-
-    Returns
-    -------
-    indptr : (F + 1,) int array
-        Where the links of each flow begin.
-    links : (nnz,) int array
-        In the order of travel.
+    The up-ports (h, F) fix the digits of the switches; on the way down the other digits are those
+    of the destination. `cables` (h, F): parallel cable down to each level. `shape` (5, h): m, w, p,
+    and the first link up and down of each level.
     """
     n_levels = shape.shape[1]
     indptr = np.zeros(src.size + 1, np.int64)
@@ -78,26 +61,10 @@ def mod_k_paths(
     src: Ints, dst: Ints, numbers: Ints, shape: Ints, mirror: bool
 ) -> tuple[Ints, Ints]:
     """
-    Return the links of up-down paths on up-ports ``d // (w[0]*...*w[l-1]) mod (w[l]*p[l])``.
+    Return up-down paths on up-ports ``d // (w[0]*...*w[l-1]) mod (w[l]*p[l])`` in rows.
 
-    Parameters
-    ----------
-    src, dst : (F,) int array
-        Source and destination nodes.
-    numbers : (F,) int array
-        Number d of the node that chooses the ports of each flow.
-    shape : (5, h) int array
-        As for `up_down_paths`.
-    mirror : bool
-        Whether the cable down mirrors the up-port; otherwise it is the source mod p.
-
-    Returns
-    -------
-    indptr : (F + 1,) int array
-        Where the links of each flow begin.
-    links : (nnz,) int array
-        In the order of travel. Both are empty where an end of a flow is no node of the tree, or
-        there is not one of each.
+    `numbers` (F,) are d of the node that chooses. `mirror`: the cable down mirrors the up-port;
+    otherwise it is the source mod p. Empty where an end of a flow is no node of the tree.
     """
     indptr = np.zeros(src.size + 1, np.int64)
     links = np.empty(2 * shape.shape[1] * src.size, np.int64)

@@ -24,27 +24,20 @@ class Wraparound:
     """
     Routes that stay on a job's own links; D-mod-k for jobs that own none.
 
-    Parameters
-    ----------
-    tree : FatTree
-        The fabric.
+    At each switch on the way up, the candidates C are the owned up-ports from which the destination
+    can be reached on owned links by a shortest path, in ascending order; the flow takes ``C[key mod
+    |C|]``. At a leaf the key is the slot of the destination among the job's nodes on its leaf, at
+    an L2 switch the rank of the destination's leaf among the job's leaves of its pod. With the
+    whole of a full tree owned this is D-mod-k; on a remainder switch |C| shrinks, and the ports
+    wrap around. Among parallel cables down, a switch takes the one that mirrors the up-port of a
+    flow from a switch with the same uplinks as the destination's, or, where that is a cable of
+    another switch, the one at place ``key mod count``. Where a leaf has more nodes than uplinks to
+    different switches (a tapered tree, parallel cables), the L2 key counts on within the leaf, as
+    D-mod-k's division by products of w does.
 
-    Notes
-    -----
-    At each switch on the way up, the candidates C are the owned up-ports from which the
-    destination can be reached on owned links by a shortest path, in ascending order; the flow
-    takes ``C[key mod |C|]``. At a leaf the key is the slot of the destination among the job's
-    nodes on its leaf, at an L2 switch the rank of the destination's leaf among the job's leaves
-    of its pod. With the whole of a full tree owned this is D-mod-k; on a remainder switch |C|
-    shrinks, and the ports wrap around. Among parallel cables down, a switch takes the one that
-    mirrors the up-port of a flow from a switch with the same uplinks as the destination's, or,
-    where that is a cable of another switch, the one at place ``key mod count``.
-    Where a leaf has more nodes than uplinks to different switches (a tapered tree, parallel
-    cables), the L2 key counts on within the leaf, as D-mod-k's division by products of w does.
-
-    A choice depends on the switch and the destination alone, so the routes are a linear
-    forwarding table. Source: S. A. Smith and D. K. Lowenthal, *Jigsaw*, HPDC 2021, section 4
-    (which names the method and leaves the keys open).
+    A choice depends on the switch and the destination alone, so the routes are a linear forwarding
+    table. Source: S. A. Smith and D. K. Lowenthal, *Jigsaw*, HPDC 2021, section 4 (which names the
+    method and leaves the keys open).
     """
 
     tree: FatTree
@@ -132,12 +125,7 @@ def _table(job: TreePartition, src: Ints, dst: Ints) -> Ints:
 
 
 def leaf_candidates(job: TreePartition, src_leaf: Ints, dst_leaf: Ints) -> Bools:
-    """
-    Return the up-ports of leaves from which owned links lead on to other leaves.
-
-    `src_leaf`, `dst_leaf` (F,): pairs of different leaves, numbered within the job. Result (F,
-    ports): whether a shortest path on owned links starts at each up-port.
-    """
+    """Return at which up-ports (F, ports) shortest owned paths between two leaves start."""
     candidates: Bools = (
         job.leaf_up[src_leaf] & _same_parent(job.leaf_down, job.tree.parallel[1])[dst_leaf]
     )
@@ -148,11 +136,10 @@ def leaf_candidates(job: TreePartition, src_leaf: Ints, dst_leaf: Ints) -> Bools
 
 def l2_candidates(job: TreePartition, src_l2: Ints, dst_l2: Ints) -> Bools:
     """
-    Return the up-ports of L2 switches from which owned spines lead on to other pods.
+    Return at which up-ports (F, ports) there is a spine that two L2 switches both own.
 
-    `src_l2`, `dst_l2` (F,): pairs of L2 switches of one index in different pods: pod within the job
-    times L2 switches of a pod, plus index. Result (F, ports): whether a spine that both own is at
-    each up-port.
+    L2 switches of one index in different pods: pod within the job times L2 switches of a pod, plus
+    index.
     """
     up, down = (own.reshape(-1, job.tree.ports[2]) for own in (job.l2_up, job.l2_down))
     candidates: Bools = up[src_l2] & _same_parent(down, job.tree.parallel[2])[dst_l2]
@@ -179,11 +166,7 @@ def _same_parent(down: Bools, parallel: int) -> Bools:
 
 
 def l2_key(job: TreePartition) -> Ints:
-    """
-    Return the key of every node at an L2 switch.
-
-    Result (n,): rank of the node's leaf in its pod, where links balance.
-    """
+    """Return the key of every node at an L2 switch: its leaf's rank in the pod, if balanced."""
     ports = job.leaf_up.reshape(job.leaves.size, job.tree.parallel[1], job.tree.parents[1])
     per_leaf = int(job.nodes_on_leaf.max())
     width = min(per_leaf, int(ports.any(axis=1).sum(axis=1).max()))

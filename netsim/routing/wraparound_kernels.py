@@ -127,25 +127,9 @@ def _way(src_leaf: int, dst_leaf: int, slot: int, shape: Ints, own: Owned) -> tu
 @njit(_PATHS(_INTS, _INTS, _INTS, _INTS, _TABLE), cache=True)
 def owned_paths(src: Ints, dst: Ints, nodes: Ints, links: Ints, shape: Ints) -> tuple[Ints, Ints]:
     """
-    Return the links of paths on owned links in compressed rows.
+    Return the links of paths on owned links in compressed rows; empty where there is no way.
 
-    Parameters
-    ----------
-    src, dst : (F,) int array
-        Source and destination nodes.
-    nodes : (n,) int array
-        The job's nodes.
-    links : (L,) int array
-        Directed links that it owns, all in service; links of nodes are taken for granted.
-    shape : (5, h) int array
-        m, w, p, and the first link up and down of each level, of 2 or 3 levels.
-
-    Returns
-    -------
-    indptr : (F + 1,) int array
-        Where the links of each flow begin; empty where a flow has no way.
-    links : (nnz,) int array
-        In the order of travel.
+    Links of `nodes` are taken for granted. `shape` (5, h): as of `up_down_paths`, of 2 or 3 levels.
     """
     own = _owned(nodes, links, shape)
     indptr = np.zeros(src.size + 1, np.int64)

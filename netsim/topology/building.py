@@ -22,12 +22,7 @@ def check_size(n_links: int) -> None:
 
 
 def reverse_links(tail: Ints, head: Ints, cable: Ints) -> Ints:
-    """
-    Return the other direction of each link's cable.
-
-    `tail`, `head`, `cable` (E,): ends of each link, and its number among parallel cables, the same
-    both ways. Result (E,): link with tail and head exchanged and the same cable number.
-    """
+    """Return the link (E,) in the other direction of each link's cable."""
     there, back = np.lexsort((cable, head, tail)), np.lexsort((cable, tail, head))
     matches = (tail[there] == head[back]) & (head[there] == tail[back])
     if not np.all(matches & (cable[there] == cable[back])):
@@ -38,12 +33,7 @@ def reverse_links(tail: Ints, head: Ints, cable: Ints) -> Ints:
 
 
 def compact(names: tuple[str, ...], kind: Ints) -> tuple[tuple[str, ...], Ints]:
-    """
-    Leave out the kinds that nothing is of.
-
-    `kind` (n,): which of them each thing is. Result: `names`: those that occur, in the order in
-    which they do; `kind` (n,): which of these each thing is.
-    """
+    """Leave out the kinds that nothing is of; number the others in order."""
     first = {}
     for number in range(len(names)):
         here = kind == number
@@ -56,11 +46,7 @@ def compact(names: tuple[str, ...], kind: Ints) -> tuple[tuple[str, ...], Ints]:
 
 
 def cable_rates(bandwidth: Bandwidth) -> tuple[float, ...]:
-    """
-    Read the bandwidths of a fabric.
-
-    Result: bytes per second, as many as were given.
-    """
+    """Read the bandwidths of a fabric in bytes per second, as many as were given."""
     try:
         return parse_rates(bandwidth)
     except UnitError as error:
@@ -68,11 +54,7 @@ def cable_rates(bandwidth: Bandwidth) -> tuple[float, ...]:
 
 
 def latency_seconds(latency: Quantity) -> float:
-    """
-    Read a latency of a fabric.
-
-    Result: seconds.
-    """
+    """Read a latency of a fabric in seconds."""
     try:
         return parse_latency(latency)
     except UnitError as error:

@@ -17,19 +17,11 @@ _MOST_CABLES = 10_000  # between two switches
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LeafTapers:
-    """
-    Switches with nodes, and how much they can pass on.
+    """Switches with nodes, and how much they can pass on."""
 
-    Parameters
-    ----------
-    leaf : (L,) int array
-        Vertices, ascending.
-    below, above : (L,) float array
-        Bytes per second that its nodes can send to it, and it to other switches, by the links
-        in service.
-    """
-
-    leaf: Ints
+    leaf: Ints  # (L,): vertices, ascending
+    # below, above: (L,): bytes per second that its nodes can send to it, and it to other switches,
+    # by the links in service
     below: Floats
     above: Floats
 
@@ -62,11 +54,10 @@ def leaf_tapers(topology: Topology) -> LeafTapers:
 
 def with_taper(topology: Topology, taper: float) -> Topology:
     """
-    Let all cables between a leaf and other switches carry so much that every leaf has one taper.
+    Give all cables above a leaf the capacity at which every leaf has one taper.
 
-    `taper`: capacity from the nodes of a leaf / capacity to other switches. Result: the same but
-    for capacities; a cable between two leaves carries what the one allows that allows less. A leaf
-    without a cable to another switch is an error.
+    The taper is the capacity from the nodes of a leaf over that to other switches. A cable between
+    two leaves has the lower of both. A leaf without a cable to another switch is an error.
     """
     found = leaf_tapers(topology)
     if not found.above.all():

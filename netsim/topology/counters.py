@@ -10,11 +10,7 @@ Shape = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 
 
 def occurrence(key: Ints) -> Ints:
-    """
-    Return how many earlier entries are equal.
-
-    `key` (n,): entries, not negative. Result (n,): 0 for the first of its kind, 1 for the second, .
-    """
+    """Return how many earlier entries are equal (n,): 0 for the first of its kind."""
     order = np.argsort(key, kind="stable")
     ordered = key[order]
     first = np.flatnonzero(np.diff(ordered, prepend=-1))
@@ -26,18 +22,14 @@ def occurrence(key: Ints) -> Ints:
 
 def counted_ports(shape: Shape, order: Ints, leaf_there: Bools) -> Ints:
     """
-    Return the up-ports towards every node, level by level.
+    Return the up-ports towards every node (h, n_nodes); 0 for missing nodes.
 
-    `order` (n_nodes,): number of each node in OpenSM's ca-order, -1 for missing nodes.
-    `leaf_there`: whether each leaf (each block of m[0] nodes) is there, with nodes or without.
-    Result (h, n_nodes): up-port at each level; 0 for missing nodes.
-
-    OpenSM takes the numbers one after another, dummies included, and lets each climb from its
-    own leaf: every switch on the way gives it the up-port it has given away least. So the n-th
-    number that climbs through a level-l switch gets port ``n mod (w[l] * p[l])`` there, and
-    the switches elsewhere use the same port towards it. Without holes this is
-    ``floor(d / (w[0]*...*w[l-1])) mod (w[l] * p[l])``. Checked against OpenSM 3.3.23 with
-    missing nodes, missing leaves and leaves without nodes.
+    OpenSM takes the numbers one after another, dummies included, and lets each climb from its own
+    leaf: every switch on the way gives it the up-port it has given away least. So the n-th number
+    that climbs through a level-l switch gets port ``n mod (w[l] * p[l])`` there, and the switches
+    elsewhere use the same port towards it. Without holes this is ``floor(d / (w[0]*...*w[l-1])) mod
+    (w[l] * p[l])``. Checked against OpenSM 3.3.23 with missing nodes, missing leaves and leaves
+    without nodes.
     """
     m, w, p = shape
     present = np.flatnonzero(order >= 0)

@@ -23,35 +23,26 @@ class Dragonfly(Topology):
     """
     Groups of rows x columns routers; Cray's colours name the cables.
 
-    *Green* cables join all routers of a row (chassis), *black* ones all routers of a column,
-    *blue* ones each pair of groups, at ``gateways[g, t, k]``: the place of the router in group
-    g that holds cable k to the t-th of the other groups in ascending order. Cable k of one
-    group meets cable k of the other. Router r has group ``r // (rows * columns)``, and within
-    it row ``place // columns`` and column ``place % columns``; node n hangs on router
-    ``n // nodes_per_router``. Between two joined routers there are ``lanes`` parallel cables.
+    *Green* cables join all routers of a row (chassis), *black* ones all routers of a column, *blue*
+    ones each pair of groups, at ``gateways[g, t, k]``: the place of the router in group g that
+    holds cable k to the t-th of the other groups in ascending order. Cable k of one group meets
+    cable k of the other. Router r has group ``r // (rows * columns)``, and within it row ``place //
+    columns`` and column ``place % columns``; node n hangs on router ``n // nodes_per_router``.
+    Between two joined routers there are ``lanes`` parallel cables.
 
-    Links: ``n`` up from node n, ``n_nodes + n`` down to it, then green, black and blue links,
-    each by tail router (blue: by group), peer and lane.
-
-    Parameters
-    ----------
-    groups : int
-        Groups.
-    rows, columns : int
-        Rows and columns of routers in a group; one row is a group that is joined all-to-all.
-    nodes_per_router : int
-        Nodes on each router.
-    lanes : tuple of int
-        Parallel cables of green, black and blue pairs of routers.
-    gateways : (G, G-1, K) int array
-        Place within its group of the router of each end of the blue cables.
+    Links: ``n`` up from node n, ``n_nodes + n`` down to it, then green, black and blue links, each
+    by tail router (blue: by group), peer and lane.
     """
 
     groups: int = 1
+    # rows, columns: rows and columns of routers in a group; one row is a group that is joined
+    # all-to-all
     rows: int = 1
     columns: int = 1
     nodes_per_router: int = 1
+    # parallel cables of green, black and blue pairs of routers
     lanes: tuple[int, int, int] = (1, 1, 1)
+    # (G, G-1, K): place within its group of the router of each end of the blue cables
     gateways: Ints = field(default_factory=lambda: np.zeros((1, 0, 1), dtype=np.int64))
 
     @property
@@ -73,73 +64,44 @@ class Dragonfly(Topology):
         return green, black, black + self.n_switches * (self.rows - 1) * self.lanes[1]
 
     def green(self, router: Ints, column: Ints, lane: Ints) -> Ints:
-        """
-        Return the links along the row to another column.
-
-        Result: links; meaningless where the column is the router's own.
-        """
+        """Return links along the row; meaningless where the column is the router's own."""
         peer = column - (column > router % self.columns)
         return self.bases[0] + (router * (self.columns - 1) + peer) * self.lanes[0] + lane
 
     def black(self, router: Ints, row: Ints, lane: Ints) -> Ints:
-        """
-        Return the links along the column to another row.
-
-        Result: links; meaningless where the row is the router's own.
-        """
+        """Return links along the column; meaningless where the row is the router's own."""
         peer = row - (row > router // self.columns % self.rows)
         link: Ints = self.bases[1] + (router * (self.rows - 1) + peer) * self.lanes[1] + lane
         return link
 
     def blue(self, group: Ints, target: Ints, cable: Ints, lane: Ints) -> Ints:
-        """
-        Return the links between groups.
-
-        Result: links; meaningless where the groups are the same.
-        """
+        """Return links between groups; meaningless where the groups are the same."""
         pair = group * (self.groups - 1) + target - (target > group)
         place: Ints = pair * self.gateways.shape[2] + cable
         return self.bases[2] + place * self.lanes[2] + lane
 
     def gateway_ends(self, group: Ints, target: Ints) -> tuple[Ints, Ints]:
-        """
-        Return the routers at the two ends of every blue cable between two groups.
-
-        `group`, `target` (F,): different groups. Result: `exits`, `entries` (F, K): routers in
-        `group` and in `target`.
-        """
+        """Return the routers (F, K) at both ends of every blue cable between two groups."""
         size = self.routers_per_group
         exits = self.gateways[group, target - (target > group)]
         entries = self.gateways[target, group - (group > target)]
         return group[:, None] * size + exits, target[:, None] * size + entries
 
     def batches(self, flows: Ints) -> Iterator[Ints]:
-        """
-        Part flows so that a table of them and their gateways stays small.
-
-        `flows` (F,): numbers of flows. Yields: some of them, in order.
-        """
+        """Part flows so that a table of them and their gateways stays small."""
         batch = max(1, _AT_ONCE // self.gateways.shape[2])
         for first in range(0, flows.size, batch):
             yield flows[first : first + batch]
 
     def local_hops(self, here: Ints, there: Ints) -> Ints:
-        """
-        Return the links between routers of one group: a green and a black one at most.
-
-        Result: 0, 1 or 2.
-        """
+        """Return 0, 1 or 2 links between routers of one group: a green and a black one."""
         green = here % self.columns != there % self.columns
         black = here // self.columns != there // self.columns
         hops: Ints = green.astype(np.int64) + black
         return hops
 
     def hops(self, src: Ints, dst: Ints) -> Ints:
-        """
-        Return the links between routers on a minimal path, over one blue cable at most.
-
-        `src`, `dst` (F,): source and destination nodes. Result (F,): 0 on one router.
-        """
+        """Return the links between routers on a minimal path, over one blue cable at most."""
         src, dst = self._node_pairs(src, dst)
         here, there = src // self.nodes_per_router, dst // self.nodes_per_router
         found = self.local_hops(here, there)

@@ -17,10 +17,6 @@ def canonical(groups: int, rows: int, columns: int, global_links: int | None) ->
     """
     Spread the global ports over the routers in order (absolute arrangement).
 
-    `global_links`: cables between two groups; 1 when None. Result: `gateways` (G, G-1, K): place in
-    its group of the router at each end of each cable; `lanes`: usual parallel cables of green,
-    black and blue pairs.
-
     Port ``t * K + k`` of a group is cable k to its t-th other group; each router holds the same
     number h of consecutive ports, the last one maybe fewer. With one cable a pair, G = a * h + 1
     and one row this is the dragonfly of J. Kim et al., *Technology-driven, highly-scalable
@@ -36,13 +32,9 @@ def aries(groups: int, rows: int, columns: int, global_links: int | None) -> Wir
     """
     Wire as on Cray XC: every row holds the same columns for each other group.
 
-    `global_links`: router pairs between two groups, a multiple of `rows`; one per row when None.
-    Result: `gateways` (G, G-1, K): place in its group of the router at each end of each cable;
-    `lanes`: usual parallel cables of green, black and blue pairs.
-
-    With c = K / rows, cable ``row * c + i`` to the t-th other group is at column
-    ``(t * c + i) mod columns`` of that row. Read off the link dumps of ALCF Theta (K = 24) and
-    NERSC Edison (K = 12); a test compares every router pair.
+    With c = K / rows, cable ``row * c + i`` to the t-th other group is at column ``(t * c + i) mod
+    columns`` of that row. Read off the link dumps of ALCF Theta (K = 24) and NERSC Edison (K = 12);
+    a test compares every router pair.
     """
     per_pair = rows if global_links is None else global_links
     if per_pair % rows:
@@ -57,10 +49,6 @@ def best_case(groups: int, rows: int, columns: int, global_links: int | None) ->
     """
     Join every router to its twin in every other group: 3 hops at most.
 
-    `global_links`: must be None or the routers of a group. Result: `gateways` (G, G-1, K): place in
-    its group of the router at each end of each cable; `lanes`: usual parallel cables of green,
-    black and blue pairs.
-
     The best case of *Improving job node allocation on HECToR*, section 7.2.1.
     """
     _fixed(global_links, rows * columns)
@@ -72,11 +60,8 @@ def worst_case(groups: int, rows: int, columns: int, global_links: int | None) -
     """
     Join the first routers of the groups only: one cable a pair, 5 hops at most.
 
-    `global_links`: must be None or 1. Result: `gateways` (G, G-1, K): place in its group of the
-    router at each end of each cable; `lanes`: usual parallel cables of green, black and blue pairs.
-
-    The worst case of *Improving job node allocation on HECToR*, section 7.2.2: "always at the
-    node coordinate (0, 0, z)".
+    The worst case of *Improving job node allocation on HECToR*, section 7.2.2: "always at the node
+    coordinate (0, 0, z)".
     """
     del rows, columns
     _fixed(global_links, 1)
@@ -87,9 +72,7 @@ def simgrid(groups: int, rows: int, columns: int, global_links: int | None) -> W
     """
     Wire as SimGrid does: group i holds its cable to group j at row 0, column j.
 
-    `global_links`: must be None or 1; SimGrid's parallel cables are one of their joint bandwidth.
-    Result: `gateways` (G, G-1, K): place in its group of the router at each end of each cable;
-    `lanes`: usual parallel cables of green, black and blue pairs.
+    SimGrid's parallel cables are one of their joint bandwidth.
     """
     del rows
     _fixed(global_links, 1)

@@ -11,11 +11,7 @@ from netsim.topology.moves import ranges
 
 
 def links_in_service(topology: Topology) -> Bools:
-    """
-    Tell which links work.
-
-    Result (E,): False for absent links.
-    """
+    """Tell which links work (E,)."""
     there = np.ones(topology.n_links, dtype=np.bool_)
     if topology.absent is not None:
         there[topology.absent] = False
@@ -33,12 +29,7 @@ def connected_parts(size: int, tail: Ints, head: Ints) -> Ints:
 
 
 def vertex_levels(topology: Topology) -> Ints:
-    """
-    Return for every vertex the links to the nearest node.
-
-    Result (n_nodes + n_switches,): 0 for nodes, 1 for leaves and routers with nodes, ...; -1 where
-    no node can be reached.
-    """
+    """Return for every vertex the links to the nearest node; -1 where none can be reached."""
     there = links_in_service(topology)
     tail, head = topology.link_tail[there], topology.link_head[there]
     order = np.argsort(tail, kind="stable")
@@ -57,9 +48,9 @@ def divisors(topology: Topology, *, in_rail: bool = False) -> Ints:
     """
     Return by what each vertex divides a destination's number before it chooses.
 
-    Result (n_nodes + n_switches,): the product of the parents that a vertex of each lower level has
-    (the median), which on a tree is D-mod-k's product of w. Level: links to the nearest node;
-    routers that all have nodes have no parents among each other, and divide by 1.
+    The product of the parents that a vertex of each lower level has (the median), which on a tree
+    is D-mod-k's product of w. Routers that all have nodes have no parents among each other, and
+    divide by 1.
     """
     first = 1 if in_rail else 0
     if isinstance(topology, FatTree):

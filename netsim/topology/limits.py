@@ -41,11 +41,7 @@ def require_sane(topology: Topology) -> Topology:
 
 
 def require_topology(topology: object, error: type[ValueError]) -> None:
-    """
-    Refuse what is no fabric, such as its name, or has quantities that make no sense.
-
-    `error`: raised for anything but such a `Topology`.
-    """
+    """Refuse what is no fabric, such as its name, or has quantities that make no sense."""
     if not isinstance(topology, Topology):
         raise wrong("topology", "a Topology (see make_topology)", topology, error)
     try:

@@ -14,39 +14,21 @@ class Moves:
     """
     States of a message and the links that take it from one to another.
 
-    On a tree a message that came down never goes up again (up*/down*: no deadlock), so a
-    vertex has two states: v while going up, and ``n_vertices + v`` once it came down.
-    Elsewhere a vertex is one state. Nodes pass nothing on.
-
-    Parameters
-    ----------
-    n_vertices : int
-        Nodes and switches.
-    n_nodes : int
-        Nodes; they are the first vertices.
-    phases : int
-        States of a vertex, 1 or 2.
-    link : (M,) int array
-        Link of each move, by state it starts from, then by link.
-    tail, head : (M,) int array
-        States that each move starts from and leads to.
-    first : (S + 1,) int array
-        Moves from state s are ``first[s]..first[s + 1] - 1``.
-    into : (M,) int array
-        Moves by the state they lead to.
-    first_into : (S + 1,) int array
-        Moves to state s are ``into[first_into[s]:first_into[s + 1]]``.
+    On a tree a message that came down never goes up again (up*/down*: no deadlock), so a vertex has
+    two states: v while going up, and ``n_vertices + v`` once it came down. Elsewhere a vertex is
+    one state. Nodes pass nothing on.
     """
 
-    n_vertices: int
-    n_nodes: int
-    phases: int
-    link: Ints
+    n_vertices: int  # nodes and switches
+    n_nodes: int  # nodes; they are the first vertices
+    phases: int  # states of a vertex, 1 or 2
+    link: Ints  # (M,): link of each move, by state it starts from, then by link
+    # tail, head: (M,): states that each move starts from and leads to
     tail: Ints
     head: Ints
-    first: Ints
-    into: Ints
-    first_into: Ints
+    first: Ints  # (S + 1,): moves from state s are ``first[s]..first[s + 1] - 1``
+    into: Ints  # (M,): moves by the state they lead to
+    first_into: Ints  # (S + 1,): moves to state s are ``into[first_into[s]:first_into[s + 1]]``
 
     @classmethod
     def on(cls, topology: Topology) -> "Moves":
@@ -72,12 +54,7 @@ class Moves:
         return cls(size, topology.n_nodes, phases, link, tail, head, first, into, first_into)
 
     def distances(self, switches: Ints) -> Ints:
-        """
-        Return the links from every state to the nearest of some switches.
-
-        `switches` (n,): where paths end; a switch ends them on the way up and on the way down.
-        Result (S,): -1 where no path leads there.
-        """
+        """Return the links from every state to the nearest of some switches (S,); -1: none."""
         distance = np.full(self.phases * self.n_vertices, -1, dtype=np.int64)
         frontier = np.concatenate([switches + p * self.n_vertices for p in range(self.phases)])
         distance[frontier] = 0
@@ -94,11 +71,7 @@ class Moves:
 
 
 def ranges(first: Ints, rows: Ints) -> Ints:
-    """
-    Return the entries of some rows of a compressed table, row by row.
-
-    `first` (S + 1,): row s holds entries ``first[s]..first[s + 1] - 1``. `rows` (R,): rows.
-    """
+    """Return the entries of some rows of a compressed table, row by row."""
     count = first[rows + 1] - first[rows]
     offset = np.cumsum(count) - count
     entries: Ints = np.arange(count.sum()) + np.repeat(first[rows] - offset, count)

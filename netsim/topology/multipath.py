@@ -14,20 +14,13 @@ from netsim.topology.levels import links_in_service
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkGroups:
-    """
-    Links of a tree among which switches choose freely, level by level and rail by rail.
+    """Links of a tree among which switches choose freely, level by level and rail by rail."""
 
-    Parameters
-    ----------
-    of : (E,) int array
-        The link that stands for each link's link group: the lowest one in service, or the lowest
-        one where none is; links of nodes stand for themselves.
-    capacity : (E,) float array
-        Bytes per second of all links in service of the link group, at the link that stands for it;
-        of the link itself elsewhere.
-    """
-
+    # (E,): the link that stands for each link's link group: the lowest one in service, or the
+    # lowest one where none is; links of nodes stand for themselves
     of: Ints
+    # (E,): bytes per second of all links in service of the link group, at the link that stands for
+    # it; of the link itself elsewhere
     capacity: Floats
 
 
@@ -36,8 +29,8 @@ def link_groups(tree: FatTree) -> LinkGroups:
     Return the link groups of a tree.
 
     The up-links above one subtree lead to the same switches, so a packet that leaves it may take
-    any; and the same links downwards bring it in. Where nodes have several rails, the digit of the
-    rail parts the switches above, and each rail has link groups of its own.
+    any; and the same links downwards bring it in. Where nodes have several rails, each rail has
+    link groups of its own.
     """
     there = links_in_service(tree)
     of, capacity = np.arange(tree.n_links), tree.capacity.copy()
@@ -59,12 +52,7 @@ def link_groups(tree: FatTree) -> LinkGroups:
 
 
 def link_names(topology: Topology) -> Callable[[int], str]:
-    """
-    Return how links are called in answers.
-
-    Result: the name of a directed link; where it stands for a link group, with the number of the
-    others.
-    """
+    """Return how links are called in answers: a link group by its link and the number of others."""
     if topology.multipath is None or not isinstance(topology, FatTree):
         return topology.link_name
     members = np.bincount(
@@ -79,13 +67,7 @@ def link_names(topology: Topology) -> Callable[[int], str]:
 
 
 def evened(topology: Topology, carried: Floats) -> Floats:
-    """
-    Spread what link groups carried over their links.
-
-    `carried` (..., E): bytes, of a link group at the link that stands for it. Result (..., E): on
-    each link in service by its share of the link group's capacity; as they came where there are no
-    link groups.
-    """
+    """Spread what link groups carried (..., E) over their links in service by capacity."""
     if topology.multipath is None or not isinstance(topology, FatTree):
         return carried
     of = link_groups(topology).of
@@ -103,12 +85,7 @@ def as_built(topology: Topology) -> Topology:
 
 
 def with_multipath(topology: Topology, rule: str) -> Topology:
-    """
-    Return a fabric whose switches choose the way of each packet.
-
-    `rule`: ``adaptive`` or ``spray``. Result: the same fabric, which says so; on a tree the link
-    that stands for a link group has the capacity of all of them.
-    """
+    """Return a fabric whose switches choose each packet's way; link groups have joint capacity."""
     plain = as_built(topology)
     capacity = link_groups(plain).capacity if isinstance(plain, FatTree) else plain.capacity
     return replace(plain, capacity=capacity, multipath=Multipath(rule, plain.capacity))

@@ -27,11 +27,8 @@ class NameBook:
     """
     Vertices and links of a fabric by name.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric. Its labels go before the further names of its origin, and these before the
-        usual names such as ``n17``, which are unknown where the file calls another vertex so.
+    Its labels go before the further names of its origin, and these before the usual names such as
+    ``n17``, which are unknown where the file calls another vertex so.
     """
 
     def __init__(self, topology: "Topology") -> None:
@@ -50,11 +47,7 @@ class NameBook:
         )
 
     def find(self, name: str) -> int | None:
-        """
-        Look a node or switch up.
-
-        Result: the vertex; None where nothing is called so.
-        """
+        """Look a node or switch up; None where nothing is called so."""
         if name in self._own:
             return self._own[name]
         guid = _GUID.fullmatch(name)
@@ -65,12 +58,7 @@ class NameBook:
         return None if self._taken else self._topology.usual_number(name)
 
     def near(self, name: str) -> str:
-        """
-        Look up the one name that differs from an unknown one in what people mix up.
-
-        Result: a name that differs in capitals, zeros before numbers, or in a domain behind it;
-        empty where there is none, or several.
-        """
+        """Look up the one name that differs in capitals, zeros before numbers or a domain."""
         for known, plain in zip(self._nearly, (_plain(name), _host(name)), strict=True):
             found = known.get(plain, set())
             if len(found) == 1:
@@ -88,11 +76,7 @@ class NameBook:
         return plain, hosts
 
     def vertex(self, name: str) -> int:
-        """
-        Return the node or switch of a name.
-
-        Result: nodes first, then switches.
-        """
+        """Return the node or switch of a name; nodes come first."""
         found = self.find(name)
         if found is None:
             raise self._unknown(name)
@@ -106,27 +90,15 @@ class NameBook:
         return nodes[0]
 
     def nodes(self, entries: Iterable[object]) -> list[int]:
-        """
-        Return the nodes that entries mean.
-
-        Result: nodes in order, repeats kept.
-        """
+        """Return the nodes that entries mean, in order, repeats included."""
         return [self._as_node(vertex, entry) for entry, vertex in self._told(entries)]
 
     def vertices(self, entries: Iterable[object]) -> list[int]:
-        """
-        Return the nodes and switches that entries mean.
-
-        Result: vertices in order, repeats kept.
-        """
+        """Return the nodes and switches that entries mean, in order, repeats included."""
         return [vertex for _, vertex in self._told(entries)]
 
     def parted(self, entries: Iterable[object]) -> tuple[list[object], list[str]]:
-        """
-        Part entries by whether the fabric has what they name.
-
-        Result: what `nodes` and `vertices` take; names of host lists that nothing is called by.
-        """
+        """Part entries into what the fabric has and names that nothing is called by."""
         known, unknown = list[object](), list[str]()
         for entry in entries:
             if not isinstance(entry, str) or self._stated(entry) is not None:
@@ -137,11 +109,7 @@ class NameBook:
         return known, unknown
 
     def links(self, entries: Iterable[object]) -> list[int]:
-        """
-        Return the directed links that entries mean.
-
-        Result: links in order, repeats kept.
-        """
+        """Return the directed links that entries mean, in order, repeats included."""
         topology, found = self._topology, list[int]()
         for entry in [entries] if isinstance(entries, str) else entries:
             if isinstance(entry, str):
@@ -163,12 +131,7 @@ class NameBook:
         return found
 
     def link(self, name: str) -> int | None:
-        """
-        Look a directed link up by the names of its ends.
-
-        `name`: ``tail>head`` or ``tail>head#k``. Result: the link; None where there is none between
-        these ends.
-        """
+        """Look up a directed link ``tail>head`` or ``tail>head#k``; None where there is none."""
         match = re.fullmatch(r"(.+)>(.+?)(#[0-9]{1,9})?", name)
         if match is None:
             return None
@@ -194,9 +157,9 @@ class NameBook:
 
     def short(self, vertex: int) -> str:
         """
-        Return the shortest name by which `find` knows a vertex, of those a site calls it by.
+        Return the shortest name by which `find` knows a vertex.
 
-        A managed switch describes itself as ``MF0;core1:CS7500/L01/U1``. Result: ``core1``, or
+        A managed switch describes itself as ``MF0;core1:CS7500/L01/U1``: ``core1``, or
         ``core1/L01`` where a director has several modules; else the label.
         """
         label = self._topology.vertex_name(vertex)
@@ -214,11 +177,7 @@ class NameBook:
         return label
 
     def short_link(self, link: int) -> str:
-        """
-        Return a short name by which a directed link is found, with ports where the file has them.
-
-        Result: such as ``core1/L01/P19>core1/S01/P1``; else as ``tail>head#k``.
-        """
+        """Return a short name of a link: ``core1/L01/P19>core1/S01/P1`` or ``tail>head#k``."""
         topology, origin = self._topology, self._topology.origin
         tail, head = (
             self.short(int(end[link])) for end in (topology.link_tail, topology.link_head)
@@ -313,25 +272,12 @@ def _host(name: str) -> str:
 
 
 def guid_name(guid: int) -> str:
-    """
-    Return a GUID as further names of an origin have it.
-
-    Result: ``0x`` and 16 digits.
-
-    Examples
-    --------
-    >>> guid_name(0x2C90300080E84)
-    '0x0002c90300080e84'
-    """
+    """Return a GUID as ``0x`` and 16 digits, as further names of an origin have it."""
     return f"0x{guid:016x}"
 
 
 def with_names_of(topology: "Topology", other: "Topology") -> "Topology":
-    """
-    Let a fabric be called as another description of it has it, too.
-
-    Result: `topology` with the names of both.
-    """
+    """Let a fabric be called as another description of it has it, too."""
     first, second = topology.origin, other.origin
     if first is None or second is None:
         return topology
@@ -348,38 +294,21 @@ def _shown(value: object) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Origin:
-    """
-    Where an imported fabric comes from, and what its file left open.
-
-    Parameters
-    ----------
-    source : str
-        Name of the file.
-    form : str
-        Its format, a key of `netsim.formats.importers.registry.FORMATS`.
-    labels : tuple of str
-        The file's own name of every vertex, each once; the usual name where it has none.
-    assumed : tuple of str
-        One sentence for everything that the file does not say and that had to be assumed.
-    irregularity : str
-        Why the fabric is no fat-tree, torus or dragonfly but a mere graph; empty where it is one.
-    fake_roots : tuple of int
-        Switches that stand for a network which the file does not show.
-    ports : (E,) int array, optional
-        Port by which each directed link leaves its device, as the file numbers them; -1 where it
-        does not. None for files without port numbers.
-    aliases : tuple of (str, int)
-        Further names of vertices, with the vertex; several may share one, which then is none.
-    included : tuple of str
-        Other files that this one includes, which were read too.
-    """
+    """Where an imported fabric comes from, and what its file left open."""
 
     source: str
-    form: str
+    form: str  # its format, a key of `netsim.formats.importers.registry.FORMATS`
+    # the file's own name of every vertex, each once; the usual name where it has none
     labels: tuple[str, ...]
+    # one sentence for everything that the file does not say and that had to be assumed
     assumed: tuple[str, ...] = ()
+    # why the fabric is no fat-tree, torus or dragonfly but a mere graph; empty where it is one
     irregularity: str = ""
+    # switches that stand for a network which the file does not show
     fake_roots: tuple[int, ...] = ()
+    # further names of vertices, with the vertex; several may share one, which then is none
     aliases: tuple[tuple[str, int], ...] = ()
+    # (E,): port by which each directed link leaves its device, as the file numbers them; -1 where
+    # it does not. None for files without port numbers.
     ports: Ints | None = None
-    included: tuple[str, ...] = ()
+    included: tuple[str, ...] = ()  # other files that this one includes, which were read too

@@ -26,11 +26,10 @@ def fail(
     topology: Topology, cables: Sequence[str | int] = (), vertices: Sequence[str | int] = ()
 ) -> Topology:
     """
-    Take cables and switches out of service.
+    Take cables and switches out of service; nodes that this cuts off are not `usable`.
 
-    Result: the same numbering; the links are `absent`, and nodes that the failure cuts off are not
-    `usable`: of nodes that reached each other the best connected part stays. What had no path
-    before, as from one of several disjoint rails to another, is no loss.
+    Of nodes that reached each other the best connected part stays. What had no path before, as from
+    one of several disjoint rails to another, is no loss.
     """
     if not (cables or vertices):
         return topology

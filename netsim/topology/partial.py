@@ -14,15 +14,11 @@ def depopulate(tree: FatTree, missing: Sequence[str | int]) -> FatTree:
     """
     Take nodes and leaves out of a tree, as if they had never been installed.
 
-    `missing`: missing nodes by number, name or host list; missing leaves by name (``s1.3``) where a
-    node has one leaf. Result: the same numbering of nodes and links; those that are missing are not
-    `usable`, or `absent`, and `order` gives D-mod-k's numbers.
-
-    OpenSM's ftree numbers the nodes by its ca-order: the leaves that are there, in their
-    order; on each the nodes that are there in port order, then dummies up to the largest
-    number of nodes on any leaf. So ``d = leaf * max + place among the present``: a hole shifts
-    the later nodes of its leaf, a missing leaf all later nodes, and a leaf without nodes takes
-    dummies only (OpenSM needs the roots given, ``-a``, where leaves are missing or empty).
+    OpenSM's ftree numbers the nodes by its ca-order: the leaves that are there, in their order; on
+    each the nodes that are there in port order, then dummies up to the largest number of nodes on
+    any leaf. So ``d = leaf * max + place among the present``: a hole shifts the later nodes of its
+    leaf, a missing leaf all later nodes, and a leaf without nodes takes dummies only (OpenSM needs
+    the roots given, ``-a``, where leaves are missing or empty).
     """
     if not missing:
         return tree

@@ -19,11 +19,7 @@ def check_shape(
     bandwidth: Bandwidth,
     down_cable: str,
 ) -> tuple[float, ...]:
-    """
-    Check the description of a tree.
-
-    Result: bytes per second of each level's cables.
-    """
+    """Check the description of a tree; return bytes per second of each level's cables."""
     h = len(m)
     if not (_MIN_LEVELS <= h <= _MAX_LEVELS and len(w) == len(p) == h):
         raise TopologyError(
@@ -47,13 +43,7 @@ def check_shape(
 def level_cables(
     level: int, m: tuple[int, ...], w: tuple[int, ...], p: tuple[int, ...]
 ) -> tuple[Ints, Ints, Ints]:
-    """
-    Return the cables between two levels, by child and up-port.
-
-    `level`: level of the children, 0 for nodes. Result: `child`, `parent`, `cable` (C,): position
-    of the child in its level, of the parent in the level above, and the number of the cable among
-    parallel ones.
-    """
+    """Return child, parent and cable (C,) of the cables above a level, by child and up-port."""
     low = prod(w[:level])
     count = low * prod(m[level:])
     ports = w[level] * p[level]

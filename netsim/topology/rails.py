@@ -15,44 +15,26 @@ from netsim.topology.routes import Routes
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RailFlows:
-    """
-    Flows between nodes, each split over the rails that it takes.
+    """Flows between nodes, each split over the rails that it takes."""
 
-    Parameters
-    ----------
-    flow : (K,) int array
-        Flow that each part belongs to, ascending.
-    rail : (K,) int array
-        Link of the two nodes by which the part travels, 0 for a node's first.
-    parts : (K,) int array
-        Equal parts of that flow.
-    """
-
-    flow: Ints
-    rail: Ints
-    parts: Ints
+    flow: Ints  # (K,): flow that each part belongs to, ascending
+    rail: Ints  # (K,): link of the two nodes by which the part travels, 0 for a node's first
+    parts: Ints  # (K,): equal parts of that flow
 
 
 class Rails:
     """
     Deals the links of nodes out to the ranks that run on them.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
+    Rank i of the k on a node (its *local index*) owns, of the node's r links, link i mod r; where k
+    < r, all links l with l mod k = i, over which its messages are split evenly. A message travels
+    on the rail of the rank that it goes to, at both ends: what the sender's own rail cannot deliver
+    there is handed over inside the sending node first, as NCCL does on rail-optimised fabrics
+    (PXN). Traffic inside a node costs nothing.
 
-    Notes
-    -----
-    Rank i of the k on a node (its *local index*) owns, of the node's r links, link i mod r; where
-    k < r, all links l with l mod k = i, over which its messages are split evenly. A message
-    travels on the rail of the rank that it goes to, at both ends: what the sender's own rail
-    cannot deliver there is handed over inside the sending node first, as NCCL does on
-    rail-optimised fabrics (PXN). Traffic inside a node costs nothing.
-
-    Where links failed, a message is split over those of its rails that still join the two
-    nodes. A rank with none left takes another's: the j-th of the rails that are lost between
-    the two nodes is replaced by the j-th of those that are left, counted round.
+    Where links failed, a message is split over those of its rails that still join the two nodes. A
+    rank with none left takes another's: the j-th of the rails that are lost between the two nodes
+    is replaced by the j-th of those that are left, counted round.
     """
 
     def __init__(self, topology: Topology) -> None:
@@ -62,11 +44,10 @@ class Rails:
 
     def split(self, nodes: Ints, src: Ints, dst: Ints) -> RailFlows | None:
         """
-        Choose the rails of messages between ranks.
+        Choose the rails of messages between ranks; None where every node has one link.
 
-        `nodes` (n,): node of each rank, repeats allowed. `src`, `dst` (F,): source and destination
-        rank of each message. Result: None where every node of the fabric has one link. A message
-        between nodes that nothing joins keeps its rails: it is for the routing to refuse it.
+        A message between nodes that nothing joins stays on its rails: it is for the routing to
+        refuse it.
         """
         if self._topology.rails < 2:  # noqa: PLR2004 (nothing to choose)
             return None
@@ -127,11 +108,9 @@ def _in_service(owned: Bools, works: Bools, local: Ints, count: Ints) -> Bools:
 
 def senders(topology: Topology, src: Ints, routes: Routes) -> Ints:
     """
-    Return whom each flow shares its sender's turns with.
+    Return with which other flows each shares a sender: its node or, of several, its link.
 
-    `src` (F,): source node of each flow. Result (F,): the source node; where nodes have several
-    links, the one that the flow leaves by, as each has a network card of its own. 0 there for a
-    flow that crosses no link.
+    0 for a flow that crosses no link, where nodes have several.
     """
     if topology.rails < 2:  # noqa: PLR2004
         return src
@@ -142,11 +121,7 @@ def senders(topology: Topology, src: Ints, routes: Routes) -> Ints:
 
 
 def n_senders(topology: Topology) -> int:
-    """
-    Return the number of senders, of which `senders` gives each flow's.
-
-    Result: nodes, or links where nodes have several.
-    """
+    """Return the number of senders: nodes, or links where nodes have several."""
     return topology.n_nodes if topology.rails < 2 else topology.n_links  # noqa: PLR2004
 
 
@@ -154,9 +129,8 @@ def node_bundles(topology: Topology) -> tuple[Ints, Floats]:
     """
     Put the links of a node together, for the time that its links alone would take.
 
-    Result: `bundle` (E,): for a channel by which a node sends or receives: the lowest of those of
-    the node; each other channel by itself; `capacity` (E,): bytes per second of each channel's
-    bundle. Links that failed count, so that a failure shows in the time alone, not in the ideal
+    `bundle` (E,): for a channel of a node's links, the lowest of them; each other channel by
+    itself. Links that failed count, so that a failure shows in the time alone, not in the ideal
     one.
     """
     bundle, capacity = np.arange(topology.n_links), topology.capacity.copy()
@@ -174,11 +148,7 @@ def node_bundles(topology: Topology) -> tuple[Ints, Floats]:
 
 
 def node_bandwidth(topology: Topology) -> Floats:
-    """
-    Return what nodes can send.
-
-    Result (N,): bytes per second over all links of each node that has any.
-    """
+    """Return bytes per second over all links of each node that has any (N,)."""
     links, first = topology.node_links
     one = links[first[:-1][np.diff(first) > 0]]
     found: Floats = node_bundles(topology)[1][topology.channel[one]]

@@ -15,23 +15,13 @@ _BLOCK = 4_000_000  # pairs of groups that are looked at together
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unreachable:
-    """
-    What a fabric can no longer connect.
+    """What a fabric can no longer connect."""
 
-    Parameters
-    ----------
-    nodes : (n,) int array
-        Usable nodes without a path to the best connected one: the node that reaches most
-        nodes, the lowest of equals.
-    groups : list of int arrays
-        The other usable nodes; those of one group reach the same nodes.
-    apart : (K, 2) int array
-        Pairs of groups between which no path leads, the smaller number first.
-    """
-
+    # (n,): usable nodes without a path to the best connected one: the node that reaches most nodes,
+    # the lowest of equals
     nodes: Ints
-    groups: list[Ints]
-    apart: Ints
+    groups: list[Ints]  # the other usable nodes; those of one group reach the same nodes
+    apart: Ints  # (K, 2): pairs of groups between which no path leads, the smaller number first
 
     @property
     def n_pairs(self) -> int:
@@ -40,11 +30,7 @@ class Unreachable:
         return int((size[self.apart[:, 0]] * size[self.apart[:, 1]]).sum())
 
     def pairs(self) -> Ints:
-        """
-        List the pairs of nodes that `n_pairs` counts, which may be many.
-
-        Result (P, 2): smaller number first, ascending.
-        """
+        """List the pairs of nodes (P, 2) that `n_pairs` counts, which may be many."""
         found = [np.empty((0, 2), dtype=np.int64)]
         for a, b in self.apart.tolist():
             first, second = self.groups[a], self.groups[b]
@@ -81,12 +67,7 @@ def unreachable(topology: Topology) -> Unreachable:
 
 
 def reaching_sets(topology: Topology) -> tuple[Ints, Bools]:
-    """
-    Sort nodes by which others they reach.
-
-    Result: `group` (n_nodes,): group of every usable node, -1 for the others; `reach` (G, G):
-    whether a path leads from nodes of one group to nodes of another.
-    """
+    """Return the group of every usable node, and (G, G) whether a path joins two groups."""
     group, points = _grouped(topology)
     if not points:
         return group, np.empty((0, 0), dtype=np.bool_)
@@ -94,12 +75,7 @@ def reaching_sets(topology: Topology) -> tuple[Ints, Bools]:
 
 
 def meetings(topology: Topology) -> tuple[Ints, Bools]:
-    """
-    Sort switches by whom the nodes on them reach.
-
-    Result: `kind` (V,): kind of every switch, -1 for nodes; `meet` (K, K): whether a path leads
-    from nodes on a switch of one kind to nodes on one of another.
-    """
+    """Return the kind of every switch, and (K, K) whether nodes on two kinds reach each other."""
     kinds = _kinds(topology, _live(topology))
     return kinds.of, np.concatenate(list(_meetings(kinds.points)))
 

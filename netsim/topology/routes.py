@@ -10,13 +10,7 @@ from netsim.common.arrays import Bools, Floats, Ints, numbers_below
 
 
 def require_routes(routes: object, error: type[ValueError]) -> None:
-    """
-    Refuse what are no routes, or routes over links that do not exist.
-
-    `error`: raised for anything but `Routes` that fit together.
-
-    Kernels index by it without looking.
-    """
+    """Refuse what are no routes on a fabric: kernels index by them without looking."""
     if not isinstance(routes, Routes):
         raise wrong("routes", "Routes", routes, error)
     numbers_below("links of routes", routes.links, routes.n_links, error)
@@ -28,26 +22,14 @@ def require_routes(routes: object, error: type[ValueError]) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PathSets:
-    """
-    Links between routers over which packets of flows are spread, for each pair of routers.
+    """Links between routers over which packets of flows are spread, for each pair of routers."""
 
-    Parameters
-    ----------
-    indptr : (2 P + 1,) int array
-        The minimal paths of pair p cross ``links[indptr[2 p]:indptr[2 p + 1]]``, and then come the
-        links of its non-minimal paths, if there are any.
-    links : (n,) int array
-        Directed links.
-    share : (n,) float array
-        Part of the packets on these paths that each link carries.
-    pair : (F,) int array
-        Pair of each flow.
-    """
-
+    # (2 P + 1,): the minimal paths of pair p cross ``links[indptr[2 p]:indptr[2 p + 1]]``, and then
+    # come the links of its non-minimal paths, if there are any
     indptr: Ints
     links: Ints
-    share: Floats
-    pair: Ints
+    share: Floats  # (n,): part of the packets on these paths that each link carries
+    pair: Ints  # (F,): pair of each flow
 
     @property
     def has_nonminimal(self) -> Bools:
@@ -55,12 +37,7 @@ class PathSets:
         return np.diff(self.indptr)[2 * self.pair + 1] > 0
 
     def slowest(self, byte_s: Floats) -> Floats:
-        """
-        Return the longest time that any link of the minimal paths takes for its share of a byte.
-
-        `byte_s` (E,): seconds that each directed link takes for a byte. Result (F,): 0 where
-        a flow crosses no link between routers.
-        """
+        """Return the longest time (F,) that a link of the minimal paths takes per byte."""
         longest = np.zeros(self.indptr.size - 1)
         kept = np.diff(self.indptr) > 0
         if kept.any():
@@ -70,12 +47,7 @@ class PathSets:
         return found
 
     def longer_by(self, weight: Floats) -> Floats:
-        """
-        Return by how much non-minimal paths are longer than minimal ones, in the packets' mean.
-
-        `weight` (E,): length of each directed link. Result (F,): 0 where no packet may go by
-        non-minimal paths.
-        """
+        """Return by how much non-minimal paths are longer on average (F,); 0 without any."""
         until = np.concatenate([[0.0], np.cumsum(self.share * weight[self.links])])
         length = np.diff(until[self.indptr])
         longer: Floats = length[2 * self.pair + 1] - length[2 * self.pair]

@@ -24,46 +24,31 @@ _MOST_DELAY_S = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """
-    What all switches and NICs of a fabric do with packets.
+    """What all switches and NICs of a fabric do with packets."""
 
-    Parameters
-    ----------
-    packet_bytes : float
-        Bytes of a packet; the last one of a message may be shorter.
-    buffer_bytes : float
-        Bytes that each virtual channel of a link holds. A packet has its place from the moment a
-        switch admits it to the link until the next switch admits it to another.
-    arbitration : {"first-come", "round-robin"}
-        Who gets the next free place of a channel: the packet that has waited longest, or the
-        next input port in turn.
-    switching : {"store-and-forward", "cut-through"}
-        Whether a packet goes on when its last byte or when its header has arrived.
-    nic : {"round-robin", "first-come"}
-        Whether a NIC takes its open messages in turn, packet by packet, or one after the other.
-    order : {"random", "given"}
-        In which order a step gives its messages to a NIC: another one each time, or as the job
-        lists them.
-    delay_s : float
-        Seconds from a switch's input to its output, for each link after the first.
-    jitter_s : float
-        Width of the random delays that keep equal jobs from moving in step: half of it to all of
-        it before a link that was idle, 0.71 to 1.71 of it between the packets of a NIC.
-    header_bytes : float
-        Bytes that a switch must have seen to cut through.
-    virtual_channels : int, optional
-        Virtual channels of each link; absent: as many as routes on the fabric need.
-    """
-
-    packet_bytes: float = 4096.0
+    packet_bytes: float = 4096.0  # bytes of a packet; the last one of a message may be shorter
+    # bytes that each virtual channel of a link holds. A packet has its place from the moment a
+    # switch admits it to the link until the next switch admits it to another.
     buffer_bytes: float = 65536.0
+    # "first-come", "round-robin": who gets the next free place of a channel: the packet that has
+    # waited longest, or the next input port in turn
     arbitration: str = "first-come"
+    # "store-and-forward", "cut-through": whether a packet goes on when its last byte or when its
+    # header has arrived
     switching: str = "store-and-forward"
+    # "round-robin", "first-come": whether a NIC takes its open messages in turn, packet by packet,
+    # or one after the other
     nic: str = "round-robin"
+    # "random", "given": in which order a step gives its messages to a NIC: another one each time,
+    # or as the job lists them
     order: str = "random"
+    # seconds from a switch's input to its output, for each link after the first
     delay_s: float = 90e-9
+    # width of the random delays that keep equal jobs from moving in step: half of it to all of it
+    # before a link that was idle, 0.71 to 1.71 of it between the packets of a NIC
     jitter_s: float = 1e-9
-    header_bytes: float = 64.0
+    header_bytes: float = 64.0  # bytes that a switch must have seen to cut through
+    # virtual channels of each link; absent: as many as routes on the fabric need
     virtual_channels: int | None = None
 
     @property
@@ -95,11 +80,7 @@ _FIELDS = {"buffer": "buffer_bytes", "packet": "packet_bytes", "delay": "latency
 
 
 def with_switch(topology: Topology, switch: Switch) -> Topology:
-    """
-    Put what a switch holds into those fields of a fabric that were assumed.
-
-    Result: the fabric as all models see it; nothing is assumed of it any more.
-    """
+    """Put what a switch holds into those fields of a fabric that were assumed."""
     own = {"buffer": switch.buffer_bytes, "packet": switch.packet_bytes, "delay": switch.delay_s}
     found: dict[str, Any] = {_FIELDS[key]: own[key] for key in topology.assumed}
     return replace(topology, **found, assumed=()) if found else topology
@@ -133,10 +114,10 @@ def assumptions_of(topology: Topology) -> tuple[str, ...]:
 
 def switch_of(topology: Topology | None, table: object = None, place: str = "switch") -> Switch:
     """
-    Read a table `[switch]` of a fabric.
+    Read a table `[switch]`, a preset's name, or what was read before.
 
     A missing `packet`, `buffer` or `delay` is what the fabric states of its packets, its ports'
-    buffers and a link's latency. The table may be a preset's name or what was read before.
+    buffers and a link's latency.
     """
     if isinstance(table, Switch):
         _check_fits(Table({}, f"{place}:", ContentionError), table)

@@ -21,28 +21,19 @@ class Torus(Topology):
     """
     Routers on a grid; each dimension is a ring (wrap) or a line.
 
-    Router r has coordinates in mixed radix, axis 0 fastest; node n hangs on router
-    ``n // nodes_per_router``. The cable from the router at coordinate c to its neighbour at
-    c + 1 on an axis is *owned* by the former. A ring of two routers has two cables, one owned
-    by each; a ring of one has none.
+    Router r has coordinates in mixed radix, axis 0 fastest; node n hangs on router ``n //
+    nodes_per_router``. The cable from the router at coordinate c to its neighbour at c + 1 on an
+    axis is *owned* by the former. A ring of two routers has two cables, one owned by each; a ring
+    of one has none.
 
-    Links: ``n`` up from node n, ``n_nodes + n`` down to it, then per axis the owned cables in
-    plus direction from ``plus_base[axis]`` and the same cables backwards from
-    ``minus_base[axis]``, both by `cable`.
-
-    Parameters
-    ----------
-    dims : tuple of int
-        Routers along each axis.
-    nodes_per_router : int
-        Nodes on each router.
-    wrap : tuple of bool
-        Whether each axis is a ring.
+    Links: ``n`` up from node n, ``n_nodes + n`` down to it, then per axis the owned cables in plus
+    direction from ``plus_base[axis]`` and the same cables backwards from ``minus_base[axis]``, both
+    by `cable`.
     """
 
     dims: tuple[int, ...] = ()
     nodes_per_router: int = 1
-    wrap: tuple[bool, ...] = ()
+    wrap: tuple[bool, ...] = ()  # whether each axis is a ring
 
     @property
     def summary(self) -> str:
@@ -77,11 +68,7 @@ class Torus(Topology):
         return tuple(base + self.n_switches // side * own for base, side, own in parts)
 
     def coordinates(self, router: Ints) -> Ints:
-        """
-        Return the coordinates of routers.
-
-        `router` (F,): router numbers. Result (D, F): one row for each axis.
-        """
+        """Return the coordinates of routers (D, F), one row for each axis."""
         parts = zip(self.strides, self.dims, strict=True)
         return np.stack([router // stride % side for stride, side in parts])
 
@@ -92,11 +79,7 @@ class Torus(Topology):
         return owner % stride + stride * (along + own * (owner // (stride * side)))
 
     def hops(self, src: Ints, dst: Ints) -> Ints:
-        """
-        Return the links between routers on a shortest path: the Manhattan distance.
-
-        `src`, `dst` (F,): source and destination nodes. Result (F,): 0 on one router.
-        """
+        """Return the links between routers on a shortest path: the Manhattan distance."""
         src, dst = self._node_pairs(src, dst)
         here = self.coordinates(src // self.nodes_per_router)
         there = self.coordinates(dst // self.nodes_per_router)
@@ -107,11 +90,10 @@ class Torus(Topology):
 
     def total_hops(self, nodes: Ints) -> int:
         """
-        Return the sum of `hops` over all unordered pairs of some nodes.
+        Return the sum of `hops` over all unordered pairs of some nodes, axis by axis.
 
-        `nodes` (n,): nodes; one may appear several times. Result: the sum, axis by axis: from the
-        number of nodes at each coordinate, which is fastest, or on long axes from the nodes in
-        order.
+        From the number of nodes at each coordinate, which is fastest, or on long axes from the
+        nodes in order.
         """
         nodes = self._node_numbers("nodes", nodes)
         places = self.coordinates(nodes // self.nodes_per_router)
@@ -165,11 +147,7 @@ def _ring_sum(place: Ints, length: int) -> int:
 
 
 def cable_owners(dims: Sequence[int], wrap: Sequence[bool]) -> tuple[int, ...]:
-    """
-    Return how many coordinates of each axis own a cable.
-
-    Result: the side of a ring, one less on a line, 0 on a side of one router.
-    """
+    """Return how many coordinates of each axis own a cable."""
     parts = zip(dims, wrap, strict=True)
     return tuple(0 if side == 1 else side if ring else side - 1 for side, ring in parts)
 

@@ -15,49 +15,24 @@ _NAMED = 5  # vertices that a remark names
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """
-    Parallel cables of one capacity.
+    """Parallel cables of one capacity."""
 
-    Parameters
-    ----------
-    a, b : int
-        Vertices that they join; in `a`'s direction the links have smaller numbers.
-    rate : float
-        Bytes per second of each, in each direction.
-    half : bool
-        Whether both directions of a cable share the capacity.
-    links : tuple of int
-        Link from `a` to `b` of each cable.
-    """
-
+    # a, b: vertices that they join; in `a`'s direction the links have smaller numbers
     a: int
     b: int
-    rate: float
-    half: bool
-    links: tuple[int, ...]
+    rate: float  # bytes per second of each, in each direction
+    half: bool  # whether both directions of a cable share the capacity
+    links: tuple[int, ...]  # link from `a` to `b` of each cable
 
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """
-    What of a fabric can be drawn.
-
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    vertices : list of int
-        Nodes and switches that a cable in service ends at, ascending.
-    bundles : list of Bundle
-        Cables in service, in the order of their first links.
-    remarks : list of str
-        What a file cannot hold, a sentence each.
-    """
+    """What of a fabric can be drawn."""
 
     topology: Topology
-    vertices: list[int]
-    bundles: list[Bundle]
-    remarks: list[str]
+    vertices: list[int]  # nodes and switches that a cable in service ends at, ascending
+    bundles: list[Bundle]  # cables in service, in the order of their first links
+    remarks: list[str]  # what a file cannot hold, a sentence each
 
     @property
     def names(self) -> list[str]:
@@ -65,11 +40,7 @@ class Drawing:
         return [self.topology.vertex_name(vertex) for vertex in self.vertices]
 
     def kind(self, vertex: int) -> str:
-        """
-        Return what a vertex is.
-
-        Result: ``node`` or ``switch``.
-        """
+        """Return ``node`` or ``switch``."""
         return "node" if vertex < self.topology.n_nodes else "switch"
 
 
@@ -125,11 +96,7 @@ def check_xml_names(drawing: Drawing) -> None:
 
 
 def beside_the_file(topology: Topology) -> list[str]:
-    """
-    Say what has to stand beside a file that holds cables and capacities only.
-
-    Result: a sentence where both directions share a capacity, or there is latency.
-    """
+    """Say what a file of cables and capacities leaves out: shared directions, latency."""
     remarks = []
     if topology.half_duplex:
         remarks.append("both directions of a cable share its capacity: give duplex = 'half'")

@@ -30,14 +30,11 @@ XML_HEAD = (
 
 def write_simgrid(topology: Topology, routing: Routing | None = None) -> Written:
     """
-    Write a SimGrid platform.
+    Write a SimGrid platform that shares max-min, and what SimGrid will see otherwise.
 
-    `routing`: writes its route for every pair of nodes, over links that have the names they have
-    here. Without it SimGrid searches shortest paths itself, one for each pair. Result: `text`: the
-    platform; it sets SimGrid to plain max-min sharing; `remarks`: what SimGrid will see otherwise.
-
-    Latency of a path of n links is base + per_link * (n - 1): half of base + per_link on the link
-    of each node, per_link on those between switches. A stated packet adds its time to per_link.
+    With a `routing` it has a route for every pair of nodes; else SimGrid searches shortest paths. A
+    path of n links takes base + per_link * (n - 1): half of base + per_link is on the link of each
+    node, per_link on those between switches. A stated packet adds its time to per_link.
     """
     drawing = draw(topology)
     check_xml_names(drawing)

@@ -9,12 +9,7 @@ from netsim.topology.levels import vertex_levels
 
 
 def write_slurm_conf(topology: Topology) -> Written:
-    """
-    Write `topology.conf` for Slurm's plugin topology/tree.
-
-    Result: `text`: a line for each switch, leaves first; the format ``slurm-conf`` reads it back;
-    `remarks`: what Slurm does not know of the fabric.
-    """
+    """Write `topology.conf`, leaves first, and what Slurm does not know of the fabric."""
     drawing = draw(topology)
     level = vertex_levels(topology).tolist()
     below: dict[int, list[int]] = {v: [] for v in drawing.vertices if drawing.kind(v) == "switch"}

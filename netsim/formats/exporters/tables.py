@@ -11,12 +11,7 @@ _HEADER = ("source", "target", "bandwidth_bytes_per_s", "cables", "source_kind",
 
 
 def write_edge_csv(topology: Topology) -> Written:
-    """
-    Write a table of cables.
-
-    Result: `text`: a row for each pair of joined vertices; the format ``edge-csv`` reads it back;
-    `remarks`: what the table does not hold.
-    """
+    """Write a table of cables, which ``edge-csv`` reads back, and what it does not hold."""
     drawing = draw(topology)
     rows = []
     seen = set()
@@ -31,13 +26,7 @@ def write_edge_csv(topology: Topology) -> Written:
 
 
 def write_graphml(topology: Topology) -> Written:
-    """
-    Write GraphML.
-
-    Result: `text`: a graph whose vertices have ``kind`` and whose edges have
-    ``bandwidth_bytes_per_s``, ``cables`` and ``class``; the format ``graphml`` reads it back;
-    `remarks`: what the graph does not hold.
-    """
+    """Write GraphML, which ``graphml`` reads back, and what the graph does not hold."""
     import networkx as nx  # noqa: PLC0415 (slow to import, and needed here only)
 
     drawing = draw(topology)

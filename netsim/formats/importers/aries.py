@@ -39,11 +39,10 @@ class _Dump:
 
 def read_aries(text: str, source: str, settings: Settings) -> Topology:
     """
-    Read a link dump.
+    Read lines ``router lane (group:row:column) colour -> peer``.
 
-    `text`: lines ``router lane (group:row:column) colour -> peer``; unused lanes and processor
-    tiles have a word for a peer. Result: a `Dragonfly` with the gateways of the dump where its
-    groups are full and alike; else a graph that says why it is none.
+    Unused lanes and processor tiles have a word for a peer. A `Dragonfly` with the gateways of the
+    dump where its groups are full and alike; else a graph that says why it is none.
     """
     dump = _read(text, source)
     routers = sorted(dump.place, key=dump.place.__getitem__)

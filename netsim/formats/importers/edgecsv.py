@@ -22,11 +22,10 @@ COUNT = ("cables", "count", "links")
 
 def read_edge_csv(text: str, source: str, settings: Settings) -> Topology:
     """
-    Read a table of cables.
+    Read CSV with a header ``source``, ``target``, and any of the further columns.
 
-    `text`: CSV with a header: ``source``, ``target``, and where wanted ``bandwidth`` (with units,
-    or bytes per second), ``cables`` (parallel ones), ``source_kind`` and ``target_kind`` (node or
-    switch).
+    ``bandwidth`` (with units, or bytes per second), ``cables`` (parallel ones), ``source_kind`` and
+    ``target_kind`` (node or switch).
     """
     header, rows = read_rows(text, source)
     ends = [need_column(header, names, source) for names in ENDS]

@@ -14,25 +14,12 @@ _MOST_CABLES = 10_000  # between two switches; more is a typing error
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """
-    Parallel cables.
+    """Parallel cables."""
 
-    Parameters
-    ----------
-    place : str
-        Where they stand, for messages.
-    a, b : str
-        Their ends.
-    rate : float or None
-        Bytes per second of each, where the file says.
-    count : int
-        How many.
-    """
-
-    place: str
+    place: str  # where they stand, for messages
     a: str
     b: str
-    rate: float | None = None
+    rate: float | None = None  # bytes per second of each, where the file says
     count: int = 1
 
 
@@ -40,9 +27,7 @@ def edge_sketch(edges: Sequence[Edge], kinds: Mapping[str, str], source: str, fo
     """
     Draw cables between names.
 
-    `edges`: in the order of the file. `kinds`: ``"node"`` or ``"switch"`` for every name in the
-    order of the file; ``""`` where the file does not say: a name with one cable is a node then, and
-    one with several a switch.
+    Where `kinds` is empty for a name, one cable makes it a node, several a switch.
     """
     sketch = Sketch(source, form)
     cables = Counter(end for edge in edges for end in (edge.a, edge.b))
@@ -76,12 +61,7 @@ def edge_sketch(edges: Sequence[Edge], kinds: Mapping[str, str], source: str, fo
 
 
 def kind_of(text: str, place: str) -> str:
-    """
-    Read what a name stands for.
-
-    `text`: ``node``, ``switch`` or nothing; ``host`` and ``router`` are taken as well. Result:
-    ``"node"``, ``"switch"`` or ``""``.
-    """
+    """Read ``node`` or ``host``, ``switch`` or ``router``, or nothing."""
     word = {"host": "node", "router": "switch"}.get(text.strip().lower(), text.strip().lower())
     if word not in {*KINDS, ""}:
         raise TopologyError(f"{place}: expected 'node' or 'switch', got {text[:40]!r}.")
@@ -89,13 +69,7 @@ def kind_of(text: str, place: str) -> str:
 
 
 def rate_of(text: str | float, place: str, name: str) -> float | None:
-    """
-    Read a capacity.
-
-    `text`: such as ``100 Gb/s``; a number is in bytes per second; nothing where the file is silent.
-    `name`: what the file calls it; ``bandwidth_bytes_per_s`` states the unit of any number. Result:
-    bytes per second.
-    """
+    """Read a capacity in bytes per second, where the text has no unit; None where there is none."""
     if text == "":
         return None
     try:
@@ -119,11 +93,7 @@ def count_of(text: str | int, place: str) -> int:
 
 
 def each_cable_once(edges: Sequence[Edge], hint: str) -> list[Edge]:
-    """
-    Drop the second direction of cables, where a file lists both of every cable.
-
-    Result: each cable once, in the order of the file.
-    """
+    """Drop the second direction of cables, where a file lists both of every cable."""
     first: dict[tuple[str, str], Edge] = {}
     for edge in edges:
         other = first.setdefault((edge.a, edge.b), edge)

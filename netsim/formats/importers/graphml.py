@@ -15,13 +15,7 @@ FORM = "graphml"
 
 
 def read_graphml(text: str, source: str, settings: Settings) -> Topology:
-    """
-    Read a graph.
-
-    `text`: GraphML. Vertices may have ``kind`` (node or switch) and ``name``; edges ``bandwidth``
-    (with units, or bytes per second) and ``cables``, the number of parallel ones. Edges of a
-    directed graph that go both ways are one cable.
-    """
+    """Read GraphML: vertices with ``kind``, ``name``, edges with ``bandwidth``, ``cables``."""
     return graph_topology(_parsed(text, source), source, FORM, settings)
 
 

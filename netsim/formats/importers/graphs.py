@@ -85,11 +85,7 @@ def graph_topology(
     form: str,
     settings: Settings,
 ) -> Topology:
-    """
-    Make a fabric of a graph that came from a file or from a user.
-
-    `graph`: as for `from_networkx`.
-    """
+    """Make a fabric of a graph that came from a file or from a user."""
     names = _names(graph)
     kinds = {
         names[vertex]: kind_of(str(data.get("kind", "")), f"{source}: vertex {vertex!r}")

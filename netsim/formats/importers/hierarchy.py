@@ -9,33 +9,23 @@ from netsim.formats.importers.sketch import Sketch
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """
-    A switch and what the file puts under it.
-
-    Parameters
-    ----------
-    name : str
-        The switch.
-    place : str
-        Where it stands, for messages: file and line.
-    nodes, switches : tuple of str
-        Nodes, or switches, under it. Where both are given, the nodes are those below the switches.
-    """
+    """A switch and what the file puts under it."""
 
     name: str
-    place: str
+    place: str  # where it stands, for messages: file and line
+    # nodes, switches: nodes, or switches, under it. Where both are given, the nodes are those below
+    # the switches.
     nodes: tuple[str, ...] = ()
     switches: tuple[str, ...] = ()
 
 
 def tree_sketch(groups: Sequence[Group], source: str, form: str) -> Sketch:
     """
-    Draw a tree of switches.
+    Draw a tree of switches, in the order of the file.
 
-    Result: nodes and switches in the order of the file. A switch listed under several others has a
-    cable to each. One listed under a single switch has as many cables to it as the fullest switch
-    of its height has nodes below: the file does not say how many there are, and this many take
-    nothing away from anybody.
+    A switch listed under several others has a cable to each. One listed under a single switch has
+    as many cables to it as the fullest switch of its height has nodes below: the file does not say
+    how many, and this many limit no flow.
     """
     by_name: dict[str, Group] = {}
     for group in groups:

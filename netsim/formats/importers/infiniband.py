@@ -49,13 +49,11 @@ def read_wiring(
     like: Topology | None = None,
 ) -> tuple[Wiring, str]:
     """
-    Read an InfiniBand fabric.
+    Read `ibnetdiscover` output as a fat-tree where it is one, else as a graph, with a remark.
 
-    `text`: output of `ibnetdiscover`. Result: `wiring`: a fat-tree where the wiring is a PGFT, or
-    one of which parts are missing; else a graph. Every cable has 1 byte/s. Vertices are called by
-    their better name, host or GUID; GUIDs, hosts and whole descriptions are further names;
-    `remark`: why it is a graph; or what the tree lacks; or that its ports are not in OpenSM's
-    order, so that the tables of ftree may be others than D-mod-k's; else empty.
+    Every cable has 1 byte/s. Vertices are called by host or GUID; GUIDs, hosts and descriptions are
+    further names. The remark says why it is a graph, what the tree lacks, or that its ports are not
+    in OpenSM's order, so that ftree's tables may be others than D-mod-k's.
     """
     whole = read_ibnetdiscover(text, source)
     fabric, number = _without_aggregators(whole)
@@ -90,12 +88,7 @@ def _named(wiring: Wiring, source: str, better: dict[str, str], remark: str) -> 
 
 
 def _without_aggregators(fabric: IbFabric) -> tuple[IbFabric, Ints]:
-    """
-    Take out the adapters inside switches that reduce data in the network: they are no hosts.
-
-    They hang on switches of all levels, which would all be leaves. Returns the number of each
-    remaining device among all, too.
-    """
+    """Take out adapters inside switches that reduce data: they are no hosts."""
     kept = [i for i, d in enumerate(fabric.devices) if d.is_switch or _AGGREGATOR not in d.name]
     new = {old: i for i, old in enumerate(kept)}
     cables = {
@@ -147,12 +140,7 @@ def _damaged(fabric: IbFabric, like: FatTree | None = None) -> tuple[Wiring, str
 
 
 def read_infiniband(text: str, source: str, settings: Settings) -> Topology:
-    """
-    Read the output of `ibnetdiscover` as a topology.
-
-    `settings`: what the user says; `names` by GUID. Result: a `FatTree` where the wiring is a PGFT,
-    else a graph that says why it is none.
-    """
+    """Read `ibnetdiscover` output as a fat-tree, else as a graph that says why it is none."""
     wiring, remark = read_wiring(text, source, settings.names)
     topology, n_nodes, origin = wiring.topology, wiring.topology.n_nodes, wiring.topology.origin
     assert origin is not None  # noqa: S101 (it has just been named)
@@ -232,9 +220,9 @@ def _modules(device: Device) -> list[str]:
 
 def _rates(wiring: Wiring, source: str) -> list[float | None]:
     """
-    Return bytes per second of every link: those of its slower end; None where unknown.
+    Return bytes per second of every link, as of its slower end; in holes, the slowest.
 
-    Links without a device, in the holes of a tree, are as slow as the slowest.
+    None where unknown.
     """
     reverse = wiring.topology.reverse.tolist()
     tails, ports = wiring.device[wiring.topology.link_tail].tolist(), wiring.port.tolist()

@@ -25,11 +25,7 @@ Leaves = dict[str, list[str]]
 
 
 def read_node_csv(text: str, source: str, settings: Settings) -> Topology:
-    """
-    Read a table of nodes, their leaf switches and pods.
-
-    `text`: CSV with a header: ``node``, ``leaf_switch`` and, where there are three levels, ``pod``.
-    """
+    """Read CSV with ``node``, ``leaf_switch`` and, where there are three levels, ``pod``."""
     header, rows = read_rows(text, source)
     node, leaf = need_column(header, NODE, source), need_column(header, LEAF, source)
     pod = find_column(header, POD, source)
@@ -57,17 +53,7 @@ def read_node_csv(text: str, source: str, settings: Settings) -> Topology:
 def untapered_shape(
     nodes: int, leaves: int, pods: int
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """
-    Return m, w and p of an untapered tree with as few switches as possible.
-
-    `pods`: pods; 1 makes a tree of two levels. Result: `m`, `w`, `p`: children, parents and
-    parallel cables; every switch has at most 2 * nodes ports where that is possible.
-
-    Examples
-    --------
-    >>> untapered_shape(18, 18, 4)
-    ((18, 18, 4), (1, 18, 2), (1, 1, 9))
-    """
+    """Return m, w, p of an untapered tree with few switches, of 2 * nodes ports if possible."""
     radix = 2 * nodes
     if pods == 1:
         p = _bundle(nodes, radix // leaves)

@@ -23,11 +23,9 @@ _MOST_EMPTY = 16  # places for each node: beyond this, a coordinate is a typing 
 
 def read_node_map(text: str, source: str, settings: Settings) -> Topology:
     """
-    Read a node map.
+    Read numbers of nodes and coordinates, then ``node x y z slot`` of each node, as a `Torus`.
 
-    `text`: first line: number of nodes and of coordinates; then ``node x y z slot`` for each node,
-    with any number of dimensions before the slot on the router. Result: a `Torus` as large as the
-    coordinates ask for; places without a node take no jobs.
+    It is as large as the coordinates ask for; places without a node take no jobs.
     """
     lines = [(number, line.split()) for number, line in enumerate(text.split("\n"), start=1)]
     lines = [(number, words) for number, words in lines if words]

@@ -71,11 +71,7 @@ def read_topology(
 
 
 def guess_format(text: str, source: str) -> str:
-    """
-    Tell the format of a file from its first lines.
-
-    Result: a key of `FORMATS`.
-    """
+    """Tell the format of a file, a key of `FORMATS`, from its first lines."""
     head = text[:_LOOKED_AT]
     for form, mark in _MARKS.items():
         if re.search(mark, head, flags=re.IGNORECASE | re.MULTILINE):

@@ -10,13 +10,7 @@ Row = tuple[int, list[str]]
 
 
 def read_rows(text: str, source: str) -> tuple[list[str], list[Row]]:
-    """
-    Read a table with a header.
-
-    `text`: values separated by commas, or by the semicolons or tabs that the header has instead;
-    ``#`` starts a comment line. Result: `header`: names of the columns in small letters; `rows`:
-    line and values, as many as the header has; blanks around them are cut off.
-    """
+    """Read a header and rows parted by commas, semicolons or tabs; ``#`` starts a comment line."""
     lines = text.split("\n")
     first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
     comma = next((mark for mark in ",;\t" if mark in first), ",")
@@ -46,11 +40,7 @@ def read_rows(text: str, source: str) -> tuple[list[str], list[Row]]:
 
 
 def find_column(header: Sequence[str], names: Sequence[str], source: str) -> int | None:
-    """
-    Find a column that may be absent.
-
-    Result: its number; None where it is not there.
-    """
+    """Return the number of a column; None where it is absent."""
     found = [i for i, name in enumerate(header) if name in names]
     if len(found) > 1:
         twice = " and ".join(repr(header[i]) for i in found)

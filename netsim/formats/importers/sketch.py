@@ -22,26 +22,17 @@ _UNFIT = str.maketrans(dict.fromkeys(" \t\r\n,[]>#", "_"))  # letters of lists a
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """
-    What the user says of a fabric besides its file.
+    """What the user says of a fabric besides its file."""
 
-    Parameters
-    ----------
-    bandwidth : Bandwidth, optional
-        Bytes per second or ``"100 Gb/s"`` of all cables, or of each level's from the node link up;
-        the file's own where None.
-    half_duplex : bool
-        Both directions of a cable share one capacity.
-    latency_base_s, latency_per_link_s : float or str
-        Latency of a path of n links: base + per_link * (n - 1), in seconds or as ``"315 ns"``.
-    names : dict of str to str
-        Better names than those in the file, by the file's name or GUID.
-    """
-
+    # bytes per second or ``"100 Gb/s"`` of all cables, or of each level's from the node link up;
+    # the file's own where None
     bandwidth: float | tuple[float, ...] | None = None
-    half_duplex: bool = False
+    half_duplex: bool = False  # both directions of a cable share one capacity
+    # latency_base_s, latency_per_link_s: latency of a path of n links: base + per_link * (n - 1),
+    # in seconds or as ``"315 ns"``
     latency_base_s: float = 0.0
     latency_per_link_s: float = 0.0
+    # better names than those in the file, by the file's name or GUID
     names: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -56,35 +47,19 @@ class Settings:
 
 @dataclass(slots=True)
 class Sketch:
-    """
-    A fabric while its file is read.
-
-    Parameters
-    ----------
-    source : str
-        Name of the file.
-    form : str
-        Its format.
-    nodes, switches : dict of str to int
-        Number of every node and switch among its kind, in the order of the file.
-    cables : list of (str, str, float or None)
-        Ends of every cable, and its bytes per second where the file gives them.
-    assumed : list of str
-        What had to be assumed.
-    fake_roots : list of str
-        Switches that stand for a network which the file does not show.
-    included : list of str
-        Other files that this one includes.
-    """
+    """A fabric while its file is read."""
 
     source: str
     form: str
+    # nodes, switches: number of every node and switch among its kind, in the order of the file
     nodes: dict[str, int] = field(default_factory=dict)
     switches: dict[str, int] = field(default_factory=dict)
+    # ends of every cable, and its bytes per second where the file gives them
     cables: list[tuple[str, str, float | None]] = field(default_factory=list)
-    assumed: list[str] = field(default_factory=list)
+    assumed: list[str] = field(default_factory=list)  # what had to be assumed
+    # switches that stand for a network which the file does not show
     fake_roots: list[str] = field(default_factory=list)
-    included: list[str] = field(default_factory=list)
+    included: list[str] = field(default_factory=list)  # other files that this one includes
 
     def add_node(self, name: str) -> None:
         """Take note of a node."""
@@ -95,11 +70,7 @@ class Sketch:
         self.switches.setdefault(name, len(self.switches))
 
     def join(self, a: str, b: str, rate: float | None = None, count: int = 1) -> None:
-        """
-        Take note of parallel cables.
-
-        `rate`: bytes per second of each, where the file says.
-        """
+        """Take note of parallel cables, with bytes per second of each where the file says."""
         self.cables += [(a, b, rate)] * count
 
     def build(self, settings: Settings) -> Topology:
@@ -153,11 +124,7 @@ class Sketch:
 
 
 def as_tree(graph: Topology) -> Topology:
-    """
-    Return an imported graph as a fat-tree where it is one.
-
-    Result: a `FatTree` in the tree's numbering; or the graph, whose origin says why it is none.
-    """
+    """Return an imported graph as a fat-tree; where it is none, its origin says why."""
     origin = graph.origin
     if origin is None:
         return graph
@@ -169,11 +136,7 @@ def as_tree(graph: Topology) -> Topology:
 
 
 def in_tree(graph: Topology) -> Topology:
-    """
-    Return an imported graph in the smallest fat-tree that holds it, of which the rest is lost.
-
-    Result: a `FatTree` in the tree's numbering; what is a fat-tree already, as it is.
-    """
+    """Return an imported graph in the smallest fat-tree that holds it; the rest is lost."""
     origin = graph.origin
     if isinstance(graph, FatTree) or origin is None:
         return graph
@@ -208,11 +171,7 @@ def _labelled(found: Recognition, origin: Origin, more: Sequence[str]) -> FatTre
 
 
 def complete_labels(topology: Topology, own: Sequence[str | None]) -> tuple[str, ...]:
-    """
-    Give the usual names to vertices that the file does not name.
-
-    Result: names, each once: a usual name that the file uses elsewhere has ``~`` before it.
-    """
+    """Give usual names to vertices without one; ``~`` before those that the file uses elsewhere."""
     taken = {name for name in own if name is not None}
     labels = []
     for vertex, name in enumerate(own):
@@ -226,11 +185,7 @@ def complete_labels(topology: Topology, own: Sequence[str | None]) -> tuple[str,
 def fit_labels(
     names: Sequence[str], better: dict[str, str], assumed: list[str], source: str
 ) -> tuple[str, ...]:
-    """
-    Return names that links and lists can be written with.
-
-    `assumed`: takes a sentence where a name had to be changed.
-    """
+    """Return names that links and lists can be written with; `assumed` takes the changes."""
     labels = [better.get(name, name).translate(_UNFIT) for name in names]
     pairs = zip(names, labels, strict=True)
     changed = [name for name, label in pairs if better.get(name, name) != label]
@@ -268,11 +223,7 @@ def fit_capacities(
     settings: Settings,
     assumed: list[str],
 ) -> Floats:
-    """
-    Return the capacity of every link.
-
-    `rates`: bytes per second of every link, where the file says. Result (E,): bytes per second.
-    """
+    """Return the capacity of every link (E,), in bytes per second."""
     if settings.bandwidth is None:
         silent = sum(rate is None for rate in rates)
         if silent:
@@ -295,11 +246,7 @@ def fit_capacities(
 
 
 def link_levels(graph: Topology) -> Ints:
-    """
-    Return for every link the level of its lower end.
-
-    Result (E,): 0 for links of nodes; 1 for those of leaves to their parents or each other, .
-    """
+    """Return the level of each link's lower end (E,): 0 for links of nodes, 1 of leaves, ..."""
     level = vertex_levels(graph)
     level = np.where(level < 0, level.max(), level)  # where no node is near, as the farthest
     step: Ints = np.minimum(level[graph.link_tail], level[graph.link_head])

@@ -102,11 +102,7 @@ def _take(read: _Read, fields: dict[str, str], place: str) -> None:
 
 
 def names_in(text: str, place: str, taken: int = 0) -> tuple[str, ...]:
-    """
-    Write out a host list.
-
-    `text`: such as ``n[001-018]``.
-    """
+    """Write out a host list such as ``n[001-018]``."""
     try:
         return tuple(expand_hostlist(text, taken))
     except TopologyError as error:
@@ -114,11 +110,7 @@ def names_in(text: str, place: str, taken: int = 0) -> tuple[str, ...]:
 
 
 def block_sizes(words: list[str], place: str) -> list[int]:
-    """
-    Read the sizes of blocks.
-
-    Result: the base block first.
-    """
+    """Read the sizes of blocks, the base block first."""
     if not all(re.fullmatch("[0-9]{1,9}", word.strip()) for word in words):
         raise TopologyError(
             f"{place}: block sizes: expected numbers, got {','.join(words)[:40]!r}."
@@ -137,11 +129,7 @@ def block_sizes(words: list[str], place: str) -> list[int]:
 
 
 def _lines(text: str, source: str, read: list[str]) -> Iterator[tuple[str, dict[str, str]]]:
-    """
-    Iterate over the lines that say something, with their place and fields.
-
-    `read`: files so far, for bounds on what they include.
-    """
+    """Iterate over lines that say something; `read` bounds the files that are included."""
     carried, start = "", 0
     for number, line in enumerate(text.split("\n"), start=1):
         said = _COMMENT.sub("", line).rstrip()

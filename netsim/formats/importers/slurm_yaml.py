@@ -19,11 +19,7 @@ _TOPOLOGY = {"topology", "cluster_default", "tree", "block"}
 
 
 def read_slurm_yaml(text: str, source: str, settings: Settings) -> Topology:
-    """
-    Read `topology.yaml`.
-
-    Result: the first topology with ``cluster_default: true``, or the first of all.
-    """
+    """Read the first topology with ``cluster_default: true``, or the first of all."""
     if len(text) > _MOST:
         raise TopologyError(f"{source}: expected YAML of at most {_MOST // 2**20} MiB, got more.")
     try:

@@ -22,16 +22,13 @@ def embed(graph: Topology) -> tuple[Recognition, int]:
     """
     Find a place for everything in a PGFT of two or three levels.
 
-    Result: the tree, with what the graph lacks missing; and how many cables between switches it has
-    no place for: between switches of one level, and above the L2 switches where all leaves are one
-    pod.
-
     Leaves are the switches with nodes; a pod is a part that leaves and the switches next to them
     make; L2 switches of different pods that share spines have one index. The tree has as many
-    places as the largest leaf has nodes, the largest pod leaves and the widest bundle cables. What
-    does not go in is refused: nodes of several links, cables between switches with nodes (hosts on
-    spines), spines that join two L2 switches of one pod, four levels, and nodes that are joined,
-    but not by a way that goes up and then down.
+    places as the largest leaf has nodes, the largest pod leaves and the widest bundle cables.
+    Counted are cables without a place: between switches of one level, and above the L2 switches
+    where all leaves are one pod. Refused are nodes of several links, cables between switches with
+    nodes (hosts on spines), spines that join two L2 switches of one pod, four levels, and nodes
+    that are joined, but not by a way that goes up and then down.
     """
     leaf = _leaves(graph)
     level, cables = _cables(graph, np.unique(leaf))
@@ -55,25 +52,12 @@ def embed(graph: Topology) -> tuple[Recognition, int]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Seats:
-    """
-    A tree, and where everything goes in it.
+    """A tree, and where everything goes in it."""
 
-    Parameters
-    ----------
-    tree : FatTree
-        Without anything missing.
-    node : (n_nodes,) int array
-        Place of each node.
-    switch : dict of int to (int, int)
-        Level and position of each switch.
-    number : dict of int to int
-        Number of L2 switches and spines among the parents of one switch.
-    """
-
-    tree: FatTree
-    node: Ints
-    switch: dict[int, tuple[int, int]]
-    number: dict[int, int]
+    tree: FatTree  # without anything missing
+    node: Ints  # (n_nodes,): place of each node
+    switch: dict[int, tuple[int, int]]  # level and position of each switch
+    number: dict[int, int]  # number of L2 switches and spines among the parents of one switch
 
     @classmethod
     def of(

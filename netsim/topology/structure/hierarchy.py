@@ -14,23 +14,14 @@ from netsim.topology.torus import Torus
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy:
-    """
-    Leaves of a tree of switches that need not be regular.
+    """Leaves of a tree of switches that need not be regular."""
 
-    Parameters
-    ----------
-    leaf : (n_nodes,) int array
-        Leaf of each node: switches with nodes, by number; of several rails the first. -1 for a node
-        without a switch.
-    switch : (L,) int array
-        Vertex of each leaf.
-    below : tuple of (S, L) bool array
-        Row l: for switches of level l + 2 the leaves below them, each set once, and none that a
-        row before has.
-    """
-
+    # (n_nodes,): leaf of each node: switches with nodes, by number; of several rails the first. -1
+    # for a node without a switch.
     leaf: Ints
-    switch: Ints
+    switch: Ints  # (L,): vertex of each leaf
+    # row l: for switches of level l + 2 the leaves below them, each set once, and none that a row
+    # before has
     below: tuple[Bools, ...]
 
     @cached_property

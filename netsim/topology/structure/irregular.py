@@ -15,14 +15,7 @@ _GUID = re.compile(r"[HS]-[0-9a-f]{16}")  # as importers call what has no other 
 
 
 def irregularities(topology: Topology, level: Ints) -> list[str]:
-    """
-    Name what is irregular.
-
-    `level` (n_nodes + n_switches,): level of every vertex (`netsim.topology.levels.vertex_levels`).
-    Result: what an importer found, roots that stand for a network, hosts without a name, switches
-    that no node reaches or that have other cables, uplinks or bundles than others of their level,
-    cables that are slower than nearly all of their kind, or work one way only.
-    """
+    """Name what is irregular: of importers, roots, hosts, switches, cables unlike their kind."""
     origin = topology.origin
     found = [origin.irregularity] if origin is not None and origin.irregularity else []
     if origin is not None and origin.fake_roots:
@@ -34,11 +27,7 @@ def irregularities(topology: Topology, level: Ints) -> list[str]:
 
 
 def bundles(topology: Topology) -> tuple[Ints, Ints]:
-    """
-    Return the bundles of parallel links in service.
-
-    Result: `first` (B,): a link of each bundle; `count` (B,): links in it.
-    """
+    """Return a link of each bundle of parallel links in service, and its number of links."""
     links = np.flatnonzero(links_in_service(topology))
     size = topology.n_nodes + topology.n_switches
     pair = topology.link_tail[links] * size + topology.link_head[links]

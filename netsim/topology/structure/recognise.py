@@ -17,36 +17,24 @@ _MIN_LEVELS, _MAX_LEVELS = 2, 4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recognition:
-    """
-    A graph as the fat-tree that it is.
+    """A graph as the fat-tree that it is."""
 
-    Parameters
-    ----------
-    tree : FatTree
-        The tree, with the capacities of the graph; missing nodes and leaves are absent.
-    vertex : (V,) int array
-        Vertex of the graph at every place of the tree, -1 where the graph has none.
-    link : (E,) int array
-        Link of the graph for every link of the tree, -1 where the graph has none.
-    """
-
-    tree: FatTree
+    tree: FatTree  # the tree, with the capacities of the graph; missing nodes and leaves are absent
+    # (V,): vertex of the graph at every place of the tree, -1 where the graph has none
     vertex: Ints
-    link: Ints
+    link: Ints  # (E,): link of the graph for every link of the tree, -1 where the graph has none
 
 
 def recognise(graph: Topology) -> Recognition:
     """
-    Find the fat-tree that a graph is.
-
-    Result: the tree and where everything is in it.
+    Find the fat-tree that a graph is, and where everything is in it.
 
     A level-l subtree is a connected part of levels 0..l; its place among its siblings gives the
     digits above l, in the order of the graph. The digits below l of a switch are those of its
-    children, plus the number of the parent: they are counted once upwards from the first
-    subtree of each level, then handed down from the roots to all others, which must agree. Last,
-    the PGFT built from the counts must have exactly the graph's cables. Leaves may have fewer
-    nodes, and pods fewer leaves, than others: the holes come last.
+    children, plus the number of the parent: they are counted once upwards from the first subtree of
+    each level, then handed down from the roots to all others, which must agree. Last, the PGFT
+    built from the counts must have exactly the graph's cables. Leaves may have fewer nodes, and
+    pods fewer leaves, than others: the holes come last.
     """
     shape = _Shape.of(graph)
     m, high = _subtrees(graph, shape)
@@ -58,24 +46,12 @@ def recognise(graph: Topology) -> Recognition:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Shape:
-    """
-    Levels and parents.
+    """Levels and parents."""
 
-    Parameters
-    ----------
-    level : (V,) int array
-        Level of each vertex.
-    members : list of int arrays
-        Vertices of each level.
-    parents : list of lists of int
-        Parents of each vertex, ascending.
-    w, p : list of int
-        Parents of an element of each level, and parallel cables to each.
-    """
-
-    level: Ints
-    members: list[Ints]
-    parents: list[list[int]]
+    level: Ints  # (V,): level of each vertex
+    members: list[Ints]  # vertices of each level
+    parents: list[list[int]]  # parents of each vertex, ascending
+    # w, p: parents of an element of each level, and parallel cables to each
     w: list[int]
     p: list[int]
 
@@ -233,12 +209,7 @@ def _fitted(graph: Topology, tree: FatTree, vertex: Ints) -> Recognition:
 
 
 def dressed(graph: Topology, tree: FatTree, vertex: Ints, link: Ints) -> FatTree:
-    """
-    Give a tree the capacities, the nodes and the holes of a graph.
-
-    `vertex`, `link`: as of a `Recognition`. Result: nodes and leaves without a vertex are missing,
-    other links without one out of service.
-    """
+    """Give a tree the capacities, the nodes and the holes of a graph."""
     mine = np.flatnonzero(link >= 0)
     yours = link[mine]
     last = tree.n_nodes + tree.n_leaves * (tree.parents[0] == 1)
