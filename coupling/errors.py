@@ -33,10 +33,7 @@ class Stopped(BaseException):
 
     No `KeyboardInterrupt`, which the command-line library answers in ways of its own.
 
-    Parameters
-    ----------
-    signum : int
-        The signal.
+    `signum`: The signal.
     """
 
     def __init__(self, signum: int) -> None:

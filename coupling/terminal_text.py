@@ -79,12 +79,8 @@ class _EscapedStream(io.TextIOBase):
     """
     A stream to people: lines and our own colours as they are, the rest `visible`.
 
-    Parameters
-    ----------
-    stream : text stream
-        Where to write.
-    name : str, default ""
-        What errors call it; a stream without a name is left alone when it is closed.
+    `stream`: Where to write. `name`: What errors call it; a stream without a name is left alone
+    when it is closed.
     """
 
     def __init__(self, stream: TextIO, name: str = "") -> None:

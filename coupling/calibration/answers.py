@@ -12,101 +12,52 @@ from netsim.topology.base import Topology
 
 @dataclass(frozen=True, slots=True)
 class GroupFit:
-    """
-    How the jobs of a group communicate.
+    """How the jobs of a group communicate."""
 
-    Parameters
-    ----------
-    group : str
-        What its jobs have in common.
-    jobs, nodes : int
-        How many it has; their nodes.
-    pattern : str
-        Label of the rule that fits best.
-    rule : int
-        Its place in the profile, from 1.
-    others : tuple of str
-        Labels of rules that fit nearly as well: the links do not distinguish them.
-    fraction, low, high : float
-        Communication at injection time / ideal iteration; 90 % interval. From counters: of the
-        time in which a node could send, at full speed. nan where runs do not determine it.
-    bytes_per_s : float
-        What one of its nodes sends, mean; nan from runs.
-    network_slowdown : float
-        Together / ideal, mean over its jobs, by which bytes were counted.
-    predicted : float
-        The same by the model.
-    identifiable : bool
-        Whether the measurement determines the fraction.
-    why : str
-        Why not, or of what it is the mean.
-    """
-
-    group: str
+    group: str  # What its jobs have in common
+    # jobs, nodes: how many it has; their nodes
     jobs: int
     nodes: int
-    pattern: str
-    rule: int
+    pattern: str  # Label of the rule that fits best
+    rule: int  # Its place in the profile, from 1
+    # Labels of rules that fit nearly as well: the links do not distinguish them
     others: tuple[str, ...]
+    # fraction, low, high: communication at injection time / ideal iteration; 90 % interval. From
+    # counters: of the time in which a node could send, at full speed. nan where runs do not
+    # determine it.
     fraction: float
     low: float
     high: float
-    bytes_per_s: float
-    network_slowdown: float
-    predicted: float
-    identifiable: bool
-    why: str
+    bytes_per_s: float  # What one of its nodes sends, mean; nan from runs
+    network_slowdown: float  # Together / ideal, mean over its jobs, by which bytes were counted
+    predicted: float  # The same by the model
+    identifiable: bool  # Whether the measurement determines the fraction
+    why: str  # Why not, or of what it is the mean
 
 
 @dataclass(frozen=True, slots=True)
 class LinkFit:
-    """
-    What a link carried.
+    """What a link carried."""
 
-    Parameters
-    ----------
-    link : str
-        Directed link.
-    measured, predicted : float
-        As a share of its capacity.
-    deviations : float
-        Measured - predicted, in deviations of the noise.
-    waited : float or None
-        Share of the time that its port had something to send and had to wait.
-    """
-
-    link: str
+    link: str  # Directed link
+    # measured, predicted: as a share of its capacity
     measured: float
     predicted: float
-    deviations: float
-    waited: float | None
+    deviations: float  # Measured - predicted, in deviations of the noise
+    waited: float | None  # Share of the time that its port had something to send and had to wait
 
 
 @dataclass(frozen=True, slots=True)
 class SlowCable:
-    """
-    A cable that is slower than it should be, or is not where the tables say.
+    """A cable that is slower than it should be, or is not where the tables say."""
 
-    Parameters
-    ----------
-    link : str
-        Directed link.
-    measured, predicted : float
-        As a share of its capacity.
-    speed : float
-        Share of its nominal speed at which it seems to run.
-    why : str
-        What says so.
-    jobs : tuple of int or str
-        Jobs that send over it, most first.
-    """
-
-    link: str
+    link: str  # Directed link
+    # measured, predicted: as a share of its capacity
     measured: float
     predicted: float
-    speed: float
-    why: str
-    jobs: tuple[JobId, ...]
+    speed: float  # Share of its nominal speed at which it seems to run
+    why: str  # What says so
+    jobs: tuple[JobId, ...]  # Jobs that send over it, most first
 
 
 @dataclass(frozen=True, slots=True, eq=False)

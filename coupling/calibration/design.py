@@ -33,71 +33,33 @@ _ALWAYS = Distribution("constant", (1.0,))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Demand:
-    """
-    What a job puts on links under one rule, if it does nothing but communicate.
+    """What a job puts on links under one rule, if it does nothing but communicate."""
 
-    Parameters
-    ----------
-    patterns : tuple of Pattern
-        Its messages; several where the pattern is random.
-    link : (L,) int array
-        Directed links.
-    rate : (L,) float array
-        Bytes per second on each, at injection time.
-    sent : float
-        Bytes per second that it sends in all.
-    """
-
-    patterns: tuple[Pattern, ...]
-    link: Ints
-    rate: Floats
-    sent: float
+    patterns: tuple[Pattern, ...]  # Its messages; several where the pattern is random
+    link: Ints  # (L,): directed links
+    rate: Floats  # (L,): bytes per second on each, at injection time
+    sent: float  # Bytes per second that it sends in all
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JobGroup:
-    """
-    Jobs that communicate alike.
+    """Jobs that communicate alike."""
 
-    Parameters
-    ----------
-    label : str
-        What they have in common.
-    jobs : tuple of int
-        Their numbers.
-    rules : tuple of int
-        Rules of the profile that may hold for them, by place.
-    """
-
-    label: str
-    jobs: tuple[int, ...]
-    rules: tuple[int, ...]
+    label: str  # What they have in common
+    jobs: tuple[int, ...]  # Their numbers
+    rules: tuple[int, ...]  # Rules of the profile that may hold for them, by place
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FitDesign:
-    """
-    Groups of jobs, and what they would put on the links.
+    """Groups of jobs, and what they would put on the links."""
 
-    Parameters
-    ----------
-    groups : tuple of Group
-        By label.
-    demand : mapping of (int, int) to Demand or None
-        By job and rule; None where the job sends nothing over the network.
-    share : mapping of int to float
-        Part of the time between the readings that each job ran.
-    apart : frozenset of int
-        Jobs of which the routing cannot connect two nodes.
-    n_links : int
-        Directed links of the fabric.
-    """
-
-    groups: tuple[JobGroup, ...]
+    groups: tuple[JobGroup, ...]  # By label
+    # By job and rule; None where the job sends nothing over the network
     demand: Mapping[tuple[int, int], Demand | None]
-    share: Mapping[int, float]
-    apart: frozenset[int]
-    n_links: int
+    share: Mapping[int, float]  # Part of the time between the readings that each job ran
+    apart: frozenset[int]  # Jobs of which the routing cannot connect two nodes
+    n_links: int  # Directed links of the fabric
 
     def column(self, group: JobGroup, rule: int, network_slowdown: Mapping[int, float]) -> Floats:
         """

@@ -27,34 +27,23 @@ _LOW, _HIGH = 0.05, 0.95
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fit:
-    """
-    Fractions of G groups that make M links carry what they carried.
+    """Fractions of G groups that make M links carry what they carried."""
 
-    Parameters
-    ----------
-    fraction, low, high : (G,) float array
-        Best value, and the interval that holds 90 % of the fits to redrawn residuals.
-    alike : tuple of tuple of int
-        Groups that the links do not distinguish: they share one value.
-    unseen : tuple of int
-        Groups that send over no measured link.
-    predicted, deviation : (M,) float array
-        What each link would carry under the fit, and by how much its measure may be off.
-    rank : int
-        Independent directions of the groups that the links see.
-    noise : float
-        By how much residuals of links that carry something are larger than expected of the
-        counters alone; at least 1.
-    """
-
+    # fraction, low, high: (G,): best value, and the interval that holds 90 % of the fits to
+    # redrawn residuals
     fraction: Floats
     low: Floats
     high: Floats
+    # Groups that the links do not distinguish: they share one value
     alike: tuple[tuple[int, ...], ...]
-    unseen: tuple[int, ...]
+    unseen: tuple[int, ...]  # Groups that send over no measured link
+    # predicted, deviation: (M,): what each link would carry under the fit, and by how much its
+    # measure may be off
     predicted: Floats
     deviation: Floats
-    rank: int
+    rank: int  # Independent directions of the groups that the links see
+    # By how much residuals of links that carry something are larger than expected of the counters
+    # alone; at least 1
     noise: float
 
 

@@ -37,31 +37,18 @@ class Measured:
     """
     What M directed links carried.
 
-    Parameters
-    ----------
-    link : (M,) int array
-        Ascending.
-    rate : (M,) float array
-        Bytes per second.
-    waited : (M,) float array
-        Share of the time that the port had to wait with something to send; nan where not known.
-    switch : (M,) int array
-        Vertex whose counters are read: readings of one device are late together.
-    errors : tuple of (link, count)
-        Links that counted symbol errors, recoveries or breakdowns between the readings.
-    told : mapping of str to int
-        What is odd about the counters, by what it is.
-    seconds : float
-        Between the two readings, median.
+    `told`: What is odd about the counters, by what it is.
     """
 
-    link: Ints
-    rate: Floats
+    link: Ints  # (M,): ascending
+    rate: Floats  # (M,): bytes per second
+    # (M,): share of the time that the port had to wait with something to send; nan where not known
     waited: Floats
-    switch: Ints
+    switch: Ints  # (M,): vertex whose counters are read: readings of one device are late together
+    # Links that counted symbol errors, recoveries or breakdowns between the readings
     errors: tuple[tuple[int, int], ...]
     notes: Mapping[str, int]
-    seconds: float
+    seconds: float  # Between the two readings, median
 
 
 def measured(

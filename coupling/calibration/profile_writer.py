@@ -18,21 +18,12 @@ _DIGITS = 5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProfileDraft:
-    """
-    What is known of a group.
+    """What is known of a group."""
 
-    Parameters
-    ----------
-    group : Group
-        Its jobs.
-    rules : tuple of int
-        Rules of the profile that may hold for them, best first; all have the same chance.
-    low, high : float
-        Interval of the fraction.
-    """
-
-    group: JobGroup
+    group: JobGroup  # Its jobs
+    # Rules of the profile that may hold for them, best first; all have the same chance
     rules: tuple[int, ...]
+    # low, high: interval of the fraction
     low: float
     high: float
 

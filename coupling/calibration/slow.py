@@ -26,28 +26,13 @@ _MOST_SHARE = 0.1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Traces:
-    """
-    Jobs as they were fitted, to follow their bytes from link to link.
+    """Jobs as they were fitted, to follow their bytes from link to link."""
 
-    Parameters
-    ----------
-    scene : Scene
-        The jobs, and the fabric with its routing.
-    design : Design
-        Groups of jobs, and what they send.
-    rule : sequence of int
-        Rule of each group.
-    fraction : (G,) float array
-        Of communication.
-    network_slowdown : mapping of int to float
-        By job.
-    """
-
-    scene: SiteState
-    design: FitDesign
-    rule: Sequence[int]
-    fraction: Floats
-    network_slowdown: Mapping[int, float]
+    scene: SiteState  # The jobs, and the fabric with its routing
+    design: FitDesign  # Groups of jobs, and what they send
+    rule: Sequence[int]  # Rule of each group
+    fraction: Floats  # (G,): of communication
+    network_slowdown: Mapping[int, float]  # By job
 
     def rates(self) -> Iterator[tuple[SiteJob, int, float]]:
         """Yield the jobs that send, the rule of each, and bytes sent / bytes at full speed."""

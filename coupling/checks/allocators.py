@@ -82,15 +82,8 @@ class Churn:
     """
     Jobs that come and go on one machine; what is wrong is gathered in `broken`.
 
-    Parameters
-    ----------
-    make : callable
-        Makes a fresh allocator.
-    fabric : Topology
-        The machine's.
-    whole : bool, default True
-        Whether nothing is missing or broken there: on a damaged machine an allocator may say
-        that some size has no place at all.
+    `make`: Makes a fresh allocator. `fabric`: The machine's. `whole`: Whether nothing is missing
+    or broken there: on a damaged machine an allocator may say that some size has no place at all.
     """
 
     def __init__(

@@ -40,28 +40,15 @@ _KIND_OF_METHOD = {"allocate": "allocators", "select": "queues", "steps": "patte
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """
-    What was found about one rule.
+    """What was found about one rule."""
 
-    Parameters
-    ----------
-    kind : str
-        Of the part, e.g. ``"allocators"``.
-    name : str
-        Of the part.
-    rule : str
-        What a part of this kind keeps.
-    broken : tuple of str
-        Some of the cases that break it, a sentence each; empty where it holds.
-    claimed : bool
-        Whether the part claims what the rule is about. An allocator that does not say that it
-        isolates neither keeps nor breaks the rule of those that do.
-    """
-
-    kind: str
-    name: str
-    rule: str
+    kind: str  # Of the part, e.g. ``"allocators"``.
+    name: str  # Of the part
+    rule: str  # What a part of this kind keeps
+    # Some of the cases that break it, a sentence each; empty where it holds
     broken: tuple[str, ...]
+    # Whether the part claims what the rule is about. An allocator that does not say that it
+    # isolates neither keeps nor breaks the rule of those that do.
     claimed: bool = True
 
     @property
@@ -72,16 +59,9 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class PluginCheck:
-    """
-    What was found about plug-ins, rule by rule.
+    """What was found about plug-ins, rule by rule."""
 
-    Parameters
-    ----------
-    findings : tuple of Finding
-        By part, in the order of its rules.
-    """
-
-    findings: tuple[Finding, ...]
+    findings: tuple[Finding, ...]  # By part, in the order of its rules
 
     @property
     def passed(self) -> bool:

@@ -20,25 +20,12 @@ _JOBS, _RANKS, _SEED, _TOLERANCE = 12, 6, 5, 1e-9
 
 @dataclass(frozen=True)
 class PlacedJobs:
-    """
-    A contention model on a fabric, and jobs that come and go.
+    """A contention model on a fabric, and jobs that come and go."""
 
-    Parameters
-    ----------
-    make : callable
-        Makes a fresh model.
-    topology : Topology
-        The fabric.
-    events : tuple of Event
-        Starts and ends, in order.
-    apart : tuple of Traffic
-        Jobs that share no link.
-    """
-
-    make: Callable[[], ContentionModel]
-    topology: Topology
-    events: tuple[Event, ...]
-    apart: tuple[Traffic, ...]
+    make: Callable[[], ContentionModel]  # Makes a fresh model
+    topology: Topology  # The fabric
+    events: tuple[Event, ...]  # Starts and ends, in order
+    apart: tuple[Traffic, ...]  # Jobs that share no link
 
 
 def scene_of(make: Callable[[Topology], ContentionModel]) -> PlacedJobs:

@@ -39,10 +39,7 @@ class Ledger:
     """
     Who holds which node and link; says what is held twice.
 
-    Parameters
-    ----------
-    tree : FatTree
-        The fabric, of one rail.
+    `tree`: The fabric, of one rail.
     """
 
     def __init__(self, tree: FatTree) -> None:
@@ -125,10 +122,7 @@ class Ownership:
     """
     Nodes given once, on any machine; links too where the machine is a tree of one rail.
 
-    Parameters
-    ----------
-    fabric : Topology
-        The machine's.
+    `fabric`: The machine's.
     """
 
     def __init__(self, fabric: Topology) -> None:

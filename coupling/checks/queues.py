@@ -29,34 +29,18 @@ _CASES, _JOBS, _SEED = 25, 20, 11
 
 @dataclass(frozen=True)
 class Queue:
-    """
-    A queue policy and jobs to try it with.
+    """A queue policy and jobs to try it with."""
 
-    Parameters
-    ----------
-    make : callable
-        Makes a fresh policy.
-    workloads : sequence of sequence of Job
-        Jobs of at most 16 nodes.
-    allocator : str, default "first-free"
-        Places the jobs, where a rule does not say otherwise.
-    """
-
-    make: Callable[[], QueuePolicy]
-    workloads: Sequence[Sequence[Job]]
-    allocator: str = "first-free"
+    make: Callable[[], QueuePolicy]  # Makes a fresh policy
+    workloads: Sequence[Sequence[Job]]  # Jobs of at most 16 nodes
+    allocator: str = "first-free"  # Places the jobs, where a rule does not say otherwise
 
 
 class Watched:
     """
     A policy, and what the machine looks like after it has chosen.
 
-    Parameters
-    ----------
-    policy : QueuePolicy
-        The policy.
-    check : callable
-        Called with the machine after every choice.
+    `policy`: The policy. `check`: Called with the machine after every choice.
     """
 
     name: ClassVar[str] = "watched"

@@ -16,19 +16,10 @@ _CLOSE = 1e-9
 
 @dataclass(frozen=True)
 class Sample:
-    """
-    A reader and a log that it reads.
+    """A reader and a log that it reads."""
 
-    Parameters
-    ----------
-    read : Reader
-        The reader.
-    path : Path
-        The log, with some jobs that are kept.
-    """
-
-    read: Reader
-    path: Path
+    read: Reader  # The reader
+    path: Path  # The log, with some jobs that are kept
 
     @cached_property
     def whole(self) -> Workload:

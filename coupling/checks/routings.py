@@ -33,19 +33,10 @@ NO_NODES: Sequence[tuple[Any, Any, str]] = (
 
 @dataclass(frozen=True)
 class Case:
-    """
-    A routing on a fabric, and flows between many pairs of its usable nodes.
+    """A routing on a fabric, and flows between many pairs of its usable nodes."""
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    make : callable
-        Makes the routing, always with the same seed.
-    """
-
-    topology: Topology
-    make: Callable[[], Routing]
+    topology: Topology  # The fabric
+    make: Callable[[], Routing]  # Makes the routing, always with the same seed
 
     @cached_property
     def routing(self) -> Routing:

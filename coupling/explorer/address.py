@@ -12,37 +12,22 @@ _MOST_LETTERS = 4000  # of an address
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """
-    What is being looked at.
+    """What is being looked at."""
 
-    Parameters
-    ----------
-    run, beside : str
-        Names of the run, and of a second one below it; empty for the first, and for none.
-    by : str
-        One of `BY`.
-    begin_s, end_s : float, optional
-        Time that is shown; by default all.
-    low, high : float, optional
-        Nodes that are shown; by default all.
-    job : str
-        Id of the chosen job.
-    cable : str
-        Name of the chosen link.
-    at_s : float, optional
-        Moment at which the fabric is shown; by default the whole run.
-    """
-
+    # run, beside: names of the run, and of a second one below it; empty for the first, and for
+    # none
     run: str = ""
     beside: str = ""
-    by: str = BY[0]
+    by: str = BY[0]  # One of `BY`
+    # begin_s, end_s: time that is shown; by default all
     begin_s: float | None = None
     end_s: float | None = None
+    # low, high: nodes that are shown; by default all
     low: float | None = None
     high: float | None = None
-    job: str = ""
-    cable: str = ""
-    at_s: float | None = None
+    job: str = ""  # Id of the chosen job
+    cable: str = ""  # Name of the chosen link
+    at_s: float | None = None  # Moment at which the fabric is shown; by default the whole run
 
     def written(self) -> str:
         """

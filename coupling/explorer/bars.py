@@ -11,45 +11,26 @@ from netsim.common.jit import load_kernels
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """
-    A part of the plane of time and nodes.
+    """A part of the plane of time and nodes."""
 
-    Parameters
-    ----------
-    begin_s, end_s : float
-        Seconds of the run.
-    low, high : float
-        First node, and one past the last; node i spans i to i + 1.
-    """
-
+    # begin_s, end_s: seconds of the run
     begin_s: float
     end_s: float
+    # low, high: first node, and one past the last; node i spans i to i + 1
     low: float
     high: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bars:
-    """
-    Bars of jobs on nodes.
+    """Bars of jobs on nodes."""
 
-    Parameters
-    ----------
-    start_s, end_s : (J,) float array
-        Of each job.
-    begin_of : (N + 1,) int array
-        Where the bars of each node begin.
-    job : (B,) int array
-        Job of each bar, by node and start.
-    latest_s : (B,) float array
-        Latest end on the bar's node up to and with the bar.
-    """
-
+    # start_s, end_s: (J,): of each job
     start_s: Floats
     end_s: Floats
-    begin_of: Ints
-    job: Ints
-    latest_s: Floats
+    begin_of: Ints  # (N + 1,): where the bars of each node begin
+    job: Ints  # (B,): job of each bar, by node and start
+    latest_s: Floats  # (B,): latest end on the bar's node up to and with the bar
 
     def cells(self, window: Window, rows: int, columns: int, weight: Floats) -> Cells:
         """

@@ -24,15 +24,7 @@ class SweepView(RunView):
     """
     The finished cells of a sweep.
 
-    Parameters
-    ----------
-    folder : Path
-        Its directory.
-
-    Raises
-    ------
-    CouplingError
-        If it is no sweep, none of its cells is finished, or a file is damaged.
+    `folder`: Its directory.
     """
 
     def __init__(self, folder: Path) -> None:

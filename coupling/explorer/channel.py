@@ -33,12 +33,7 @@ class Follower:
     """
     The server's side of one open page: it follows the address, and the address follows it.
 
-    Parameters
-    ----------
-    document : Document
-        Bokeh's side of the page.
-    runs : collection of str
-        Names of runs that an address may hold.
+    `document`: Bokeh's side of the page. `runs`: Names of runs that an address may hold.
     """
 
     def __init__(self, document: Document, runs: Collection[str]) -> None:

@@ -21,25 +21,12 @@ _STEPS = 256
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JobColours:
-    """
-    Colours of jobs.
+    """Colours of jobs."""
 
-    Parameters
-    ----------
-    key : mapping of str to str
-        Colour of each class; empty where colours stand for a number.
-    place : (J,) int array
-        Place of each job's colour in `table`.
-    table : (K,) uint32 array
-        Colours.
-    missing : str
-        What is said where the result does not tell; else empty.
-    """
-
-    key: Mapping[str, str]
-    place: Ints
-    table: Points
-    missing: str = ""
+    key: Mapping[str, str]  # Colour of each class; empty where colours stand for a number
+    place: Ints  # (J,): place of each job's colour in `table`
+    table: Points  # (K,): colours
+    missing: str = ""  # What is said where the result does not tell; else empty
 
 
 def shades_of(

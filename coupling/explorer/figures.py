@@ -52,21 +52,12 @@ class Axis:
     """
     Time as figures count it.
 
-    Parameters
-    ----------
-    begin_unix_s : float or None
-        Date of second 0; None: time is counted from the begin of the run.
-    zone : str
-        Time zone of dates; what is none is the clock of the log, taken as UTC.
-
-    Notes
-    -----
     Bokeh writes dates in UTC alone, so places are shifted by what the clock of the zone is ahead at
     the begin: through a change to summer time an axis keeps its hours.
     """
 
-    begin_unix_s: float | None
-    zone: str = "UTC"
+    begin_unix_s: float | None  # Date of second 0; None: time is counted from the begin of the run
+    zone: str = "UTC"  # Time zone of dates; what is none is the clock of the log, taken as UTC
 
     @property
     def _begin_s(self) -> float:
@@ -186,18 +177,11 @@ def draw_strips(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gantt:
-    """
-    The picture of nodes over time.
+    """The picture of nodes over time."""
 
-    Parameters
-    ----------
-    plot : Figure
-        The figure.
-    image, marks, others : ColumnDataSource
-        The picture; the bars of the chosen job; those of jobs that it interfered with.
-    """
-
-    plot: Figure
+    plot: Figure  # The figure
+    # image, marks, others: the picture; the bars of the chosen job; those of jobs that it
+    # interfered with
     image: ColumnDataSource
     marks: ColumnDataSource
     others: ColumnDataSource
@@ -230,19 +214,10 @@ def gantt(axis: Axis, shown: Range1d, nodes: Range1d, name: str) -> Gantt:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SlowdownFigure:
-    """
-    The slowdown of the chosen job over time.
+    """The slowdown of the chosen job over time."""
 
-    Parameters
-    ----------
-    plot : Figure
-        The figure.
-    lines : ColumnDataSource
-        A line for each run that is shown.
-    """
-
-    plot: Figure
-    lines: ColumnDataSource
+    plot: Figure  # The figure
+    lines: ColumnDataSource  # A line for each run that is shown
 
 
 def rate_figure(axis: Axis, shown: Range1d) -> SlowdownFigure:

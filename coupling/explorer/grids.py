@@ -22,42 +22,20 @@ _OTHERS = "others"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """
-    A cell of a table.
+    """A cell of a table."""
 
-    Parameters
-    ----------
-    text : str
-        What it says.
-    href : str
-        Where it leads; may be empty.
-    colour : str
-        Behind the text; may be empty.
-    dark : bool
-        Whether letters on that colour are dark.
-    """
-
-    text: str
-    href: str = ""
-    colour: str = ""
-    dark: bool = False
+    text: str  # What it says
+    href: str = ""  # Where it leads; may be empty
+    colour: str = ""  # Behind the text; may be empty
+    dark: bool = False  # Whether letters on that colour are dark
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """
-    Traffic between the ranks of a job.
+    """Traffic between the ranks of a job."""
 
-    Parameters
-    ----------
-    image : str
-        Picture, as the address of an image: a row per sender, a column per receiver.
-    words : str
-        What is in it, for those who do not see it.
-    """
-
-    image: str
-    words: str
+    image: str  # Picture, as the address of an image: a row per sender, a column per receiver
+    words: str  # What is in it, for those who do not see it
 
 
 def pattern_of(flows: RankFlows, n_ranks: int) -> Pattern | None:

@@ -25,44 +25,21 @@ _MS = 1e3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moment:
-    """
-    Jobs of a snapshot, estimated.
+    """Jobs of a snapshot, estimated."""
 
-    Parameters
-    ----------
-    title, about : str
-        What it is.
-    snapshot : Snapshot
-        Fabric and jobs.
-    found : Estimate
-        What the jobs do to each other.
-    load : (E,) float array
-        Share of each directed link that jobs take.
-    nodes : mapping of str to int array
-        Nodes of each job.
-    colours : mapping of str to str
-        Colour of each job.
-    blame : DataFrame
-        Milliseconds per iteration that victims lose to culprits; empty where none do.
-    jobs : mapping of str to PlacedJob
-        By name.
-    estimates : mapping of str to JobEstimate
-        By name.
-    users : mapping of str to (list of LinkLoad)
-        What jobs put on each link, by its name.
-    """
-
+    # title, about: what it is
     title: str
     about: str
-    snapshot: Snapshot
-    found: Estimate
-    load: Floats
-    nodes: Mapping[str, Ints]
-    colours: Mapping[str, str]
+    snapshot: Snapshot  # Fabric and jobs
+    found: Estimate  # What the jobs do to each other
+    load: Floats  # (E,): share of each directed link that jobs take
+    nodes: Mapping[str, Ints]  # Nodes of each job
+    colours: Mapping[str, str]  # Colour of each job
+    # Milliseconds per iteration that victims lose to culprits; empty where none do
     blame: pd.DataFrame
-    jobs: Mapping[str, PlacedJob]
-    estimates: Mapping[str, JobEstimate]
-    users: Mapping[str, list[LinkLoad]]
+    jobs: Mapping[str, PlacedJob]  # By name
+    estimates: Mapping[str, JobEstimate]  # By name
+    users: Mapping[str, list[LinkLoad]]  # What jobs put on each link, by its name
     owner: dict[int, str] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:

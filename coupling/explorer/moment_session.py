@@ -20,12 +20,7 @@ class MomentSession(Follower):
     """
     One open page of a moment.
 
-    Parameters
-    ----------
-    moment : Moment
-        What is looked at.
-    document : Document
-        Bokeh's side of the page.
+    `moment`: What is looked at. `document`: Bokeh's side of the page.
     """
 
     def __init__(self, moment: Moment, document: Document) -> None:

@@ -47,40 +47,17 @@ RAMP = ramp_of(LOAD, _STEPS)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Look:
-    """
-    A fabric at a moment.
+    """A fabric at a moment."""
 
-    Parameters
-    ----------
-    name : str
-        Of what is looked at: under one name the wiring stays the same.
-    topology : Topology or None
-        The fabric; None where it is unknown.
-    load : (E,) float array
-        Load of each directed link.
-    most : float
-        Load at the end of the colours.
-    whole : (E,) float array
-        Load over all time, by which the cables of a large fabric are chosen.
-    colours : sequence of str
-        Of each node.
-    chosen : int array
-        Nodes of the chosen job.
-    cable : int or None
-        The chosen link.
-    words : str
-        What moment it is.
-    """
-
-    name: str
-    topology: Topology | None
-    load: Floats
-    most: float
-    whole: Floats
-    colours: Sequence[str]
-    chosen: Ints
-    cable: int | None
-    words: str
+    name: str  # Of what is looked at: under one name the wiring stays the same
+    topology: Topology | None  # The fabric; None where it is unknown
+    load: Floats  # (E,): load of each directed link
+    most: float  # Load at the end of the colours
+    whole: Floats  # (E,): load over all time, by which the cables of a large fabric are chosen
+    colours: Sequence[str]  # Of each node
+    chosen: Ints  # Nodes of the chosen job
+    cable: int | None  # The chosen link
+    words: str  # What moment it is
 
 
 class Fabric:

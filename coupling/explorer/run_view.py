@@ -90,45 +90,22 @@ OnReady = Callable[[], None]
 
 @dataclass(frozen=True, eq=False)
 class ViewedRun:
-    """
-    A run, laid out to be looked at.
+    """A run, laid out to be looked at."""
 
-    Parameters
-    ----------
-    name, colour : str
-        What it is called and drawn in.
-    result : Result
-        Its tables.
-    jobs : DataFrame
-        Jobs that ran.
-    row : mapping of int to int
-        Row of each job by its id.
-    names : tuple of str
-        Of all nodes.
-    node, owner : int array
-        Every node that a job had, and the row of the job, by job.
-    bars : Bars
-        Jobs on nodes over time.
-    topology : Topology or None
-        Its fabric, where it can still be built.
-    load : Load
-        What its links carried.
-    link : mapping of str to int
-        Row of each link by its name.
-    """
-
+    # name, colour: what it is called and drawn in
     name: str
     colour: str
-    result: Result
-    jobs: pd.DataFrame
-    row: dict[int, int]
-    names: tuple[str, ...]
+    result: Result  # Its tables
+    jobs: pd.DataFrame  # Jobs that ran
+    row: dict[int, int]  # Row of each job by its id
+    names: tuple[str, ...]  # Of all nodes
+    # node, owner: every node that a job had, and the row of the job, by job
     node: Ints
     owner: Ints
-    bars: Bars
-    topology: Topology | None
-    load: LinkLoads
-    link: dict[str, int]
+    bars: Bars  # Jobs on nodes over time
+    topology: Topology | None  # Its fabric, where it can still be built
+    load: LinkLoads  # What its links carried
+    link: dict[str, int]  # Row of each link by its name
 
     @cached_property
     def waits(self) -> pd.DataFrame | None:
@@ -150,25 +127,14 @@ class ViewedRun:
 
 @dataclass(slots=True, eq=False)
 class RunView:
-    """
-    Runs to look at.
+    """Runs to look at."""
 
-    Parameters
-    ----------
-    title, about : str
-        What it is.
-    results : mapping of str to Result
-        The runs by name.
-    fabrics : mapping of str to Topology
-        Fabrics by name of the run, as far as they can be built.
-    sources : mapping of str to (Experiment, mapping)
-        What was run and the manifest of its result, by name of the run.
-    """
-
+    # title, about: what it is
     title: str
     about: str
-    results: dict[str, Result]
-    fabrics: dict[str, Topology]
+    results: dict[str, Result]  # The runs by name
+    fabrics: dict[str, Topology]  # Fabrics by name of the run, as far as they can be built
+    # What was run and the manifest of its result, by name of the run
     sources: dict[str, tuple[Experiment, Mapping[str, Any]]] = field(default_factory=dict)
     colours: dict[str, str] = field(init=False)
     begin_unix_s: float | None = field(init=False)

@@ -283,12 +283,7 @@ class Explorer:
     """
     The server.
 
-    Parameters
-    ----------
-    shown : Exhibit or Moment
-        What it shows.
-    port : int
-        Where it listens; 0: any that is free.
+    `shown`: What it shows. `port`: Where it listens; 0: any that is free.
     """
 
     def __init__(self, shown: RunView | Moment, port: int = 0) -> None:

@@ -39,12 +39,7 @@ class Session(Follower):
     """
     One open page.
 
-    Parameters
-    ----------
-    exhibit : Exhibit
-        What can be looked at.
-    document : Document
-        Bokeh's side of the page.
+    `exhibit`: What can be looked at. `document`: Bokeh's side of the page.
     """
 
     def __init__(self, exhibit: RunView, document: Document) -> None:

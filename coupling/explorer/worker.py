@@ -15,16 +15,9 @@ _KEPT = 500  # answers
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """
-    What cannot be worked out.
+    """What cannot be worked out."""
 
-    Parameters
-    ----------
-    why : str
-        A line.
-    """
-
-    why: str
+    why: str  # A line
 
 
 class Worker:

@@ -21,57 +21,28 @@ MOST_RANKS = 2_048
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JobPlacement:
-    """
-    A job and where it runs.
+    """A job and where it runs."""
 
-    Parameters
-    ----------
-    job : Job
-        Of as many nodes as are known.
-    nodes : (n,) int array
-        Its nodes, each once, in the order of the host list.
-    slots : (ranks,) int array
-        Place of each rank among the nodes.
-    """
-
-    job: Job
-    nodes: Ints
-    slots: Ints
+    job: Job  # Of as many nodes as are known
+    nodes: Ints  # (n,): its nodes, each once, in the order of the host list
+    slots: Ints  # (ranks,): place of each rank among the nodes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JobPlacements:
-    """
-    Jobs on the nodes of a fabric, and what could not be placed.
+    """Jobs on the nodes of a fabric, and what could not be placed."""
 
-    Parameters
-    ----------
-    jobs : tuple of Placed
-        In the order of the queue.
-    unknown : tuple of str
-        Hosts that the fabric has not, each once.
-    trimmed, lost : int
-        Jobs that go on without some of their hosts; that have no known host.
-    one_rank : int
-        Jobs whose tasks are not known, or too many: they have a rank on each node.
-    shared : int
-        Nodes that several jobs hold.
-    miscounted : int
-        Jobs whose number of nodes is not that of their hosts, which count.
-    asked_s : float
-        Node time of all jobs on all their hosts, those included that the fabric has not.
-    meant : str
-        Question after a node that is called nearly like one of the unknown hosts; or empty.
-    """
-
-    jobs: tuple[JobPlacement, ...]
-    unknown: tuple[str, ...]
+    jobs: tuple[JobPlacement, ...]  # In the order of the queue
+    unknown: tuple[str, ...]  # Hosts that the fabric has not, each once
+    # trimmed, lost: jobs that go on without some of their hosts; that have no known host
     trimmed: int
     lost: int
-    one_rank: int
-    shared: int
-    miscounted: int = 0
+    one_rank: int  # Jobs whose tasks are not known, or too many: they have a rank on each node
+    shared: int  # Nodes that several jobs hold
+    miscounted: int = 0  # Jobs whose number of nodes is not that of their hosts, which count
+    # Node time of all jobs on all their hosts, those included that the fabric has not
     asked_s: float = 0.0
+    # Question after a node that is called nearly like one of the unknown hosts; or empty
     meant: str = ""
 
 

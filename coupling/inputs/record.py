@@ -51,42 +51,19 @@ _STEP = "job steps (sacct -X leaves them out)"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Record:
-    """
-    Jobs that ran on a fabric, when and where.
+    """Jobs that ran on a fabric, when and where."""
 
-    Parameters
-    ----------
-    workload : Workload
-        The jobs, second 0 the first start. Jobs that were submitted before come at 0.
-    pins : mapping of int to Pin
-        Start, end and nodes, by job id.
-    placed : mapping of int to Placed
-        Nodes of the jobs, each once, and ranks on them.
-    submit_s : mapping of int to float
-        True times of submission, which may lie before 0.
-    notes : mapping of str to int
-        What is odd, by what it is: how many.
-    left_out : mapping of str to int
-        Jobs of the file that are not replayed, by reason.
-    unknown_hosts : tuple of str
-        Hosts that the fabric has not.
-    lost_share : float
-        Share of the node time of the record on such hosts.
-    zone : str
-        Time zone of the clock; empty where it is unknown.
-    offsets : bool
-        Whether its times have offsets and no zone was given: other times need offsets too.
-    """
-
+    # The jobs, second 0 the first start. Jobs that were submitted before come at 0.
     workload: Workload
-    pins: Mapping[int, Pin]
-    placed: Mapping[int, JobPlacement]
-    submit_s: Mapping[int, float]
-    notes: Mapping[str, int]
-    left_out: Mapping[str, int]
-    unknown_hosts: tuple[str, ...]
-    lost_share: float
-    zone: str
+    pins: Mapping[int, Pin]  # Start, end and nodes, by job id
+    placed: Mapping[int, JobPlacement]  # Nodes of the jobs, each once, and ranks on them
+    submit_s: Mapping[int, float]  # True times of submission, which may lie before 0
+    notes: Mapping[str, int]  # What is odd, by what it is: how many
+    left_out: Mapping[str, int]  # Jobs of the file that are not replayed, by reason
+    unknown_hosts: tuple[str, ...]  # Hosts that the fabric has not
+    lost_share: float  # Share of the node time of the record on such hosts
+    zone: str  # Time zone of the clock; empty where it is unknown
+    # Whether its times have offsets and no zone was given: other times need offsets too
     offsets: bool
 
     def __repr__(self) -> str:

@@ -36,25 +36,12 @@ from scheduler.traffic import RankFlows
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Holder:
-    """
-    A job, or another placement of one, and its nodes.
+    """A job, or another placement of one, and its nodes."""
 
-    Parameters
-    ----------
-    place : str
-        File and entry, for the error.
-    job : int or str
-        Id of the job.
-    nodes : (n,) int array
-        Node of each rank.
-    shared : bool
-        Whether its nodes may be those of other jobs that share theirs.
-    """
-
-    place: str
-    job: int | str
-    nodes: Ints
-    shared: bool
+    place: str  # File and entry, for the error
+    job: int | str  # Id of the job
+    nodes: Ints  # (n,): node of each rank
+    shared: bool  # Whether its nodes may be those of other jobs that share theirs
 
 
 def require_own_nodes(
@@ -92,57 +79,28 @@ JobId = int | str
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlacedJob:
-    """
-    A job of a snapshot.
+    """A job of a snapshot."""
 
-    Parameters
-    ----------
-    id : int or str
-        As the snapshot calls it.
-    number : int
-        Identity for the models; it depends on the id alone.
-    partition : Partition
-        Node of each rank, repeats allowed, and the links that the job owns.
-    flows : RankFlows or None
-        Messages of one iteration; None where the snapshot says nothing about them.
-    fraction : float or None
-        Communication share of the ideal iteration; None where `compute_s` is given.
-    compute_s : float or None
-        Seconds of an iteration without communication.
-    start_s : float
-        When the job starts, for the models `flow-level` and `packets`.
-    iterations : int or None
-        Iterations that the job makes, for the models `flow-level` and `packets`.
-    shared : bool
-        Whether its nodes may be those of other jobs that share theirs.
-    """
-
-    id: JobId
-    number: int
-    partition: Partition
+    id: JobId  # As the snapshot calls it
+    number: int  # Identity for the models; it depends on the id alone
+    partition: Partition  # Node of each rank, repeats allowed, and the links that the job owns
+    # Messages of one iteration; None where the snapshot says nothing about them
     flows: RankFlows | None
+    # Communication share of the ideal iteration; None where `compute_s` is given
     fraction: float | None
-    compute_s: float | None
-    start_s: float
+    compute_s: float | None  # Seconds of an iteration without communication
+    start_s: float  # When the job starts, for the models `flow-level` and `packets`
+    # Iterations that the job makes, for the models `flow-level` and `packets`
     iterations: int | None
-    shared: bool = False
+    shared: bool = False  # Whether its nodes may be those of other jobs that share theirs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """
-    Another placement of a job.
+    """Another placement of a job."""
 
-    Parameters
-    ----------
-    job : int or str
-        Id of the job.
-    partition : Partition
-        Node of each rank and owned links.
-    """
-
-    job: JobId
-    partition: Partition
+    job: JobId  # Id of the job
+    partition: Partition  # Node of each rank and owned links
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -34,26 +34,14 @@ _LONG = 13  # letters
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """
-    How values are drawn.
+    """How values are drawn."""
 
-    Parameters
-    ----------
-    label : str
-        What they are.
-    least, most : float, optional
-        Ends of the axis; by default those that the values need.
-    log : bool
-        Whether powers of ten are evenly apart.
-    line : float, optional
-        Value at which a line is drawn, and from which bars go up and down.
-    """
-
-    label: str
+    label: str  # What they are
+    # least, most: ends of the axis; by default those that the values need
     least: float | None = None
     most: float | None = None
-    log: bool = False
-    line: float | None = None
+    log: bool = False  # Whether powers of ten are evenly apart
+    line: float | None = None  # Value at which a line is drawn, and from which bars go up and down
 
 
 def beside(

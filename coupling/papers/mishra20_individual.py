@@ -21,19 +21,10 @@ SEED = 1
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """
-    How much is tried.
+    """How much is tried."""
 
-    Parameters
-    ----------
-    states : int
-        Partly occupied machines.
-    trials : int
-        Jobs that are placed on each, one at a time.
-    """
-
-    states: int
-    trials: int
+    states: int  # Partly occupied machines
+    trials: int  # Jobs that are placed on each, one at a time
 
 
 QUICK, FULL = Effort(3, 100), Effort(5, 200)

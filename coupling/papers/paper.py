@@ -14,107 +14,53 @@ Frames = Mapping[str, pd.DataFrame]
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """
-    A file that is not ours to ship.
+    """A file that is not ours to ship."""
 
-    Parameters
-    ----------
-    file : str
-        Its name in the folder of logs.
-    source : str
-        Where to get it.
-    """
-
-    file: str
-    source: str
+    file: str  # Its name in the folder of logs
+    source: str  # Where to get it
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """
-    What the paper says beside what came out here: a row of the first table.
+    """What the paper says beside what came out here: a row of the first table."""
 
-    Parameters
-    ----------
-    where : str
-        Section, table or figure.
-    what : str
-        The quantity, or the statement.
-    paper, ours : str
-        Its values.
-    why : str
-        Why they differ; empty where they do not.
-    interval : str
-        Of each number of `ours`, where known: from 2.5 to 97.5 %.
-    """
-
-    where: str
-    what: str
+    where: str  # Section, table or figure
+    what: str  # The quantity, or the statement
+    # paper, ours: its values
     paper: str
     ours: str
-    why: str = ""
-    interval: str = ""
+    why: str = ""  # Why they differ; empty where they do not
+    interval: str = ""  # Of each number of `ours`, where known: from 2.5 to 97.5 %
 
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """
-    A table of the page.
+    """A table of the page."""
 
-    Parameters
-    ----------
-    name : str
-        Of its file.
-    title : str
-        Heading.
-    columns : sequence of str
-        Heads.
-    rows : sequence of sequence of str
-        Cells.
-    note : str
-        What is said below it.
-    """
-
-    name: str
-    title: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    note: str = ""
+    name: str  # Of its file
+    title: str  # Heading
+    columns: Sequence[str]  # Heads
+    rows: Sequence[Sequence[str]]  # Cells
+    note: str = ""  # What is said below it
 
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """
-    A paper whose experiments run here.
+    """A paper whose experiments run here."""
 
-    Parameters
-    ----------
-    name : str
-        What the command calls it; the folder of this name has its experiment files, and
-        what is said about them: ``setup.md``, ``reasons.md`` and ``quick.md``.
-    key : str
-        Of the bibliography.
-    title : str
-        Heading of its page.
-    logs : tuple of Log
-        What the full mode reads.
-    study : callable
-        Finds the numbers in the finished runs.
-    claims, sheets, figures : callable
-        Return the rows of the first table, further tables, and figures, of what was found.
-    needs : tuple of tuple of str
-        Experiment files of which `study` needs one each.
-    """
-
+    # What the command calls it; the folder of this name has its experiment files, and what is said
+    # about them: ``setup.md``, ``reasons.md`` and ``quick.md``
     name: str
-    key: str
-    title: str
-    logs: tuple[Log, ...]
-    study: Callable[[Runs], Frames]
+    key: str  # Of the bibliography
+    title: str  # Heading of its page
+    logs: tuple[Log, ...]  # What the full mode reads
+    study: Callable[[Runs], Frames]  # Finds the numbers in the finished runs
+    # claims, sheets, figures: return the rows of the first table, further tables, and figures, of
+    # what was found
     claims: Callable[[Frames], Sequence[Claim]]
     sheets: Callable[[Frames], Sequence[Sheet]]
     figures: Callable[[Frames], Sequence[DrawnFigure]]
-    needs: tuple[tuple[str, ...], ...]
+    needs: tuple[tuple[str, ...], ...]  # Experiment files of which `study` needs one each
 
 
 # The public logs that the papers need.

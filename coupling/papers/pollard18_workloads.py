@@ -31,30 +31,14 @@ REFUSALS = 10  # draws in a row that do not fit until a workload counts as full
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """
-    An experiment of the paper.
+    """An experiment of the paper."""
 
-    Parameters
-    ----------
-    name : str
-        What it is called here.
-    machine : str
-        Name of the topology.
-    sizes : tuple of int
-        Fewest and most nodes of a job.
-    over : tuple of int
-        Dimensions of the 3D grid along which sub-a2a goes.
-    fraction : float
-        Communication share of the iteration alone on the isolated placement.
-    paper : tuple of float
-        Mean speed-up per pattern, and over all jobs, where the paper gives it.
-    """
-
-    name: str
-    machine: str
-    sizes: tuple[int, int]
-    over: tuple[int, ...]
-    fraction: float
+    name: str  # What it is called here
+    machine: str  # Name of the topology
+    sizes: tuple[int, int]  # Fewest and most nodes of a job
+    over: tuple[int, ...]  # Dimensions of the 3D grid along which sub-a2a goes
+    fraction: float  # Communication share of the iteration alone on the isolated placement
+    # Mean speed-up per pattern, and over all jobs, where the paper gives it
     paper: tuple[float | None, ...]
 
 
@@ -106,10 +90,7 @@ class WorkloadRunner:
     """
     Places and evaluates the workloads of one setting.
 
-    Parameters
-    ----------
-    setting : Setting
-        The experiment.
+    `setting`: The experiment.
     """
 
     def __init__(self, setting: Setting) -> None:

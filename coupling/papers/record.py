@@ -23,31 +23,14 @@ _VERSION = 1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PaperRecord:
-    """
-    What was found, and from what.
+    """What was found, and from what."""
 
-    Parameters
-    ----------
-    paper : Paper
-        The paper.
-    quick : bool
-        Whether the quick mode ran.
-    changes : tuple of str
-        Fields that were set over those of the experiment files.
-    only : tuple of str
-        Experiment files that ran, where not all did.
-    made : str
-        Date and versions.
-    frames : mapping of str to DataFrame
-        What was found.
-    """
-
-    paper: Paper
-    quick: bool
-    changes: tuple[str, ...]
-    only: tuple[str, ...]
-    made: str
-    frames: Mapping[str, pd.DataFrame]
+    paper: Paper  # The paper
+    quick: bool  # Whether the quick mode ran
+    changes: tuple[str, ...]  # Fields that were set over those of the experiment files
+    only: tuple[str, ...]  # Experiment files that ran, where not all did
+    made: str  # Date and versions
+    frames: Mapping[str, pd.DataFrame]  # What was found
 
     @property
     def command(self) -> str:

@@ -25,25 +25,12 @@ _RUNS, _KEPT = "runs", "kept"
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """
-    Finished sweeps of a paper.
+    """Finished sweeps of a paper."""
 
-    Parameters
-    ----------
-    folder : Path
-        Where they are.
-    sweeps : mapping of str to Sweep
-        By the name of their experiment file.
-    quick : bool
-        Whether they are those of the quick mode.
-    logs : Path or None
-        The folder of logs, in the full mode.
-    """
-
-    folder: Path
-    sweeps: Mapping[str, Sweep]
-    quick: bool
-    logs: Path | None
+    folder: Path  # Where they are
+    sweeps: Mapping[str, Sweep]  # By the name of their experiment file
+    quick: bool  # Whether they are those of the quick mode
+    logs: Path | None  # The folder of logs, in the full mode
 
     def cells(self, *names: str) -> pd.DataFrame:
         """

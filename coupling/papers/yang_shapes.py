@@ -61,10 +61,7 @@ class Shapes:
     """
     Communication times of one job that never computes, by the shape of its allocation.
 
-    Parameters
-    ----------
-    dims : tuple of int
-        Of the torus.
+    `dims`: Of the torus.
     """
 
     def __init__(self, dims: Box) -> None:

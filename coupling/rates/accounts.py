@@ -87,17 +87,8 @@ class Accounts:
     """
     What running jobs did and lost, by slot.
 
-    Parameters
-    ----------
-    delay_at_link : (E,) float array
-        Node-seconds lost at each link; added to.
-
-    Attributes
-    ----------
-    slot_of : dict of int to int
-        By job, of open accounts.
-    members : (S,) table
-        Columns as in `MEMBER`.
+    `delay_at_link`: Node-seconds lost at each link; added to. `slot_of`: By job, of open accounts.
+    `members`: Columns as in `MEMBER`.
     """
 
     def __init__(self, delay_at_link: Floats) -> None:

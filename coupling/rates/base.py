@@ -14,54 +14,27 @@ from scheduler.rates import RateModel
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunInput:
-    """
-    A run as its rate model sees it.
+    """A run as its rate model sees it."""
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    routing : Routing
-        Finds the way of each flow.
-    jobs : sequence of Job
-        All jobs that will run.
-    model, fairness : str
-        Contention model, and what links share evenly among.
-    options : mapping of str to value
-        Of the model.
-    seed : int
-        Of the model's draws.
-    of_alone : bool, default False
-        Run times of the jobs are those alone on their placement.
-    """
-
-    topology: Topology
-    routing: Routing
-    jobs: Sequence[Job]
+    topology: Topology  # The fabric
+    routing: Routing  # Finds the way of each flow
+    jobs: Sequence[Job]  # All jobs that will run
+    # model, fairness: contention model, and what links share evenly among
     model: str
     fairness: str
-    options: Mapping[str, Any]
-    seed: int
-    of_alone: bool = False
+    options: Mapping[str, Any]  # Of the model
+    seed: int  # Of the model's draws
+    of_alone: bool = False  # Run times of the jobs are those alone on their placement
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimulationRates:
-    """
-    How jobs progress in one simulation.
+    """How jobs progress in one simulation."""
 
-    Parameters
-    ----------
-    rates : RateModel
-        Says how fast jobs progress.
-    runtime_s : callable, optional
-        How long a job will run, where the model knows it: the papers' schedulers do.
-    network : NetworkRateModel, optional
-        The network that the rates come from, where one is simulated.
-    """
-
-    rates: RateModel
+    rates: RateModel  # Says how fast jobs progress
+    # How long a job will run, where the model knows it: the papers' schedulers do
     runtime_s: Callable[[Job], float] | None = None
+    # The network that the rates come from, where one is simulated
     network: NetworkRateModel | None = None
 
 
@@ -69,23 +42,13 @@ class RateSource(Protocol):
     """
     A way in which jobs slow each other down in a run.
 
-    Parameters
-    ----------
-    scene : Scene
-        The run.
-
-    Attributes
-    ----------
-    emergent : bool
-        Slowdowns follow from shared links; otherwise they are stated in advance.
-    placement_costs : bool
-        A job alone takes longer where its placement is worse.
-    beside : str
-        What stands beside the name of a run among runs of other models; may be empty.
+    `scene`: The run.
     """
 
+    # Slowdowns follow from shared links; otherwise they are stated in advance
     emergent: ClassVar[bool]
-    placement_costs: ClassVar[bool]
+    placement_costs: ClassVar[bool]  # A job alone takes longer where its placement is worse
+    # What stands beside the name of a run among runs of other models; may be empty
     beside: ClassVar[str]
 
     def __init__(self, scene: RunInput) -> None: ...

@@ -53,18 +53,10 @@ class AssumedRateModel:
     """
     A rate model that knows every job's rate in advance.
 
-    Parameters
-    ----------
-    jobs : sequence of Job
-        All jobs that will run; their run times are those under isolation.
-    assumption : Assumption
-        What jobs gain under isolation.
-    seed : int
-        Of the draws.
-    allocator : Allocator
-        Under one that isolates jobs all run at full rate; under others they lose what the
-        scenario says. LC+S counts as isolating: it keeps links below the load at which the
-        paper expects interference (HPDC 2021, section 5.4.2).
+    `jobs`: All jobs that will run; their run times are those under isolation. `assumption`: What
+    jobs gain under isolation. `seed`: Of the draws. `allocator`: Under one that isolates jobs all
+    run at full rate; under others they lose what the scenario says. LC+S counts as isolating: it
+    keeps links below the load at which the paper expects interference (HPDC 2021, section 5.4.2).
     """
 
     def __init__(
@@ -96,15 +88,7 @@ class AssumedRates:
     """
     Slowdowns as a paper's scenario states them, without a network: the model `assumed`.
 
-    Parameters
-    ----------
-    scene : Scene
-        The run.
-
-    Raises
-    ------
-    ContentionError, ExperimentError
-        If an option or its value is unknown.
+    `scene`: The run.
     """
 
     emergent: ClassVar[bool] = False
@@ -146,17 +130,12 @@ class CostRatio:
     """
     How a placement is priced.
 
-    Parameters
-    ----------
-    cost : {"hops", "hop-bytes"}
-        Effective hops of the worst pair of each step, or these times the bytes of the message.
-
-    Notes
-    -----
     Mishra20, equations (2) to (7): the communication of a job takes as long as its placement
     costs over what Slurm's best fit would cost in the same state of the machine.
     """
 
+    # hops, hop-bytes: effective hops of the worst pair of each step, or these times the bytes of
+    # the message
     cost: str = HOPS
 
     def __post_init__(self) -> None:
@@ -205,12 +184,7 @@ class HopCostRateModel:
     """
     A rate model that sets the rate of a job once, when it starts.
 
-    Parameters
-    ----------
-    topology : FatTree
-        The machine.
-    ratio : CostRatio
-        How placements are priced.
+    `topology`: The machine. `ratio`: How placements are priced.
     """
 
     def __init__(self, topology: FatTree, ratio: CostRatio) -> None:
@@ -235,15 +209,7 @@ class HopCostRates:
     """
     Run times as a placement is priced, without a network: the model `hop-cost-ratio`.
 
-    Parameters
-    ----------
-    scene : Scene
-        The run.
-
-    Raises
-    ------
-    ContentionError, ExperimentError
-        If an option or its value is unknown, or the machine is no fat-tree.
+    `scene`: The run.
     """
 
     emergent: ClassVar[bool] = False

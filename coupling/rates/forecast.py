@@ -20,19 +20,10 @@ _TELL_S = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """
-    Cost of a run.
+    """Cost of a run."""
 
-    Parameters
-    ----------
-    starts : float
-        Starts of flows, or of whole steps where jobs are kept apart.
-    apart : bool
-        Jobs are kept apart.
-    """
-
-    starts: float
-    apart: bool
+    starts: float  # Starts of flows, or of whole steps where jobs are kept apart
+    apart: bool  # Jobs are kept apart
 
     @property
     def cpu_s(self) -> float:

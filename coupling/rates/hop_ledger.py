@@ -40,16 +40,11 @@ class HopLedger(Observer):
     """
     Notes what the communication of each job costs on its placement.
 
-    Parameters
-    ----------
-    cluster : Cluster
-        The machine; a tree of switches, or nothing is noted.
-
-    Notes
-    -----
     Equations (2) to (6) of Mishra20, on the leaves as they are when the job has started: nodes
     that run communication-intensive jobs, its own included. Messages of many jobs are looked
     at together, each leaf of each job as a leaf of its own.
+
+    `cluster`: The machine; a tree of switches, or nothing is noted.
     """
 
     def __init__(self, cluster: Cluster) -> None:

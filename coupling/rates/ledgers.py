@@ -23,17 +23,8 @@ class LinkLedger:
     """
     What each directed link has carried, and the time lost there.
 
-    Parameters
-    ----------
-    n_links : int
-        Directed links of the fabric.
-
-    Attributes
-    ----------
-    nbytes : (E,) float array
-        Bytes carried.
-    interference_delay_node_s : (E,) float array
-        Node-seconds that jobs lost to interference while this link was their worst.
+    `n_links`: Directed links of the fabric. `nbytes`: Bytes carried. `interference_delay_node_s`:
+    Node-seconds that jobs lost to interference while this link was their worst.
     """
 
     def __init__(self, n_links: int) -> None:
@@ -45,21 +36,9 @@ class BlameLedger:
     """
     Node-seconds that jobs lost to interference, by culprit and class of link.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-
-    Attributes
-    ----------
-    classes : tuple of str
-        Classes of links by number.
-    kind : (E,) int array
-        Number of the class of each link.
-    victim, culprit, kind_of_row : array of int
-        Job ids, and number of the class; -1 where the model does not tell.
-    interference_delay_node_s : array of float
-        Node-seconds.
+    `topology`: The fabric. `classes`: Classes of links by number. `kind`: Number of the class of
+    each link. `victim, culprit, kind_of_row`: Job ids, and number of the class; -1 where the model
+    does not tell. `interference_delay_node_s`: Node-seconds.
     """
 
     def __init__(self, topology: Topology) -> None:

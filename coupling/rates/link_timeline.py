@@ -46,24 +46,13 @@ class LinkTimeline(Observer):
     """
     Writes down what every link carries in bins of time, which merge when they are too many.
 
-    Parameters
-    ----------
-    network : NetworkRateModel
-        The rate model of the simulation.
-
-    Attributes
-    ----------
-    width_s : float
-        Width of a bin: a power of two; the first begins at time 0.
-    end_s : float
-        The last instant so far.
-
-    Notes
-    -----
     Between two changes of its rate a job sends evenly. Bins are as wide as they must be for all of
     them to be no more than `most_bins`: two neighbours become one whenever time goes on past the
     last one. What a running job did is kept by bin, and booked on its links when it ends, so that
     a change of rate costs the same however many links a job uses.
+
+    `network`: The rate model of the simulation. `width_s`: Width of a bin: a power of two; the
+    first begins at time 0. `end_s`: The last instant so far.
     """
 
     def __init__(self, network: NetworkRateModel) -> None:

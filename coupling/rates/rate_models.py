@@ -19,15 +19,7 @@ class NetworkRates:
     """
     Slowdowns emerge from links that jobs share, by any contention model.
 
-    Parameters
-    ----------
-    scene : Scene
-        The run.
-
-    Raises
-    ------
-    ContentionError, NetsimError
-        If the model, an option or the fairness is unknown or wrong.
+    `scene`: The run.
     """
 
     emergent: ClassVar[bool] = True
@@ -82,10 +74,7 @@ class InfiniteNetwork(NetworkRates):
     """
     A network on which nothing slows a job: the model `null`.
 
-    Parameters
-    ----------
-    scene : Scene
-        The run.
+    `scene`: The run.
     """
 
     placement_costs: ClassVar[bool] = False

@@ -14,24 +14,13 @@ class SimulatedRateModel(NetworkRateModel):
     """
     A rate model that simulates the flows of all running jobs, once, from the first start on.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    routing : Routing
-        Finds the way of each flow.
-    fairness : {"per-sender", "per-flow"}
-        Weight of a flow among others.
-    iterations : int
-        A job makes at most so many. One that has more makes so many longer ones, each of which
-        computes, sends and waits for several.
-    of_alone : bool, default False
-        Run times of jobs are those alone on their placement; otherwise those on an ideal one.
-
-    Notes
-    -----
     The rate of a job, for those who watch, is how long its last iteration took; it is 1 until the
     first has been made.
+
+    `topology`: The fabric. `routing`: Finds the way of each flow. `fairness`: Weight of a flow
+    among others. `iterations`: A job makes at most so many. One that has more makes so many longer
+    ones, each of which computes, sends and waits for several. `of_alone`: Run times of jobs are
+    those alone on their placement; otherwise those on an ideal one.
     """
 
     def __init__(

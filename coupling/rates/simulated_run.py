@@ -20,15 +20,7 @@ class FlowLevelRates(NetworkRates):
     """
     Flows are simulated from the first start to the last end: the model `flow-level`.
 
-    Parameters
-    ----------
-    scene : Scene
-        The run.
-
-    Raises
-    ------
-    ContentionError, ExperimentError, NetsimError
-        If an option or the fairness is unknown or wrong.
+    `scene`: The run.
     """
 
     def __init__(self, scene: RunInput) -> None:

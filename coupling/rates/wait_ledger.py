@@ -30,21 +30,15 @@ class WaitLedger(Observer):
     """
     Writes down why jobs wait, as the queue policy says when it passes them over.
 
-    Attributes
-    ----------
-    rows : array of int
-        Row by row: the job, the reason, whose reservation it waited for, the root
-        (`scheduler.reasons.Verdict`). Reason and root are numbers of the key of `REASONS`, from 1;
-        0 where there is no root.
-    spans : array of float
-        Row by row: seconds waited for this reason; when that began and ended, perhaps with pauses.
-
-    Notes
-    -----
     A verdict holds until the next instant. Those on jobs that the policy does not look at are the
     same for all; clocks run for them, one per verdict, which a job reads when it comes among them
     and when it leaves. So an instant costs as much as the policy looks at, however long the
     queue is.
+
+    `rows`: Row by row: the job, the reason, whose reservation it waited for, the root
+    (`scheduler.reasons.Verdict`). Reason and root are numbers of the key of `REASONS`, from 1; 0
+    where there is no root. `spans`: Row by row: seconds waited for this reason; when that began
+    and ended, perhaps with pauses.
     """
 
     def __init__(self) -> None:

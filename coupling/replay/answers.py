@@ -17,101 +17,51 @@ from netsim.common.tables import Tabled
 
 @dataclass(frozen=True, slots=True)
 class QueueFit:
-    """
-    Settings of the queue, and how near they come to recorded waits.
+    """Settings of the queue, and how near they come to recorded waits."""
 
-    Parameters
-    ----------
-    window : int or None
-        Jobs behind the head that are tried; None: as the queue's default.
-    estimates : {"requested", "runtime"}
-        What it knows of run times.
-    switches : str or None
-        Limit of leaf switches, as ``--switches``; None: none beyond those of the jobs.
-    error : float
-        Mean of |ln((simulated + 60 s) / (recorded + 60 s))| over the waits of freed jobs.
-    """
-
-    window: int | None
-    estimates: str
+    window: int | None  # Jobs behind the head that are tried; None: as the queue's default
+    estimates: str  # requested, runtime: what it knows of run times
+    # Limit of leaf switches, as ``--switches``; None: none beyond those of the jobs
     switches: str | None
+    # Mean of |ln((simulated + 60 s) / (recorded + 60 s))| over the waits of freed jobs
     error: float
 
 
 @dataclass(frozen=True, slots=True)
 class Bias:
-    """
-    Waits of some jobs, recorded and simulated.
+    """Waits of some jobs, recorded and simulated."""
 
-    Parameters
-    ----------
-    of : {"size", "partition"}
-        What they have in common.
-    group : str
-        Its value.
-    jobs : int
-        How many.
-    recorded_s, simulated_s : float
-        Mean waits.
-    """
-
-    of: str
-    group: str
-    jobs: int
+    of: str  # size, partition: what they have in common
+    group: str  # Its value
+    jobs: int  # How many
+    # recorded_s, simulated_s: mean waits
     recorded_s: float
     simulated_s: float
 
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """
-    Recorded against simulated waits of the jobs that a freed queue starts.
+    """Recorded against simulated waits of the jobs that a freed queue starts."""
 
-    Parameters
-    ----------
-    jobs : int
-        How many there are.
-    best : QueueFit
-        Settings under which the following was simulated.
-    tried : tuple of QueueFit
-        All settings that were tried, in this order.
-    quantiles : mapping of float to (float, float)
-        Recorded and simulated wait in seconds that this share of the jobs stays below.
-    mean_s : (float, float)
-        Recorded and simulated mean.
-    bias : tuple of Bias
-        By size and by partition.
-    """
-
-    jobs: int
-    best: QueueFit
-    tried: tuple[QueueFit, ...]
+    jobs: int  # How many there are
+    best: QueueFit  # Settings under which the following was simulated
+    tried: tuple[QueueFit, ...]  # All settings that were tried, in this order
+    # Recorded and simulated wait in seconds that this share of the jobs stays below
     quantiles: Mapping[float, tuple[float, float]]
-    mean_s: tuple[float, float]
-    bias: tuple[Bias, ...]
+    mean_s: tuple[float, float]  # (float, float): recorded and simulated mean
+    bias: tuple[Bias, ...]  # By size and by partition
 
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """
-    One quantity of the freed jobs, before and after a change.
+    """One quantity of the freed jobs, before and after a change."""
 
-    Parameters
-    ----------
-    what : str
-        The quantity: a key of `coupling.replay.answers.QUANTITIES`.
-    before, after : float
-        Mean over the seeds.
-    difference : float
-        After - before, mean over the seeds.
-    low, high : float or None
-        95 % interval of the difference over the seeds; None with fewer than three seeds.
-    """
-
-    what: str
+    what: str  # The quantity: a key of `coupling.replay.answers.QUANTITIES`
+    # before, after: mean over the seeds
     before: float
     after: float
-    difference: float
+    difference: float  # After - before, mean over the seeds
+    # low, high: 95 % interval of the difference over the seeds; None with fewer than three seeds
     low: float | None
     high: float | None
 

@@ -37,10 +37,7 @@ class SlowdownBars:
     """
     Slowdowns as bars from 1, what the placement costs first, then what other jobs do.
 
-    Parameters
-    ----------
-    bars : sequence of Bar
-        In any order; the largest are drawn.
+    `bars`: In any order; the largest are drawn.
     """
 
     def __init__(self, bars: Sequence[Bar]) -> None:

@@ -21,10 +21,7 @@ class UtilizationLines:
     """
     The utilisation of runs over time, a line each, on one axis of time.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs.
+    `results`: The runs.
     """
 
     def __init__(self, results: Sequence[Result]) -> None:

@@ -55,14 +55,8 @@ class ComparisonTable:
     then dropped jobs with the reasons, remarks, what the numbers say in words, and how far off
     they may be.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs, a row each.
-    baseline : str, optional
-        Name of the run to compare with; by default ``first-free`` or ``baseline``.
-    full : bool, default False
-        Print all columns.
+    `results`: The runs, a row each. `baseline`: Name of the run to compare with; by default
+    ``first-free`` or ``baseline``. `full`: Print all columns.
     """
 
     def __init__(
@@ -196,15 +190,8 @@ class ProgressDisplay:
     On a terminal a bar with the time left per run, and one for all of them; elsewhere a line per
     finished run, and one now and then. Calls between two redraws cost next to nothing.
 
-    Parameters
-    ----------
-    stream : text stream, optional
-        Where to write; stderr by default.
-    unit : str, default "jobs"
-        What is counted.
-    plan : sequence of str, optional
-        All that will run, each once, as it is called when it does; it tells how long all of it
-        takes.
+    `stream`: Where to write; stderr by default. `unit`: What is counted. `plan`: All that will
+    run, each once, as it is called when it does; it tells how long all of it takes.
     """
 
     def __init__(

@@ -18,31 +18,14 @@ Row = Mapping[str, float | None]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """
-    A number of the comparison.
+    """A number of the comparison."""
 
-    Parameters
-    ----------
-    key : str
-        Its name in a row.
-    title : str
-        Heading.
-    narrow : str
-        Heading over several lines.
-    kind : str
-        How it is written: a key of `WRITERS`.
-    group : str
-        What stays in one table where not all columns fit.
-    hint : str
-        What it means.
-    """
-
-    key: str
-    title: str
-    narrow: str
-    kind: str
-    group: str
-    hint: str
+    key: str  # Its name in a row
+    title: str  # Heading
+    narrow: str  # Heading over several lines
+    kind: str  # How it is written: a key of `WRITERS`
+    group: str  # What stays in one table where not all columns fit
+    hint: str  # What it means
 
 
 COLUMNS = (

@@ -57,26 +57,14 @@ _NEVER_RAN = ("", "-1", "-1.0", "-1.000000")  # starts: of jobs that we dropped,
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExternalSchedule:
-    """
-    What another simulator says of jobs.
+    """What another simulator says of jobs."""
 
-    Parameters
-    ----------
-    name : str
-        Of its file.
-    jobs : DataFrame
-        By id: ``submit_s`` (NaN where the file has none), ``start_s``, ``end_s``, ``n_nodes``
-        (0 where the file has none).
-    unread : tuple of str
-        Columns that nothing is known of.
-    rejected : int
-        Jobs that it did not run.
-    """
-
-    name: str
+    name: str  # Of its file
+    # By id: ``submit_s`` (NaN where the file has none), ``start_s``, ``end_s``, ``n_nodes`` (0
+    # where the file has none)
     jobs: pd.DataFrame
-    unread: tuple[str, ...]
-    rejected: int
+    unread: tuple[str, ...]  # Columns that nothing is known of
+    rejected: int  # Jobs that it did not run
 
 
 def read_elsewhere(path: Path) -> ExternalSchedule:
@@ -176,29 +164,19 @@ def _check_times(place: str, times: dict[str, float]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """
-    A run beside another simulator's, over the jobs that both have.
+    """A run beside another simulator's, over the jobs that both have."""
 
-    Parameters
-    ----------
-    run : str
-        Our run.
-    jobs, only_here, only_there : int
-        Jobs of both, and of one of them.
-    here, there : mapping of str to float
-        ``makespan_s``, ``mean_wait_s``, ``mean_turnaround_s``, ``mean_run_s`` of these jobs; waits
-        from our submissions where the other table has none.
-    differences : mapping of str to (mapping of str to float)
-        Of ``start_s`` and ``end_s`` in seconds and of ``run`` relative to ours: ``mean`` of the
-        absolute differences, ``most``, and ``job``, whose that is.
-    """
-
-    run: str
+    run: str  # Our run
+    # jobs, only_here, only_there: jobs of both, and of one of them
     jobs: int
     only_here: int
     only_there: int
+    # here, there: ``makespan_s``, ``mean_wait_s``, ``mean_turnaround_s``, ``mean_run_s`` of these
+    # jobs; waits from our submissions where the other table has none
     here: Mapping[str, float]
     there: Mapping[str, float]
+    # Of ``start_s`` and ``end_s`` in seconds and of ``run`` relative to ours: ``mean`` of the
+    # absolute differences, ``most``, and ``job``, whose that is
     differences: Mapping[str, Mapping[str, float]]
 
 

@@ -20,19 +20,10 @@ Table = Union["TableColumns", "pd.DataFrame"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Categorical:
-    """
-    A column of few different texts.
+    """A column of few different texts."""
 
-    Parameters
-    ----------
-    codes : (R,) int array
-        Which of the names each row has.
-    names : sequence of str
-        In their order.
-    """
-
-    codes: Ints
-    names: Sequence[str]
+    codes: Ints  # (R,): which of the names each row has
+    names: Sequence[str]  # In their order
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:  # noqa: ANN401
         """Return the texts."""
@@ -42,16 +33,9 @@ class Categorical:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableColumns:
-    """
-    Columns of a table, without pandas.
+    """Columns of a table, without pandas."""
 
-    Parameters
-    ----------
-    of : mapping of str to array, Coded or sequence of str
-        By name, all as long; of Python's own sequences only texts.
-    """
-
-    of: Mapping[str, Values]
+    of: Mapping[str, Values]  # By name, all as long; of Python's own sequences only texts
 
     def __getitem__(self, name: str) -> Values:
         """Return a column."""

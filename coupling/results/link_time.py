@@ -16,25 +16,13 @@ Loads = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkLoads:
-    """
-    Load of every directed link.
+    """Load of every directed link."""
 
-    Parameters
-    ----------
-    whole : (E,) float array
-        Share of the capacity that was used over the run.
-    edges : (B + 1,) float array
-        Bounds of the bins, in seconds; empty where load over time is not recorded.
-    bins : (E, B) float32 array
-        Share of the capacity in each bin.
-    why_not : str
-        Why there are no bins; else empty.
-    """
-
-    whole: Floats
+    whole: Floats  # (E,): share of the capacity that was used over the run
+    # (B + 1,): bounds of the bins, in seconds; empty where load over time is not recorded
     edges: Floats
-    bins: Loads
-    why_not: str = ""
+    bins: Loads  # (E, B): share of the capacity in each bin
+    why_not: str = ""  # Why there are no bins; else empty
 
     def at(self, time_s: float | None) -> Floats:
         """Return the load of each link at a moment; None: over the whole run."""

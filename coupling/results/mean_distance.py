@@ -18,34 +18,21 @@ class MindGain:
     """
     What a run changes in the distance of jobs' nodes against a reference; fractions.
 
-    Parameters
-    ----------
-    jobs : int
-        Jobs of at least two nodes in both runs.
-    overall, small, large : float
-        1 - mean MIND here / there of each job size with more than thirty jobs, the plain mean
-        over these sizes: all, those of 2-10 nodes, those above. Sizes whose jobs the reference
-        places at no distance are left out; NaN without any.
-    by_node_time : float
-        1 - the sum of MIND here, weighted by node time / that there.
-    hops : float
-        By how many hops the mean MIND of a size is lower, mean over sizes.
-    t, p : float
-        Paired t-test over the jobs: the statistic, and the probability of as much or more if
-        nothing improved; NaN where all differences are equal.
-
-    Notes
-    -----
     Stoltzfus13, sections 2.5.2, 4 and 6.4. MIND of jobs is the column ``aph``. Reference is FIFO-0
     there, which is first-free.
     """
 
-    jobs: int
+    jobs: int  # Jobs of at least two nodes in both runs
+    # overall, small, large: 1 - mean MIND here / there of each job size with more than thirty
+    # jobs, the plain mean over these sizes: all, those of 2-10 nodes, those above. Sizes whose
+    # jobs the reference places at no distance are left out; NaN without any.
     overall: float
     small: float
     large: float
-    by_node_time: float
-    hops: float
+    by_node_time: float  # 1 - the sum of MIND here, weighted by node time / that there
+    hops: float  # By how many hops the mean MIND of a size is lower, mean over sizes
+    # t, p: paired t-test over the jobs: the statistic, and the probability of as much or more if
+    # nothing improved; NaN where all differences are equal
     t: float
     p: float
 

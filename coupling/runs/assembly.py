@@ -36,34 +36,16 @@ _MOST_KEPT = 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunParts:
-    """
-    Fabric and workload of an experiment.
+    """Fabric and workload of an experiment."""
 
-    Parameters
-    ----------
-    topology : Topology
-        The machine.
-    workload : Workload
-        Jobs with their communication; those larger than the machine are dropped.
-    estimates : {"requested", "runtime"}
-        What backfilling may know.
-    profile : mapping
-        The communication profile as tables: the assumption that the result rests on.
-    hashes : mapping of str to str
-        SHA-256 of every file that was read.
-    record : Record or None
-        When and where the jobs ran, where they are replayed.
-    free_from_s : float
-        From when on the queue is free of the record.
-    """
-
-    topology: Topology
-    workload: Workload
-    estimates: str
+    topology: Topology  # The machine
+    workload: Workload  # Jobs with their communication; those larger than the machine are dropped
+    estimates: str  # requested, runtime: what backfilling may know
+    # The communication profile as tables: the assumption that the result rests on
     profile: Mapping[str, Any] = field(default_factory=dict)
-    hashes: Mapping[str, str] = field(default_factory=dict)
-    record: Record | None = None
-    free_from_s: float = inf
+    hashes: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of every file that was read
+    record: Record | None = None  # When and where the jobs ran, where they are replayed
+    free_from_s: float = inf  # From when on the queue is free of the record
 
     @property
     def n_nodes(self) -> int:

@@ -391,8 +391,6 @@ class Stopwatch(Observer):
     """
     Takes the CPU time of a queue policy and its allocator.
 
-    Notes
-    -----
     To read the clock of CPU time is a call of the system, as long as a short decision. So the clock
     on the wall is read around each decision, and decisions have the same share of the CPU time
     since the watch was made as of the time on the wall.

@@ -36,25 +36,13 @@ _OWN_NAMES = ("name", "origin")  # fields in which a fabric that is read back ma
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ObjectRecord:
-    """
-    A fabric or a workload as a result directory keeps it.
+    """A fabric or a workload as a result directory keeps it."""
 
-    Parameters
-    ----------
-    table : mapping
-        What stands for the object in the experiment of the result.
-    files : mapping of str to bytes
-        Files that the table names, by name in the directory.
-    sha256 : str
-        Of the object.
-    why_not : str
-        Why the run cannot be repeated from these; empty where it can.
-    """
-
-    table: Mapping[str, Any]
+    table: Mapping[str, Any]  # What stands for the object in the experiment of the result
+    # Files that the table names, by name in the directory
     files: Mapping[str, bytes] = field(default_factory=dict)
-    sha256: str = ""
-    why_not: str = ""
+    sha256: str = ""  # Of the object
+    why_not: str = ""  # Why the run cannot be repeated from these; empty where it can
 
 
 def records_of(topology: object, workload: Mapping[str, Any]) -> dict[str, ObjectRecord]:

@@ -41,25 +41,14 @@ class _Placed:
 
 @dataclass(frozen=True, slots=True)
 class RateInterval:
-    """
-    A time during which a job ran at one rate.
+    """A time during which a job ran at one rate."""
 
-    Parameters
-    ----------
-    begin_s, end_s : float
-        From when to when.
-    interference : float
-        Iteration time together / alone.
-    cable : str
-        Link that held it up most; empty where none did.
-    culprits : mapping of int to float
-        Share of each other job in what it lost, largest first; empty where no job is to blame.
-    """
-
+    # begin_s, end_s: from when to when
     begin_s: float
     end_s: float
-    interference: float
-    cable: str
+    interference: float  # Iteration time together / alone
+    cable: str  # Link that held it up most; empty where none did
+    # Share of each other job in what it lost, largest first; empty where no job is to blame
     culprits: Mapping[int, float]
 
     @property
@@ -70,19 +59,10 @@ class RateInterval:
 
 @dataclass(frozen=True, slots=True)
 class JobHistory:
-    """
-    The run of a job.
+    """The run of a job."""
 
-    Parameters
-    ----------
-    placement_factor : float
-        Iteration time alone / ideal.
-    stretches : tuple of Stretch
-        In order, from start to end.
-    """
-
-    placement_factor: float
-    stretches: tuple[RateInterval, ...]
+    placement_factor: float  # Iteration time alone / ideal
+    stretches: tuple[RateInterval, ...]  # In order, from start to end
 
     @property
     def interference_delay_s(self) -> float:
@@ -92,44 +72,21 @@ class JobHistory:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """
-    What a job had of a link.
+    """What a job had of a link."""
 
-    Parameters
-    ----------
-    job : int
-        Its id.
-    begin_s, end_s : float
-        When it ran.
-    share : float
-        Part of the link's capacity that it took, as a mean over its run.
-    """
-
-    job: int
+    job: int  # Its id
+    # begin_s, end_s: when it ran
     begin_s: float
     end_s: float
-    share: float
+    share: float  # Part of the link's capacity that it took, as a mean over its run
 
 
 class JobHistories:
     """
     The network of a finished run, built again.
 
-    Parameters
-    ----------
-    experiment : Experiment
-        What was run: one allocator.
-    manifest : mapping
-        Of the result.
-    result : Result
-        Its tables.
-    inputs : Inputs
-        What was read already for other runs.
-
-    Raises
-    ------
-    CouplingError
-        If it cannot be built again as it was.
+    `experiment`: What was run: one allocator. `manifest`: Of the result. `result`: Its tables.
+    `inputs`: What was read already for other runs.
     """
 
     def __init__(

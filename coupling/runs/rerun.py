@@ -21,25 +21,13 @@ REPEATED = (*(f"{name}.parquet" for name in (*TABLES, *FURTHER)), SUMMARY)
 
 @dataclass(frozen=True, slots=True)
 class Rerun:
-    """
-    What a second run of an experiment gave.
+    """What a second run of an experiment gave."""
 
-    Parameters
-    ----------
-    changed_inputs : mapping of str to str
-        What is wrong with input files, by path; with any, nothing was run.
-    versions : mapping of str to (str, str)
-        Version then and now, of distributions that differ.
-    differences : mapping of str to str
-        By file of the result: how it differs.
-    runs : tuple of str
-        Runs that were compared.
-    """
-
+    # What is wrong with input files, by path; with any, nothing was run
     changed_inputs: Mapping[str, str]
-    versions: Mapping[str, tuple[str, str]]
-    differences: Mapping[str, str]
-    runs: tuple[str, ...]
+    versions: Mapping[str, tuple[str, str]]  # Version then and now, of distributions that differ
+    differences: Mapping[str, str]  # By file of the result: how it differs
+    runs: tuple[str, ...]  # Runs that were compared
 
     @property
     def agrees(self) -> bool:

@@ -35,23 +35,10 @@ class ResultDirectory:
     """
     The runs that a result directory holds, and its manifest, which always knows all of them.
 
-    Parameters
-    ----------
-    folder : Path
-        The directory, claimed.
-    experiment : Experiment
-        What is run.
-    manifest : mapping
-        Where the results come from, as far as it is known before the first run.
-    kept : mapping of str to ObjectRecord
-        How a fabric or jobs that were given as objects are kept, by table of the experiment.
-    resume : bool
-        Keep what an interrupted campaign of the same experiment has finished.
-
-    Raises
-    ------
-    ResultError
-        If the directory holds something else, or a run that is damaged.
+    `folder`: The directory, claimed. `experiment`: What is run. `manifest`: Where the results come
+    from, as far as it is known before the first run. `kept`: How a fabric or jobs that were given
+    as objects are kept, by table of the experiment. `resume`: Keep what an interrupted campaign of
+    the same experiment has finished.
     """
 
     def __init__(

@@ -24,51 +24,28 @@ from scheduler.traffic import PlacedTraffic, rank_flows
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RanJob:
-    """
-    A job as it ran.
+    """A job as it ran."""
 
-    Parameters
-    ----------
-    id, n_nodes : int
-        Of the job.
-    submit_s, start_s : float
-        Seconds of the run.
-    work_s : float
-        What it did, in seconds at full rate.
-    iteration_s : float
-        Seconds of an iteration at full rate; 0 for a job that sends nothing.
-    placed : PlacedTraffic or None
-        What it put on the network in each iteration; None: nothing.
-    src, dst : (F,) int array
-        Ranks of its flows.
-    """
-
+    # id, n_nodes: of the job
     id: int
     n_nodes: int
+    # submit_s, start_s: seconds of the run
     submit_s: float
     start_s: float
-    work_s: float
-    iteration_s: float
-    placed: PlacedTraffic | None
+    work_s: float  # What it did, in seconds at full rate
+    iteration_s: float  # Seconds of an iteration at full rate; 0 for a job that sends nothing
+    placed: PlacedTraffic | None  # What it put on the network in each iteration; None: nothing
+    # src, dst: (F,): ranks of its flows
     src: Ints
     dst: Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Retraced:
-    """
-    The jobs of a run with what they sent.
+    """The jobs of a run with what they sent."""
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    jobs : tuple of RanJob
-        In the order of their starts.
-    """
-
-    topology: Topology
-    jobs: tuple[RanJob, ...]
+    topology: Topology  # The fabric
+    jobs: tuple[RanJob, ...]  # In the order of their starts
 
 
 def retrace(stored: Stored, run: str | None = None) -> Retraced:

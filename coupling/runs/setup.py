@@ -27,22 +27,11 @@ from scheduler.queues.pinned import Pinned
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Setup:
-    """
-    What a run is made of; an allocator and a queue are fresh for each simulation.
+    """What a run is made of; an allocator and a queue are fresh for each simulation."""
 
-    Parameters
-    ----------
-    experiment : Experiment
-        What is run.
-    parts : Parts
-        Fabric and workload.
-    rates : RateSource
-        How jobs slow each other down.
-    """
-
-    experiment: Experiment
-    parts: RunParts
-    rates: RateSource
+    experiment: Experiment  # What is run
+    parts: RunParts  # Fabric and workload
+    rates: RateSource  # How jobs slow each other down
 
     @classmethod
     def of(cls, experiment: Experiment, parts: RunParts) -> "Setup":

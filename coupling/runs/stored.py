@@ -25,25 +25,12 @@ _NO_DIFFERENCE = (  # in the name; change no run
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stored:
-    """
-    A finished campaign, as its directory has it.
+    """A finished campaign, as its directory has it."""
 
-    Parameters
-    ----------
-    folder : Path
-        The directory.
-    experiment : Experiment
-        What was run.
-    manifest : mapping
-        Seed, versions, hashes of inputs, cost.
-    places : tuple of Path
-        Directory of each run, in the order of the comparison.
-    """
-
-    folder: Path
-    experiment: Experiment
-    manifest: Mapping[str, Any]
-    places: tuple[Path, ...]
+    folder: Path  # The directory
+    experiment: Experiment  # What was run
+    manifest: Mapping[str, Any]  # Seed, versions, hashes of inputs, cost
+    places: tuple[Path, ...]  # Directory of each run, in the order of the comparison
 
     @classmethod
     def open(cls, folder: Path) -> "Stored":
@@ -91,26 +78,15 @@ def _is_run(folder: Path) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lineup:
-    """
-    Runs of one or more campaigns, to be shown beside each other.
+    """Runs of one or more campaigns, to be shown beside each other."""
 
-    Parameters
-    ----------
-    results : tuple of Result
-        The runs, each with a name of its own.
-    baseline : str
-        Name of the run that the others are compared with; empty where there is none, or
-        where runs have other jobs.
-    differences : mapping of str to (mapping of str to str)
-        Per setting in which runs differ: its value by name of the run.
-    same_jobs : bool
-        Whether all runs have the same jobs, with the same work.
-    """
-
-    results: tuple[Result, ...]
+    results: tuple[Result, ...]  # The runs, each with a name of its own
+    # Name of the run that the others are compared with; empty where there is none, or where runs
+    # have other jobs
     baseline: str
+    # Per setting in which runs differ: its value by name of the run
     differences: Mapping[str, Mapping[str, str]]
-    same_jobs: bool
+    same_jobs: bool  # Whether all runs have the same jobs, with the same work
 
 
 def line_up(stored: Sequence[Stored], baseline: str | None = None) -> Lineup:

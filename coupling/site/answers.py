@@ -17,79 +17,44 @@ class JobNow:
     """
     What happens to one job, over all draws of how jobs communicate.
 
-    Parameters
-    ----------
-    id : int or str
-        The job.
-    user, name : str
-        Whose it is, and what.
-    nodes : int
-        Nodes that it has and the fabric knows.
-    slowdown, low, high : float
-        Together / ideal: median, and the values that 5 and 95 % of the draws stay below.
-    interference : float
-        Together / alone, median: the part that others cause.
-    among_worst : float
-        Share of the draws in which fewer than five other jobs are slower, and it is slowed.
-    culprit : int or str or None
-        Job that costs it most in most draws.
-    culprit_share : float
-        Share of the draws in which it does.
-    worst_link : str or None
-        Link that holds it up most in most draws.
-    lost_node_hours : float
-        Node-hours that it loses in a day, mean: to its placement and to others.
+    `slowdown, low, high`: Together / ideal: median, and the values that 5 and 95 % of the draws
+    stay below.
     """
 
-    id: JobId
+    id: JobId  # The job
+    # user, name: whose it is, and what
     user: str
     name: str
-    nodes: int
+    nodes: int  # Nodes that it has and the fabric knows
     network_slowdown: float
     low: float
     high: float
-    interference: float
+    interference: float  # Together / alone, median: the part that others cause
+    # Share of the draws in which fewer than five other jobs are slower, and it is slowed
     among_worst: float
-    culprit: JobId | None
-    culprit_share: float
-    worst_link: str | None
+    culprit: JobId | None  # Job that costs it most in most draws
+    culprit_share: float  # Share of the draws in which it does
+    worst_link: str | None  # Link that holds it up most in most draws
+    # Node-hours that it loses in a day, mean: to its placement and to others
     lost_node_hours: float
 
 
 @dataclass(frozen=True, slots=True)
 class LinkNow:
-    """
-    How busy one link is, mean over the draws.
+    """How busy one link is, mean over the draws."""
 
-    Parameters
-    ----------
-    link : str
-        Directed link between switches, or shared by several jobs.
-    busy : float
-        Share of its capacity that is taken.
-    lost_node_hours : float
-        Node-hours that jobs lose to others in a day while this link holds them up most.
-    jobs : tuple of (id, share)
-        What each job takes of it, most first.
-    """
-
-    link: str
-    busy: float
+    link: str  # Directed link between switches, or shared by several jobs
+    busy: float  # Share of its capacity that is taken
+    # Node-hours that jobs lose to others in a day while this link holds them up most
     lost_node_hours: float
-    jobs: tuple[tuple[JobId, float], ...]
+    jobs: tuple[tuple[JobId, float], ...]  # What each job takes of it, most first
 
 
 @dataclass(frozen=True, slots=True)
 class LostHours:
-    """
-    Node-hours that are lost in a day: median, and 5 to 95 % of the draws.
+    """Node-hours that are lost in a day: median, and 5 to 95 % of the draws."""
 
-    Parameters
-    ----------
-    median, low, high : float
-        Node-hours.
-    """
-
+    # median, low, high: node-hours
     median: float
     low: float
     high: float

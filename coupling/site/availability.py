@@ -24,44 +24,21 @@ _BATCH = 200_000  # flows routed at once: tens of MB
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeHold:
-    """
-    A job that holds nodes.
+    """A job that holds nodes."""
 
-    Parameters
-    ----------
-    id : int
-        The job.
-    nodes : (n,) int array
-        Its nodes.
-    end_s : float
-        When its time limit ends it, seconds since 1970; infinity where nothing tells.
-    links : (k,) int array
-        Directed links that it may send over.
-    """
-
-    id: int
-    nodes: Ints
-    end_s: float
-    links: Ints
+    id: int  # The job
+    nodes: Ints  # (n,): its nodes
+    end_s: float  # When its time limit ends it, seconds since 1970; infinity where nothing tells
+    links: Ints  # (k,): directed links that it may send over
 
 
 class Availability:
     """
     What jobs leave free of a machine, now and when some of them have ended.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    holding : sequence of Holding
-        All jobs that hold nodes, whether they compute or not.
-    excluded : (n,) int array
-        Nodes that take no jobs: drained or down.
-
-    Attributes
-    ----------
-    connected : tuple of int arrays
-        Sets of usable nodes that all reach each other, largest first; one where all do.
+    `topology`: The fabric. `holding`: All jobs that hold nodes, whether they compute or not.
+    `excluded`: Nodes that take no jobs: drained or down. `connected`: Sets of usable nodes that
+    all reach each other, largest first; one where all do.
     """
 
     def __init__(self, topology: Topology, holding: Sequence[NodeHold], excluded: Ints) -> None:

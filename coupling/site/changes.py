@@ -25,36 +25,15 @@ _LEAST_TAPER, _MOST_TAPER = 0.01, 1000.0
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """
-    What is otherwise than it is.
+    """What is otherwise than it is."""
 
-    Parameters
-    ----------
-    fail : tuple of str
-        Switches, nodes and cables (``tail>head``) that fail, by name or list of names.
-    drain : tuple of str
-        Nodes, or switches for all their nodes, whose jobs have ended.
-    add_cables : tuple of str
-        Cables between switches: ``A>B``, or ``A>B*4`` for four.
-    routing : str or None
-        Another routing.
-    taper : float or None
-        Capacity from the nodes of every leaf / capacity to other switches.
-    move : tuple of str
-        Other nodes of jobs: ``JOB=NODES``.
-
-    Raises
-    ------
-    SnapshotError
-        If a value has no such form.
-    """
-
+    # Switches, nodes and cables (``tail>head``) that fail, by name or list of names
     fail: tuple[str, ...] = ()
-    drain: tuple[str, ...] = ()
-    add_cables: tuple[str, ...] = ()
-    routing: str | None = None
-    taper: float | None = None
-    move: tuple[str, ...] = ()
+    drain: tuple[str, ...] = ()  # Nodes, or switches for all their nodes, whose jobs have ended
+    add_cables: tuple[str, ...] = ()  # Cables between switches: ``A>B``, or ``A>B*4`` for four
+    routing: str | None = None  # Another routing
+    taper: float | None = None  # Capacity from the nodes of every leaf / capacity to other switches
+    move: tuple[str, ...] = ()  # Other nodes of jobs: ``JOB=NODES``
 
     def __post_init__(self) -> None:
         """Check what can be checked without a fabric."""
@@ -79,27 +58,17 @@ class Changes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChangedState:
-    """
-    A scene before and after.
+    """A scene before and after."""
 
-    Parameters
-    ----------
-    before, after : Scene
-        `after` lacks the jobs that are cut off or drained.
-    cut_off : mapping of int to int
-        Nodes that a job has lost, by number of the job.
-    drained, moved : frozenset of int
-        Numbers of jobs.
-    remarks : tuple of str
-        What had to be done besides.
-    """
-
+    # before, after: `after` lacks the jobs that are cut off or drained
     before: SiteState
     after: SiteState
+    # Nodes that a job has lost, by number of the job
     cut_off: Mapping[int, int] = field(default_factory=dict)
+    # drained, moved: numbers of jobs
     drained: frozenset[int] = frozenset()
     moved: frozenset[int] = frozenset()
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()  # What had to be done besides
 
 
 def changed(scene: SiteState, changes: Changes, seed: int = 1) -> ChangedState:

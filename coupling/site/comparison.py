@@ -16,35 +16,21 @@ SLOWED = 0.01
 
 @dataclass(frozen=True, slots=True)
 class JobChange:
-    """
-    One job before and after.
+    """One job before and after."""
 
-    Parameters
-    ----------
-    id : int or str
-        The job.
-    user, name : str
-        Whose it is, and what.
-    nodes : int
-        Its nodes.
-    status : {"", "cut off", "disconnected", "drained", "moved"}
-        What happens to it besides: nodes lost; no path between its nodes; on a drained node.
-    lost_nodes : int
-        Nodes that are cut off.
-    before, after : float or None
-        Total slowdown, together / ideal, median; None where it does not run.
-    change, low, high : float or None
-        After / before: median, 5 and 95 % of the draws.
-    """
-
-    id: JobId
+    id: JobId  # The job
+    # user, name: whose it is, and what
     user: str
     name: str
-    nodes: int
+    nodes: int  # Its nodes
+    # Empty, or cut off (nodes lost), disconnected (no path between its nodes), drained (on a
+    # drained node) or moved
     status: str
-    lost_nodes: int
+    lost_nodes: int  # Nodes that are cut off
+    # before, after: total slowdown, together / ideal, median; None where it does not run
     before: float | None
     after: float | None
+    # change, low, high: after / before: median, 5 and 95 % of the draws
     change: float | None
     low: float | None
     high: float | None
@@ -52,18 +38,11 @@ class JobChange:
 
 @dataclass(frozen=True, slots=True)
 class LeafChange:
-    """
-    The taper of one leaf before and after.
+    """The taper of one leaf before and after."""
 
-    Parameters
-    ----------
-    leaf : str
-        The switch.
-    before, after : float or None
-        Capacity from its nodes / capacity to other switches; None where it has none of one.
-    """
-
-    leaf: str
+    leaf: str  # The switch
+    # before, after: capacity from its nodes / capacity to other switches; None where it has none
+    # of one
     before: float | None
     after: float | None
 
@@ -150,26 +129,14 @@ class WhatIf(Tabled):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """
-    What the failure of one switch or cable would do.
+    """What the failure of one switch or cable would do."""
 
-    Parameters
-    ----------
-    what : str
-        The switch, or the cable by one of its directions.
-    cut_off : int
-        Jobs that would be cut off or disconnected.
-    slowed : int
-        Further jobs whose slowdown would grow by more than 1 %.
-    lost_node_hours, low, high : float
-        Node-hours that would be lost in a day beyond those lost now, median, 5 and 95 % of the
-        draws: all of the jobs that are cut off, and what others lose to detours and each other.
-        The same number as `WhatIf.lost_more` of this failure.
-    """
-
-    what: str
-    cut_off: int
-    slowed: int
+    what: str  # The switch, or the cable by one of its directions
+    cut_off: int  # Jobs that would be cut off or disconnected
+    slowed: int  # Further jobs whose slowdown would grow by more than 1 %
+    # lost_node_hours, low, high: node-hours that would be lost in a day beyond those lost now,
+    # median, 5 and 95 % of the draws: all of the jobs that are cut off, and what others lose to
+    # detours and each other. The same number as `WhatIf.lost_more` of this failure.
     lost_node_hours: float
     low: float
     high: float
@@ -177,33 +144,15 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Ranking(Tabled):
-    """
-    Which failure would hurt most.
+    """Which failure would hurt most."""
 
-    Parameters
-    ----------
-    source : str
-        File of the jobs.
-    topology : Topology
-        The fabric.
-    kind : {"switch", "cable"}
-        What fails.
-    failures : tuple of Failure
-        Those that hurt most first.
-    idle : int
-        Cables that carry nothing now and were not tried.
-    draws : int
-        How often patterns and fractions were drawn.
-    assumed, remarks : tuple of str
-        What had to be assumed; what is odd.
-    """
-
-    source: str
-    topology: Topology
-    kind: str
-    failures: tuple[Failure, ...]
-    idle: int
-    draws: int
+    source: str  # File of the jobs
+    topology: Topology  # The fabric
+    kind: str  # switch, cable: what fails
+    failures: tuple[Failure, ...]  # Those that hurt most first
+    idle: int  # Cables that carry nothing now and were not tried
+    draws: int  # How often patterns and fractions were drawn
+    # assumed, remarks: what had to be assumed; what is odd
     assumed: tuple[str, ...]
     remarks: tuple[str, ...]
 

@@ -16,18 +16,11 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JobLoad:
-    """
-    What one job puts on the links in one draw.
+    """What one job puts on the links in one draw."""
 
-    Parameters
-    ----------
-    demand : JobDemand
-        Of the model `fluid`.
-    ideal_s, alone_s : float
-        Seconds of an iteration with communication at injection time, and alone on this placement.
-    """
-
-    demand: JobDemand
+    demand: JobDemand  # Of the model `fluid`
+    # ideal_s, alone_s: seconds of an iteration with communication at injection time, and alone on
+    # this placement
     ideal_s: float
     alone_s: float
 
@@ -42,15 +35,10 @@ class JobLoads:
     """
     Computes the loads of jobs, and keeps what draws have in common.
 
-    Parameters
-    ----------
-    scene : Scene
-        Jobs, fabric and routing.
-
-    Notes
-    -----
     Draws differ in pattern and fraction. Routes and constants depend on the pattern alone, so
     they are computed once for each job and pattern; the fraction sets the time beside them.
+
+    `scene`: Jobs, fabric and routing.
     """
 
     def __init__(self, scene: SiteState) -> None:

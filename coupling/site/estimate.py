@@ -34,39 +34,22 @@ _LONGEST_S = 1e15  # beyond, numbers lose their meaning
 
 @dataclass(frozen=True, slots=True)
 class JobEstimate:
-    """
-    What happens to one job; times are seconds per iteration.
+    """What happens to one job; times are seconds per iteration."""
 
-    Parameters
-    ----------
-    id : int or str
-        The job.
-    alone_s, together_s : float or None
-        Alone on its placement, and among the others; None where the length of an iteration is
-        unknown: a job that spends no time on the network, given by its communication fraction.
-    network_slowdown : float
-        Together / ideal: placement factor times interference.
-    interference : float
-        Together / alone; exactly 1 where no link is shared.
-    placement_factor : float
-        Alone / ideal, at least 1.
-    worst_link : str or None
-        Link that holds the job up most.
-    end_s : float or None
-        When the job ends, under the models `flow-level` and `packets` with given iterations.
-    blame : tuple of (id, share)
-        Share of each other job in together - alone, largest first; empty where nothing is
-        lost. Shares add up to 1.
-    """
-
-    id: JobId
+    id: JobId  # The job
+    # alone_s, together_s: alone on its placement, and among the others; None where the length of
+    # an iteration is unknown: a job that spends no time on the network, given by its communication
+    # fraction
     alone_s: float | None
     together_s: float | None
-    network_slowdown: float
-    interference: float
-    placement_factor: float
-    worst_link: str | None
+    network_slowdown: float  # Together / ideal: placement factor times interference
+    interference: float  # Together / alone; exactly 1 where no link is shared
+    placement_factor: float  # Alone / ideal, at least 1
+    worst_link: str | None  # Link that holds the job up most
+    # When the job ends, under the models `flow-level` and `packets` with given iterations
     end_s: float | None
+    # Share of each other job in together - alone, largest first; empty where nothing is lost.
+    # Shares add up to 1.
     blame: tuple[tuple[JobId, float], ...] = ()
 
     def summary(self) -> dict[str, Any]:
@@ -85,25 +68,14 @@ class JobEstimate:
 
 @dataclass(frozen=True, slots=True)
 class CandidateEstimate:
-    """
-    What another placement of one job would do.
+    """What another placement of one job would do."""
 
-    Parameters
-    ----------
-    candidate : int
-        Place in the snapshot's list of candidates.
-    job : JobEstimate
-        What would happen to the job.
-    others_network_slowdown : float
-        Mean slowdown of the other jobs, each weighted by its nodes; 1 without others.
-    rank : int
-        1 for the best placement given for this job: least time together, of equals the one
-        that slows the others least.
-    """
-
-    candidate: int
-    job: JobEstimate
+    candidate: int  # Place in the snapshot's list of candidates
+    job: JobEstimate  # What would happen to the job
+    # Mean slowdown of the other jobs, each weighted by its nodes; 1 without others
     others_network_slowdown: float
+    # 1 for the best placement given for this job: least time together, of equals the one that
+    # slows the others least
     rank: int
 
 

@@ -10,22 +10,11 @@ from netsim.topology.base import Topology
 
 @dataclass(frozen=True, slots=True)
 class LinkQueue:
-    """
-    Queues of packets before one link.
+    """Queues of packets before one link."""
 
-    Parameters
-    ----------
-    link : str
-        Directed link.
-    utilization : float
-        Share of the time in which the link sent.
-    waited_s : float
-        Mean seconds that a packet waited for a place on it and for its turn.
-    """
-
-    link: str
-    utilization: float
-    waited_s: float
+    link: str  # Directed link
+    utilization: float  # Share of the time in which the link sent
+    waited_s: float  # Mean seconds that a packet waited for a place on it and for its turn
 
 
 def queues_of(topology: Topology, use: LinkUse | None) -> tuple[LinkQueue, ...]:
@@ -44,25 +33,13 @@ def queues_of(topology: Topology, use: LinkUse | None) -> tuple[LinkQueue, ...]:
 
 @dataclass(frozen=True, slots=True)
 class LinkLoad:
-    """
-    What one job puts on one link.
+    """What one job puts on one link."""
 
-    Parameters
-    ----------
-    link : str
-        Directed link.
-    job : int or str
-        The job.
-    nbytes : float
-        Bytes per iteration.
-    utilization : float or None
-        Share of the link's capacity that the job takes on average, among the others; None
-        where the length of an iteration is unknown.
-    """
-
-    link: str
-    job: JobId
-    nbytes: float
+    link: str  # Directed link
+    job: JobId  # The job
+    nbytes: float  # Bytes per iteration
+    # Share of the link's capacity that the job takes on average, among the others; None where the
+    # length of an iteration is unknown
     utilization: float | None
 
 

@@ -15,36 +15,20 @@ NOBODY = -1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """
-    What D draws make of J jobs.
+    """What D draws make of J jobs."""
 
-    Parameters
-    ----------
-    factor, interference : (D, J) float array
-        Alone / ideal, and together / alone, of the jobs in the order of the scene.
-    culprit : (D, J) int array
-        Place of the job that costs each most; `NOBODY` where nothing is lost.
-    worst : (D, J) int array
-        Directed link that holds each up most; -1 for none.
-    link, job : (K,) int array
-        Pairs of link and place of a job that uses it in some draw, by link.
-    share : (K,) float array
-        Part of the link's capacity that the job takes, mean over the draws.
-    shared : (E,) bool array
-        Links that several jobs use in some draw.
-    apart : frozenset of int
-        Places of jobs whose nodes nothing connects; they send nothing.
-    """
-
+    # factor, interference: (D, J): alone / ideal, and together / alone, of the jobs in the order
+    # of the scene
     factor: Floats
     interference: Floats
-    culprit: Ints
-    worst: Ints
+    culprit: Ints  # (D, J): place of the job that costs each most; `NOBODY` where nothing is lost
+    worst: Ints  # (D, J): directed link that holds each up most; -1 for none
+    # link, job: (K,): pairs of link and place of a job that uses it in some draw, by link
     link: Ints
     job: Ints
-    share: Floats
-    shared: Bools
-    apart: frozenset[int]
+    share: Floats  # (K,): part of the link's capacity that the job takes, mean over the draws
+    shared: Bools  # (E,): links that several jobs use in some draw
+    apart: frozenset[int]  # Places of jobs whose nodes nothing connects; they send nothing
 
     @property
     def network_slowdown(self) -> Floats:

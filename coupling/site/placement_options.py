@@ -15,50 +15,31 @@ class PlacementOption:
     """
     One placement of the job.
 
-    Parameters
-    ----------
-    allocators : tuple of str
-        Who proposes it; ``swaps``: the search from the best of them; none: one of all placements.
-    nodes : tuple of int
-        Its nodes.
-    switches, fragments : int
-        Switches that its nodes are on, and ranges of `nodelist`: among equals fewer are better.
-    nodelist : str
-        For ``sbatch --nodelist=``.
-    slowdown, low, high : float
-        Together / ideal of the new job: median, 5 and 95 % of the draws.
-    own_node_hours, others_node_hours : float
-        Node-hours that it loses in a day, and that the others lose more than without it.
-    most_hurt : int or str or None
-        Job that it slows down most.
-    most_hurt_by : float
-        Slowdown of that job with / without the new one, mean.
-    links : tuple of str
-        Directed links that it owns.
-    owned : tuple of int
-        Their numbers.
-    certified : bool
-        Whether no other job sends over them, and they carry every permutation of its nodes.
-    proof : str
-        How that is known.
+    `slowdown, low, high`: Together / ideal of the new job: median, 5 and 95 % of the draws.
     """
 
+    # Its allocator; ``swaps``: the search from the best of them; none: one of all placements
     allocators: tuple[str, ...]
-    nodes: tuple[int, ...]
+    nodes: tuple[int, ...]  # Its nodes
+    # switches, fragments: switches that its nodes are on, and ranges of `nodelist`: among equals
+    # fewer are better
     switches: int
     fragments: int
-    nodelist: str
+    nodelist: str  # For ``sbatch --nodelist=``
     network_slowdown: float
     low: float
     high: float
+    # own_node_hours, others_node_hours: node-hours that it loses in a day, and that the others
+    # lose more than without it
     own_node_hours: float
     others_node_hours: float
-    most_hurt: JobId | None
-    most_hurt_by: float
-    links: tuple[str, ...] = ()
-    owned: tuple[int, ...] = ()
+    most_hurt: JobId | None  # Job that it slows down most
+    most_hurt_by: float  # Slowdown of that job with / without the new one, mean
+    links: tuple[str, ...] = ()  # Directed links that it owns
+    owned: tuple[int, ...] = ()  # Their numbers
+    # Whether no other job sends over them, and they carry every permutation of its nodes
     certified: bool = False
-    proof: str = ""
+    proof: str = ""  # How that is known
 
     @property
     def lost_node_hours(self) -> float:
@@ -68,29 +49,15 @@ class PlacementOption:
 
 @dataclass(frozen=True, slots=True)
 class EarliestFit:
-    """
-    When there is room at the latest, if no other job starts.
+    """When there is room at the latest, if no other job starts."""
 
-    Parameters
-    ----------
-    end_s, wait_s : float
-        Seconds since 1970, and after the queue was looked at.
-    clock : str
-        The same as a date, UTC or the clock of the records.
-    allocator : str
-        Who finds room then.
-    nodelist : str
-        Where.
-    ended : tuple of int
-        Jobs whose time limits end them by then.
-    """
-
+    # end_s, wait_s: seconds since 1970, and after the queue was looked at
     end_s: float
     wait_s: float
-    clock: str
-    allocator: str
-    nodelist: str
-    ended: tuple[int, ...]
+    clock: str  # The same as a date, UTC or the clock of the records
+    allocator: str  # That finds room then
+    nodelist: str  # Where
+    ended: tuple[int, ...]  # Jobs whose time limits end them by then
 
 
 @dataclass(frozen=True, slots=True)

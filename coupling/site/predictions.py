@@ -29,24 +29,12 @@ _ROUNDING = 1e-9  # of the flow-level simulation over many iterations
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """
-    What a model says about one job that sends.
+    """What a model says about one job that sends."""
 
-    Parameters
-    ----------
-    alone_s : float
-        Seconds of an iteration alone.
-    interference : float
-        Iteration time together / alone.
-    worst_link : int
-        Directed link that holds the job up most; -1 for none.
-    end_s : float or None
-        When the job ends, where its iterations are given and the model follows them.
-    """
-
-    alone_s: float
-    interference: float
-    worst_link: int
+    alone_s: float  # Seconds of an iteration alone
+    interference: float  # Iteration time together / alone
+    worst_link: int  # Directed link that holds the job up most; -1 for none
+    # When the job ends, where its iterations are given and the model follows them
     end_s: float | None = None
 
     @property

@@ -22,51 +22,27 @@ _SENDING = {"RUNNING", "RESIZING", "SIGNALING"}  # others hold nodes, but comput
 
 @dataclass(frozen=True, slots=True)
 class HeldNodes:
-    """
-    Nodes that a job holds, whether it computes or not.
+    """Nodes that a job holds, computing or not."""
 
-    Parameters
-    ----------
-    job : Job
-        The job, with its hosts.
-    end_s : float
-        When its time limit ends it, seconds since 1970; infinity where nothing tells.
-    """
-
-    job: Job
-    end_s: float
+    job: Job  # The job, with its hosts
+    end_s: float  # When its time limit ends it, seconds since 1970; infinity where nothing tells
 
 
 @dataclass(frozen=True, slots=True)
 class RunningJobs:
-    """
-    Jobs that compute at one moment.
+    """Jobs that compute at one moment."""
 
-    Parameters
-    ----------
-    jobs : tuple of Job
-        With the hosts that they have.
-    left_out : mapping of str to int
-        Jobs of the file that do not compute then, by reason.
-    source : str
-        The file.
-    array_tasks, het_parts : int
-        Jobs that are tasks of arrays, and parts of heterogeneous jobs; each is a job of its own.
-    held : tuple of Held
-        Who holds nodes.
-    looked_s : float
-        When the file was written at the earliest: the last moment that it tells of as gone by.
-    remarks : mapping of str to int
-        What the reader of the file did not use or has changed, by what it is: how many.
-    """
-
-    jobs: tuple[Job, ...]
-    left_out: Mapping[str, int]
-    source: str
+    jobs: tuple[Job, ...]  # With the hosts that they have
+    left_out: Mapping[str, int]  # Jobs of the file that do not compute then, by reason
+    source: str  # The file
+    # array_tasks, het_parts: jobs that are tasks of arrays, and parts of heterogeneous jobs; each
+    # is a job of its own
     array_tasks: int
     het_parts: int
-    held: tuple[HeldNodes, ...] = ()
+    held: tuple[HeldNodes, ...] = ()  # Jobs that hold nodes
+    # When the file was written at the earliest: the last moment that it tells of as gone by
     looked_s: float = 0.0
+    # What the reader of the file did not use or has changed, by what it is: how many
     remarks: Mapping[str, int] = field(default_factory=dict)
 
 

@@ -31,40 +31,19 @@ NO_PROFILE = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Site:
-    """
-    Jobs on the fabric of a site.
+    """Jobs on the fabric of a site."""
 
-    Parameters
-    ----------
-    scene : Scene
-        Fabric, jobs, and draws of what they send.
-    assumed : tuple of str
-        What the files do not say and had to be assumed, a phrase each.
-    remarks : tuple of str
-        What is odd about the jobs, a sentence each.
-    unknown_hosts : tuple of str
-        Hosts that the fabric has not.
-    left_out : mapping of str to int
-        Jobs that are not in the scene, by reason.
-    held : tuple of Held
-        Who holds nodes, whether it computes or not.
-    looked_s : float
-        When the file of the jobs was written at the earliest, seconds since 1970.
-    places : tuple of Placed
-        The jobs as their file tells of them, where there is one.
-    stop : bool
-        Whether a host that the fabric has not is an error, or is skipped.
-    """
-
-    scene: SiteState
-    assumed: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
-    unknown_hosts: tuple[str, ...] = ()
-    left_out: Mapping[str, int] | None = None
-    held: tuple[HeldNodes, ...] = ()
+    scene: SiteState  # Fabric, jobs, and draws of what they send
+    assumed: tuple[str, ...] = ()  # What the files do not say and had to be assumed, a phrase each
+    remarks: tuple[str, ...] = ()  # What is odd about the jobs, a sentence each
+    unknown_hosts: tuple[str, ...] = ()  # Hosts that the fabric has not
+    left_out: Mapping[str, int] | None = None  # Jobs that are not in the scene, by reason
+    held: tuple[HeldNodes, ...] = ()  # Jobs that hold nodes, computing or not
+    # When the file of the jobs was written at the earliest, seconds since 1970
     looked_s: float = 0.0
+    # The jobs as their file tells of them, where there is one
     places: tuple[JobPlacement, ...] = ()
-    stop: bool = True
+    stop: bool = True  # Whether a host that the fabric has not is an error, or is skipped
 
 
 def read_site(

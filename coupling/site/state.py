@@ -28,84 +28,40 @@ MOST_DRAWS = 10_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SiteJob:
-    """
-    A job of a scene.
+    """A job of a scene."""
 
-    Parameters
-    ----------
-    number : int
-        Identity for the model.
-    id : int or str
-        As its file calls it.
-    user, name : str
-        Whose it is, and what; empty where the file does not tell.
-    nodes : (n,) int array
-        Its nodes, each once.
-    partition : Partition
-        Node of each rank, and owned links.
-    """
-
-    number: int
-    id: JobId
+    number: int  # Identity for the model
+    id: JobId  # As its file calls it
+    # user, name: whose it is, and what; empty where the file does not tell
     user: str
     name: str
-    nodes: Ints
-    partition: Partition
+    nodes: Ints  # (n,): its nodes, each once
+    partition: Partition  # Node of each rank, and owned links
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnTraffic:
-    """
-    What a job sends in one draw.
+    """What a job sends in one draw."""
 
-    Parameters
-    ----------
-    messages : Pattern or RankFlows
-        Messages of an iteration.
-    fraction : float or None
-        Communication share of the ideal iteration.
-    compute_s : float or None
-        Instead: seconds of an iteration without communication.
-    iteration_s : float or None
-        Length of the ideal iteration, to which the bytes are scaled; beside `fraction`.
-    """
-
-    messages: Pattern | RankFlows
-    fraction: float | None
-    compute_s: float | None = None
+    messages: Pattern | RankFlows  # Messages of an iteration
+    fraction: float | None  # Communication share of the ideal iteration
+    compute_s: float | None = None  # Instead: seconds of an iteration without communication
+    # Length of the ideal iteration, to which the bytes are scaled; beside `fraction`
     iteration_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SiteState:
-    """
-    Jobs on a fabric, and draws of what they send.
+    """Jobs on a fabric, and draws of what they send."""
 
-    Parameters
-    ----------
-    source : str
-        Where they come from, for messages.
-    topology : Topology
-        The fabric.
-    routing : Routing
-        Finds the way of each flow.
-    jobs : tuple of SiteJob
-        By number.
-    draws : tuple of mapping of int to Sent
-        What each job sends, by number; jobs that are not there send nothing.
-    fairness : {"per-sender", "per-flow"}
-        Weight of a flow among others.
-    options : mapping of str to value
-        Of the model `fluid`.
-    """
-
-    source: str
-    topology: Topology
-    routing: Routing
-    jobs: tuple[SiteJob, ...]
+    source: str  # Where they come from, for messages
+    topology: Topology  # The fabric
+    routing: Routing  # Finds the way of each flow
+    jobs: tuple[SiteJob, ...]  # By number
+    # What each job sends, by number; jobs that are not there send nothing
     draws: tuple[Mapping[int, DrawnTraffic], ...]
-    fairness: str = "per-sender"
-    options: Mapping[str, Any] = field(default_factory=dict)
+    fairness: str = "per-sender"  # per-sender, per-flow: weight of a flow among others
+    options: Mapping[str, Any] = field(default_factory=dict)  # Of the model `fluid`
 
     def __repr__(self) -> str:
         """Return one line."""

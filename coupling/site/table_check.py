@@ -18,26 +18,15 @@ _BATCH = 200_000  # flows routed at once: tens of MB
 
 @dataclass(frozen=True, slots=True)
 class TableCheck:
-    """
-    What walking the tables between all nodes shows.
+    """What walking the tables between all nodes shows."""
 
-    Parameters
-    ----------
-    nodes, pairs : int
-        Nodes, and ordered pairs of different ones.
-    fault : str
-        First pair that is not connected, and why; empty where all are.
-    longest : int
-        Links of the longest route.
-    as_d_mod_k : int or None
-        Pairs whose route is that of D-mod-k; None on a fabric that is no PGFT, or where the
-        walk ended early.
-    """
-
+    # nodes, pairs: nodes, and ordered pairs of different ones
     nodes: int
     pairs: int
-    fault: str
-    longest: int
+    fault: str  # First pair that is not connected, and why; empty where all are
+    longest: int  # Links of the longest route
+    # Pairs whose route is that of D-mod-k; None on a fabric that is no PGFT, or where the walk
+    # ended early
     as_d_mod_k: int | None
 
 

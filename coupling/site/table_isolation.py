@@ -19,28 +19,15 @@ _NAMED = 3  # links that a line names
 
 @dataclass(frozen=True, slots=True)
 class TableIsolation:
-    """
-    What loaded tables make of jobs.
+    """What loaded tables make of jobs."""
 
-    Parameters
-    ----------
-    jobs : int
-        How many were looked at.
-    shared : mapping of (id, id) to tuple of str
-        Links that two jobs send over, or one sends over and the other owns.
-    outside : mapping of id to tuple of str
-        Links that a job sends over although it owns others, not these.
-    unroutable : mapping of id to str
-        Why the nodes of a job do not reach each other.
-    loop : tuple of str
-        Links that can wait for each other in a circle.
-    """
-
-    jobs: int
+    jobs: int  # How many were looked at
+    # Links that two jobs send over, or one sends over and the other owns
     shared: Mapping[tuple[JobId, JobId], tuple[str, ...]]
+    # Links that a job sends over although it owns others, not these
     outside: Mapping[JobId, tuple[str, ...]]
-    unroutable: Mapping[JobId, str]
-    loop: tuple[str, ...]
+    unroutable: Mapping[JobId, str]  # Why the nodes of a job do not reach each other
+    loop: tuple[str, ...]  # Links that can wait for each other in a circle
 
     @property
     def passed(self) -> bool:

@@ -37,19 +37,10 @@ _TABLE = (*_SHIFTS, "random", "random_clean", "random_worst", "random_mean")
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """
-    Which of Jigsaw's conditions a partition breaks.
+    """Which of Jigsaw's conditions a partition breaks."""
 
-    Parameters
-    ----------
-    broken : tuple of Breach or None
-        Conditions that are broken; None where they do not apply.
-    reason : str
-        Why they do not apply; empty where they do.
-    """
-
-    broken: tuple[Breach, ...] | None
-    reason: str = ""
+    broken: tuple[Breach, ...] | None  # Conditions that are broken; None where they do not apply
+    reason: str = ""  # Why they do not apply; empty where they do
 
     @property
     def holds(self) -> bool | None:
@@ -59,34 +50,17 @@ class Conditions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JobVerdict:
-    """
-    What the checks say of one job.
+    """What the checks say of one job."""
 
-    Parameters
-    ----------
-    id : int or str
-        The job.
-    unroutable : str
-        Why the routing cannot connect the job's nodes; empty where it can.
-    shares : dict of int to list of id
-        Directed links that other jobs use or own too, and which.
-    conditions : Conditions
-        Which of Jigsaw's conditions the partition breaks.
-    rearrangeable : Verdict
-        Whether the partition is rearrangeable non-blocking.
-    static_table : TableReport or None
-        How shifts and random permutations fare under the routing in force; None where it
-        cannot connect the nodes.
-    permutation : Verdict or None
-        Whether the permutation given can be routed; None where none was given.
-    """
-
-    id: JobId
-    unroutable: str
-    shares: dict[int, list[JobId]]
-    conditions: Conditions
-    rearrangeable: Verdict
+    id: JobId  # The job
+    unroutable: str  # Why the routing cannot connect the job's nodes; empty where it can
+    shares: dict[int, list[JobId]]  # Directed links that other jobs use or own too, and which
+    conditions: Conditions  # Which of Jigsaw's conditions the partition breaks
+    rearrangeable: Verdict  # Whether the partition is rearrangeable non-blocking
+    # How shifts and random permutations fare under the routing in force; None where it cannot
+    # connect the nodes
     static_table: TableReport | None
+    # Whether the permutation given can be routed; None where none was given
     permutation: Verdict | None
 
     @property

@@ -15,25 +15,14 @@ _PILOT_JOBS = 200
 
 @dataclass(frozen=True, slots=True)
 class CostEstimate:
-    """
-    What a sweep will cost.
+    """What a sweep will cost."""
 
-    Parameters
-    ----------
-    cells, finished : int
-        In all, and there already.
-    cpu_s : float
-        CPU seconds of those that are missing.
-    disk_bytes : float
-        That these will take.
-    measured : int
-        Finished cells from which it is estimated; 0: from the first jobs of each policy.
-    """
-
+    # cells, finished: in all, and there already
     cells: int
     finished: int
-    cpu_s: float
-    disk_bytes: float
+    cpu_s: float  # CPU seconds of those that are missing
+    disk_bytes: float  # That these will take
+    # Finished cells from which it is estimated; 0: from the first jobs of each policy
     measured: int
 
 

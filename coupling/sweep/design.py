@@ -25,20 +25,12 @@ Group = Mapping[str, tuple[Any, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """
-    What a sweep varies.
+    """What a sweep varies."""
 
-    Parameters
-    ----------
-    groups : tuple of mapping of str to tuple
-        Factors that change together, and their values; every value of a group is combined
-        with every one of the others.
-    jobs : bool, default True
-        Whether the job table of each cell is kept.
-    """
-
+    # Factors that change together, and their values; every value of a group is combined with every
+    # one of the others
     groups: tuple[Group, ...]
-    jobs: bool = True
+    jobs: bool = True  # Whether the job table of each cell is kept
 
     def __len__(self) -> int:
         """Return the number of combinations."""

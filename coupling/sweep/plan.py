@@ -33,39 +33,19 @@ Checked = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """
-    One combination of a sweep.
+    """One combination of a sweep."""
 
-    Parameters
-    ----------
-    name : str
-        Hash of what it computes: experiment, contents of input files, version of fabricsim.
-    inputs : tuple of str
-        SHA-256 of the files that it reads.
-    factors : mapping of str to Label
-        Value of each factor.
-    """
-
-    name: str
-    inputs: tuple[str, ...]
-    factors: Mapping[str, Label]
+    name: str  # Hash of what it computes: experiment, contents of input files, version of fabricsim
+    inputs: tuple[str, ...]  # SHA-256 of the files that it reads
+    factors: Mapping[str, Label]  # Value of each factor
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """
-    A sweep and its cells.
+    """A sweep and its cells."""
 
-    Parameters
-    ----------
-    spec : Spec
-        What was asked for.
-    cells : tuple of Cell
-        In the order of `Spec.combinations`.
-    """
-
-    spec: Spec
-    cells: tuple[Cell, ...]
+    spec: Spec  # What was asked for
+    cells: tuple[Cell, ...]  # In the order of `Spec.combinations`
 
     def __repr__(self) -> str:
         """Return one line."""

@@ -18,14 +18,9 @@ class CellTimes:
 
     Cells of one allocator, queue, model, fabric and log take about the same time. A kind of which
     no cell is finished yet takes the mean time of the others for each job.
-
-    Parameters
-    ----------
-    cells : sequence of (kind, jobs)
-        In the order in which they are computed.
     """
 
-    cells: Sequence[tuple[Kind, float]]
+    cells: Sequence[tuple[Kind, float]]  # In the order in which they are computed
     _spent: dict[Kind, list[float]] = field(default_factory=dict)
 
     @classmethod

@@ -35,8 +35,6 @@ class CellRunner:
     """
     Runs experiments one after the other; what they share is read and made once.
 
-    Notes
-    -----
     Of fabrics and job logs the last few are cached, of workloads with their communication and
     reference run times the last one: experiments that share them should stand together.
     """

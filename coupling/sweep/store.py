@@ -54,17 +54,12 @@ class Store:
     """
     The directory of a sweep.
 
-    Parameters
-    ----------
-    folder : Path
-        The directory.
-
-    Notes
-    -----
     A cell is finished when its mark is there, which is written last and has the hashes of the
     other files. These are looked into where a table is read, not before: to count a cell, its mark
     and the lengths of its files are enough. Whoever computes a cell writes the same bytes, so that
     it does no harm if two do.
+
+    `folder`: The directory.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -22,14 +22,8 @@ class SweepTables:
     """
     Tables over all cells; each is read when it is asked for, and checked then.
 
-    Parameters
-    ----------
-    folder : Path
-        Of the sweep.
-    digests : mapping of str to str
-        SHA-256 of the file of each table.
-    tables : mapping of str to DataFrame
-        Those that are at hand.
+    `folder`: Of the sweep. `digests`: SHA-256 of the file of each table. `tables`: Those that are
+    at hand.
     """
 
     def __init__(

@@ -26,8 +26,6 @@ class FabricsimError(ValueError):
     `netsim.NetsimError`, `patterns.PatternError`, `scheduler.SchedulerError` and
     `coupling.CouplingError`.
 
-    Notes
-    -----
     Tracebacks end in the caller's line; ``python -X dev`` shows all frames.
     """
 

@@ -67,14 +67,8 @@ class Pieces:
     """
     An input that is read piece by piece.
 
-    Parameters
-    ----------
-    name : str
-        The path as given, or ``<stdin>``; messages begin with it.
-    stored : buffered binary file
-        Where its bytes come from.
-    kind : type of ValueError
-        Class of the errors.
+    `name`: The path as given, or ``<stdin>``; messages begin with it. `stored`: Where its bytes
+    come from. `kind`: Class of the errors.
     """
 
     def __init__(self, name: str, stored: io.BufferedIOBase, kind: type[ValueError]) -> None:

@@ -22,14 +22,9 @@ class Registry(UserDict[str, T]):
     """
     Things by name, loaded when they are asked for.
 
-    Parameters
-    ----------
-    homes : mapping of str to str
-        Where each is found: ``"package.module:name"``.
-
-    Notes
-    -----
     A user's own are put in as they are.
+
+    `homes`: Where each is found: ``"package.module:name"``.
     """
 
     def __init__(self, homes: Mapping[str, str]) -> None:

@@ -51,25 +51,14 @@ def _bytes_per_second_in(unit: str) -> float | None:
 
 
 class Kind(NamedTuple):
-    """
-    A kind of quantity; bare numbers out of its range, 0 apart, were meant in another unit.
+    """A kind of quantity; bare numbers out of its range, 0 apart, were meant in another unit."""
 
-    Parameters
-    ----------
-    expected : str
-        What errors call it, with an example.
-    unit, likely : str
-        Unit of bare numbers, and the unit that was meant where they are out of range.
-    factor_of : callable
-        Factor of a unit to SI, None for what is none.
-    least, most : float
-        Range of bare numbers, the latter excluded.
-    """
-
-    expected: str
+    expected: str  # What errors call it, with an example
+    # unit, likely: unit of bare numbers, and the unit that was meant where they are out of range
     unit: str
     likely: str
-    factor_of: Callable[[str], float | None]
+    factor_of: Callable[[str], float | None]  # Factor of a unit to SI, None for what is none
+    # least, most: range of bare numbers, the latter excluded
     least: float = 0.0
     most: float = inf
 

@@ -25,21 +25,12 @@ def zone_named(name: str) -> tzinfo:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """
-    Turns seconds of a run into places on an axis.
+    """Turns seconds of a run into places on an axis."""
 
-    Parameters
-    ----------
-    end_s : float
-        End of the axis; it begins at 0.
-    begin_unix_s : float or None
-        Moment of second 0 in the log, seconds since 1970; None where nothing tells.
-    zone : str
-        Time zone in which dates are written; what is none is the clock of the log, taken as UTC.
-    """
-
-    end_s: float
+    end_s: float  # End of the axis; it begins at 0
+    # Moment of second 0 in the log, seconds since 1970; None where nothing tells
     begin_unix_s: float | None = None
+    # Time zone in which dates are written; what is none is the clock of the log, taken as UTC
     zone: str = "UTC"
 
     def at(self, seconds: Time) -> Time:

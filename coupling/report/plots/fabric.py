@@ -39,41 +39,21 @@ _LOWEST, _HIGHEST = 0.35, 1.1  # height / width
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FabricScene:
-    """
-    A fabric and what is on it.
+    """A fabric and what is on it."""
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    load : (E,) float array, optional
-        Share of the capacity of each directed link that is taken.
-    scale : float, optional
-        Load at the end of the colours; by default the largest.
-    jobs : mapping of str to int array
-        Nodes of jobs, by what the job is called.
-    first_colour : int
-        Colour of the first job, by its place in `COLOURS`; the others have the next ones.
-    marked : int array, optional
-        Links drawn in red.
-    chosen : int array, optional
-        Links drawn in ink, as those that a job owns.
-    paths : sequence of int array
-        Links of flows, each drawn in a colour of its own; the two directions of a cable lie beside
-        each other.
-    title : str
-        Above the picture.
-    """
-
-    topology: Topology
-    load: Floats | None = None
-    scale: float | None = None
+    topology: Topology  # The fabric
+    load: Floats | None = None  # (E,): share of the capacity of each directed link that is taken
+    scale: float | None = None  # Load at the end of the colours; by default the largest
+    # Nodes of jobs, by what the job is called
     jobs: Mapping[str, Ints] = field(default_factory=dict)
+    # Colour of the first job, by its place in `COLOURS`; the others have the next ones
     first_colour: int = 0
-    marked: Ints | None = None
-    chosen: Ints | None = None
+    marked: Ints | None = None  # Links drawn in red
+    chosen: Ints | None = None  # Links drawn in ink, as those that a job owns
+    # Links of flows, each drawn in a colour of its own; the two directions of a cable lie beside
+    # each other
     paths: Sequence[Ints] = ()
-    title: str = ""
+    title: str = ""  # Above the picture
 
     def table(self) -> pd.DataFrame:
         """

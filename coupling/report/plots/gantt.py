@@ -32,26 +32,15 @@ _PLAIN = re.compile(rf"n\[{_NUMBER}(?:-{_NUMBER})?(?:,{_NUMBER}(?:-{_NUMBER})?)*
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gantt:
-    """
-    A map of nodes and time.
+    """A map of nodes and time."""
 
-    Parameters
-    ----------
-    network_slowdown : (R, T) float array
-        Mean slowdown of the jobs in each cell, weighted by node time; NaN where all is idle.
-    busy : (R, T) float array
-        Share of the cell's node time in which jobs ran.
-    node_edges, time_edges : float array
-        Bounds of rows, in nodes, and of columns, in seconds.
-    names : tuple of str
-        Name of every node, in the order of the rows.
-    """
-
+    # (R, T): mean slowdown of the jobs in each cell, weighted by node time; NaN where all is idle
     network_slowdown: Floats
-    busy: Floats
+    busy: Floats  # (R, T): share of the cell's node time in which jobs ran
+    # node_edges, time_edges: bounds of rows, in nodes, and of columns, in seconds
     node_edges: Floats
     time_edges: Floats
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # Name of every node, in the order of the rows
 
     def table(self) -> pd.DataFrame:
         """

@@ -21,28 +21,13 @@ _ARC = 12  # points of a bent cable
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """
-    Places of everything in a fabric.
+    """Places of everything in a fabric."""
 
-    Parameters
-    ----------
-    kind : {"levels", "slices", "groups"}
-        How it is drawn.
-    place : (n_nodes + n_switches, 2) float array
-        Of nodes and switches; NaN for what is not drawn.
-    cell : (width, height) of float
-        Room of a node.
-    height : float
-        Height / width that suits it.
-    words : str
-        How to read it.
-    """
-
-    kind: str
-    place: Floats
-    cell: tuple[float, float]
-    height: float
-    words: str
+    kind: str  # levels, slices, groups: how it is drawn
+    place: Floats  # (n_nodes + n_switches, 2): of nodes and switches; NaN for what is not drawn
+    cell: tuple[float, float]  # (width, height): room of a node
+    height: float  # Height / width that suits it
+    words: str  # How to read it
 
 
 def layout_of(topology: Topology) -> Layout:

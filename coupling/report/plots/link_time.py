@@ -25,25 +25,12 @@ _TIMES, _ROWS = 480, 240  # cells at most: about what a screen and an eye tell a
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkTimes:
-    """
-    Load of links in cells of the picture.
+    """Load of links in cells of the picture."""
 
-    Parameters
-    ----------
-    load : (R, T) float array
-        The largest load in each cell; NaN after the run.
-    first : (R,) int array
-        First link of each row, as a row of the table of links.
-    end_s : float
-        Where the cells end.
-    links : DataFrame
-        The table of links.
-    """
-
-    load: Floats
-    first: Ints
-    end_s: float
-    links: pd.DataFrame
+    load: Floats  # (R, T): the largest load in each cell; NaN after the run
+    first: Ints  # (R,): first link of each row, as a row of the table of links
+    end_s: float  # Where the cells end
+    links: pd.DataFrame  # The table of links
 
     def table(self) -> pd.DataFrame:
         """

@@ -98,28 +98,13 @@ def put_key(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Picture:
-    """
-    A picture: in a page, in a paper, or as numbers.
+    """A picture: in a page, in a paper, or as numbers."""
 
-    Parameters
-    ----------
-    name : str
-        Unique among the pictures of a page; makes the ids in the SVG so.
-    alt : str
-        What the picture shows, for those who cannot see it.
-    paint : callable
-        Draws on a figure.
-    data : callable, optional
-        Returns the numbers behind it as a table.
-    size : (width, height) of float
-        In inches; the page scales it.
-    """
-
-    name: str
-    alt: str
-    paint: Callable[[Figure], None]
-    data: Callable[[], pd.DataFrame] | None = None
-    size: tuple[float, float] = HALF_WIDTH
+    name: str  # Unique among the pictures of a page; makes the ids in the SVG so
+    alt: str  # What the picture shows, for those who cannot see it
+    paint: Callable[[Figure], None]  # Draws on a figure
+    data: Callable[[], pd.DataFrame] | None = None  # Returns the numbers behind it as a table
+    size: tuple[float, float] = HALF_WIDTH  # (width, height): in inches; the page scales it
 
     def html(self) -> Markup:
         """
