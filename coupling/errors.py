@@ -28,13 +28,9 @@ class SnapshotError(CouplingError):
 
 
 class Stopped(BaseException):
-    """
-    A signal asks the command to end; its notes say how to go on.
+    """A signal (`signum`) asks the command to end; its notes say how to go on."""
 
-    No `KeyboardInterrupt`, which the command-line library answers in ways of its own.
-
-    `signum`: The signal.
-    """
+    # No `KeyboardInterrupt`, which the command-line library answers in ways of its own.
 
     def __init__(self, signum: int) -> None:
         super().__init__(signum)

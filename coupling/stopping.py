@@ -38,12 +38,9 @@ def require_callable(progress: object) -> None:
 
 @contextmanager
 def shielded(progress: Progress | None) -> Iterator[Progress]:
-    """
-    Hold signals back, but for the moments in which progress is told.
-
-    Compiled code calls the interpreter here and there and does not look for exceptions: one
-    that a signal raises there is a SystemError, or the end of the process.
-    """
+    """Hold signals back but while progress is reported."""
+    # Compiled code calls the interpreter here and there and does not look for exceptions: one that
+    # a signal raises there is a SystemError, or the end of the process.
 
     def told(what: str, done: int, total: int) -> None:
         if _Shield.signum:

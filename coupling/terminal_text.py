@@ -24,8 +24,6 @@ def visible(text: str) -> str:
     Result: one line; control characters, line breaks, invisible marks and bytes that are no text
     are written as in Python.
 
-    Examples
-    --------
     >>> print(visible("a\x1b[31mb\nc"))
     a\x1b[31mb\nc
     """
@@ -33,11 +31,7 @@ def visible(text: str) -> str:
 
 
 def visible_lines(text: str, kept: re.Pattern[str] = _KEPT) -> str:
-    """
-    Write what a terminal would obey as escapes, but keep lines.
-
-    `kept`: a group of what stays as it is, line ends and tabs by default.
-    """
+    """Write what a terminal would obey as escapes, but keep lines."""
     parts = kept.split(text)
     return "".join(part if at % 2 else visible(part) for at, part in enumerate(parts))
 
@@ -76,12 +70,7 @@ def guarded() -> Iterator[None]:
 
 
 class _EscapedStream(io.TextIOBase):
-    """
-    A stream to people: lines and our own colours as they are, the rest `visible`.
-
-    `stream`: Where to write. `name`: What errors call it; a stream without a name is left alone
-    when it is closed.
-    """
+    """A stream to people: lines and our own colours as they are, the rest `visible`."""
 
     def __init__(self, stream: TextIO, name: str = "") -> None:
         self._stream, self._name = stream, name

@@ -146,12 +146,7 @@ def calibrate_site(
     *,
     seconds: float | None = None,
 ) -> Calibration:
-    """
-    Fit how the jobs of a site communicate to what its links carried.
-
-    `rules`: patterns that jobs may have. `seconds`: length of the time of which jobs have their
-    run time; None: all ran all the time.
-    """
+    """Fit how jobs communicate to link counters; without `seconds` all jobs ran all the time."""
     settings = settings or Settings()
     share = {own.job.id: own.job.runtime_s / seconds if seconds else 1.0 for own in site.places}
     design = design_of(site.scene, site.places, rules, settings.by, share)

@@ -62,12 +62,7 @@ class FitDesign:
     n_links: int  # Directed links of the fabric
 
     def column(self, group: JobGroup, rule: int, network_slowdown: Mapping[int, float]) -> Floats:
-        """
-        Return what a group puts on every link if it does nothing but communicate.
-
-        `network_slowdown`: together / ideal, by which the bytes of a job come later.
-        Result (E,): bytes per second.
-        """
+        """Return bytes per second (E,) of a group that only communicates, slowed down as given."""
         total = np.zeros(self.n_links)
         for job in group.jobs:
             demand = self.demand.get((job, rule))
@@ -85,12 +80,7 @@ def design_of(
     by: str,
     share: Mapping[int, float],
 ) -> FitDesign:
-    """
-    Compute what groups of jobs would put on links.
-
-    `by`: one of `BY`. `share`: part of the time that a job ran, by number. Result: jobs on one
-    node, and those that no rule takes, are in no group.
-    """
+    """Compute what groups put on links; jobs on one node or without a rule are in no group."""
     counts = np.array([own.job.n_nodes for own in places], dtype=np.int64)
     jobs = [own.job for own in places]
     taken = np.array([rule.match.select(jobs, counts) for rule in profile.rules], dtype=np.bool_)

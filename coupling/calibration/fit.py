@@ -55,13 +55,8 @@ def deviations(rate: Floats, predicted: Floats, capacity: Floats, noise: float) 
 def choose(
     columns: Sequence[Sequence[Floats]], rate: Floats, sigma: Floats
 ) -> tuple[list[int], list[list[float]]]:
-    """
-    Choose one of several columns for each group.
-
-    `columns`: of each group, (M,) float arrays. Result: place of the column of each group under
-    which all together fit best, found group by group until none changes; by how much the sum of
-    squares would grow with each, in units of the noise.
-    """
+    """Choose the column of each group that fits best; also return by how much others fit worse."""
+    # Group by group until none changes; the differences are sums of squares in units of the noise.
     target = rate / sigma
     scaled = [[column / sigma for column in own] for own in columns]
     chosen = _first(scaled, target)
@@ -112,13 +107,8 @@ def fit(
     draws: int,
     seed: int,
 ) -> Fit:
-    """
-    Fit the fractions of groups.
-
-    `matrix` (M, G): what each link carries if a group does nothing but communicate. `measured`:
-    rate of each link, and the device that counted it: devices are read as a whole, so their
-    residuals are redrawn together. `noise`: of a counter, as a share. `draws`: redrawn fits.
-    """
+    """Fit the fraction of each group; `matrix` (M, G): load of each link if a group only sends."""
+    # A device is read as a whole, so its residuals are redrawn together.
     rate, switch = measured
     groups = matrix.shape[1]
     seen = np.flatnonzero((matrix > 0.0).any(axis=0))
@@ -153,12 +143,8 @@ def fit(
 
 
 def _alike(matrix: Floats) -> tuple[list[list[int]], int]:
-    """
-    Find columns that cannot be distinguished.
-
-    Columns with a part in a combination that changes nothing belong together, and those beside
-    them in the same one. Result: sets of columns that cover all, and the rank.
-    """
+    """Return sets of columns that cannot be distinguished, and the rank."""
+    # Columns with a part in a combination that changes nothing, and those beside them in it.
     groups = matrix.shape[1]
     if not groups:
         return [], 0
@@ -212,14 +198,9 @@ def _median(values: Floats) -> float:
 def misfit(
     measured: Floats, predicted: Floats, deviation: Floats, own: Floats, inner: Bools
 ) -> float:
-    """
-    Return by how many deviations the links that a group fills are off, median.
-
-    `deviation` (M,): of a counter alone. `own` (M,): what the group sends over each link. `inner`
-    (M,): links between switches; they and links of nodes are judged apart, as links of nodes fit
-    many patterns. Result: of the kind that fits worse; 0 where the group fills fewer than
-    `FEWEST_FILLED` links.
-    """
+    """Return by how many deviations the links that a group fills are off, median; 0 for few."""
+    # Links of nodes fit many patterns, so they and `inner` links are judged apart; the worse
+    # counts.
     off = np.abs(measured - predicted) / deviation
     filled = (own > 0.0) & (own > 0.5 * predicted)
     kinds = [off[filled & kind] for kind in (inner, ~inner)]
@@ -245,11 +226,7 @@ def _intervals(
     draws: int,
     seed: int,
 ) -> tuple[Floats, Floats]:
-    """
-    Return the interval of each fraction by redrawn residuals.
-
-    The residuals of a device keep or change their sign together (a wild bootstrap by clusters).
-    """
+    """Return the interval of each fraction from residuals redrawn by device (wild bootstrap)."""
     residual, switch = scores
     chance = np.random.default_rng(seed)
     _, device = np.unique(switch, return_inverse=True)

@@ -34,11 +34,7 @@ _PEER = "ports without counters whose other end tells what it received"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measured:
-    """
-    What M directed links carried.
-
-    `told`: What is odd about the counters, by what it is.
-    """
+    """What M directed links carried. `told`: What is odd about the counters, by what it is."""
 
     link: Ints  # (M,): ascending
     rate: Floats  # (M,): bytes per second
@@ -59,13 +55,8 @@ def measured(
     seconds: float | None = None,
     tick_s: float | None = None,
 ) -> Measured:
-    """
-    Read counters twice, and say what links carried between.
-
-    `before`, `after`: files of counters. `topology`: of `ibnetdiscover`, whose ports they name; of
-    another form if they name links. `seconds`: between the readings; None: the files state it.
-    `tick_s`: of PortXmitWait; None: the time in which a link sends a word of 4 bytes.
-    """
+    """Read counters twice and return what links carried between; `tick_s`: of PortXmitWait."""
+    # Without `seconds` the files state the time; without `tick_s` it is that of a word of 4 bytes.
     first, second = (_read(path) for path in (before, after))
     ends = _Ends(topology)
     notes: Counter[str] = Counter()

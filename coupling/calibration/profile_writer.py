@@ -31,12 +31,8 @@ class ProfileDraft:
 def profile_table(
     drafts: Sequence[ProfileDraft], rules: Profile, jobs: Mapping[int, Job], by: str
 ) -> dict[str, Any]:
-    """
-    Return a profile: rules for what was fitted, and those that there were for the rest.
-
-    `jobs`: by number. `by`: what the jobs of a group have in common. Rules know no numbers of
-    jobs: where every job is a group, those of one name have a rule with the widest interval.
-    """
+    """Return a profile: fitted rules, and the earlier ones for the rest."""
+    # Rules know no job numbers: with a group per job, those of one name share the widest interval.
     written = rules.table.get("rule", [])
     found: list[dict[str, Any]] = []
     if by == "job":

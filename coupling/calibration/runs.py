@@ -227,13 +227,9 @@ class _Runs:
         return state.upper().startswith(_FINISHED)
 
     def settle(self) -> float:
-        """
-        Take the rule of each group under which its run times are explained best.
-
-        Result: by how much fractions differ from those of the replay. What jobs do to each other
-        grows with the fractions of all, so the next one runs at the mean of both, or, once there
-        were more turns, near where they show that both agree (D. G. Anderson, J. ACM 12 (1965)).
-        """
+        """Choose the rule that best explains each group; return the change of fractions."""
+        # What jobs do to each other grows with all fractions, so the next replay runs at the mean
+        # of both, or, after more turns, near where they agree (D. G. Anderson, J. ACM 12 (1965)).
         before = list(self.rule)
         for at, tried in enumerate(self._tried):
             self.rule[at], self.slope[at] = min(
@@ -271,12 +267,8 @@ def _agreeing(turns: Sequence[tuple[Floats, Floats]]) -> Floats:
 
 
 def _slope(ran_s: Floats, stretch: Floats, sizes: Ints) -> _Slope:
-    """
-    Fit one fraction to run times, with a work for each number of nodes.
-
-    The logarithm of a run time is that of its work and of 1 + f (x - 1), and noise. The interval
-    holds the fractions whose sum of squares is not beyond the least by the F test.
-    """
+    """Fit one fraction to run times, with a work for each number of nodes."""
+    # log(run time) = log(work) + log(1 + f (x - 1)) + noise; the interval is by the F test.
     kinds, kind, runs = np.unique(sizes, return_inverse=True, return_counts=True)
     free = ran_s.size - kinds.size - 1
     if ran_s.size < kinds.size + LEAST_RUNS:

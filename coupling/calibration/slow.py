@@ -74,12 +74,7 @@ def slow_cables(
     found: Fit,
     network_slowdown: tuple[Mapping[int, float], Mapping[int, float]],
 ) -> list[SlowCable]:
-    """
-    Find the cables that are slower than they should be.
-
-    `network_slowdown`: of jobs by the model, and by what their nodes waited. Result: the
-    slowest first; empty where so many links are off that the routing must be another.
-    """
+    """Return cables slower than they should be, slowest first; none if the routing must differ."""
     cables = _carrying_less(traces, ports, found)
     cables = _holding_up(traces, ports, network_slowdown) | cables
     topology = traces.scene.topology
@@ -117,11 +112,8 @@ def routing_differs(ports: Measured, found: Fit, capacity: Floats) -> bool:
 
 
 def _carrying_less(traces: Traces, ports: Measured, found: Fit) -> dict[int, tuple[float, str]]:
-    """
-    Return links that carry less than their jobs send elsewhere; none where too many do.
-
-    Elsewhere are the links of which the job that should send most over this one has most.
-    """
+    """Return links that carry less than their jobs send elsewhere; none where too many do."""
+    # Elsewhere: links of which the job that should send most over this one has most.
     capacity = traces.scene.topology.capacity
     if routing_differs(ports, found, capacity):
         return {}
@@ -144,13 +136,9 @@ def _holding_up(
     ports: Measured,
     network_slowdown: tuple[Mapping[int, float], Mapping[int, float]],
 ) -> dict[int, tuple[float, str]]:
-    """
-    Return links for which others wait, though they are not full and do not wait themselves.
-
-    Who waits for a link is the mean of the ports before it, by what they send on over it; what the
-    model knows of is taken off. While others wait or it sends, it is at work: its speed is what
-    it carries in that time.
-    """
+    """Return links that others wait for, though they are neither full nor waiting."""
+    # The wait for a link is the mean over the ports before it, by what they send on over it, less
+    # what the model expects. Its speed is what it carries while others wait or it sends.
     topology = traces.scene.topology
     waited = np.full(topology.n_links, np.nan)
     waited[ports.link] = ports.waited
@@ -180,12 +168,7 @@ def _holding_up(
 def _pressure(
     traces: Traces, waited: Floats, predicted: Mapping[int, float]
 ) -> tuple[Floats, Floats, Floats]:
-    """
-    Return bytes per second that come to each link from another, and sums over them.
-
-    Result (E,): the bytes; with the share of time that the link before waits; and with what the
-    model knows that their jobs wait.
-    """
+    """Return (E,) bytes per second into each link, times waits before it, times predicted ones."""
     scene = traces.scene
     traffic_of = TrafficOf(scene.topology, scene.routing)
     total, before, expected = (np.zeros(scene.topology.n_links) for _ in range(3))
@@ -216,12 +199,8 @@ def _roots(
     excess: Floats,
     network_slowdown: tuple[Mapping[int, float], Mapping[int, float]],
 ) -> dict[int, int]:
-    """
-    Return the link that explains most of each job that is slower than the model says.
-
-    Of the links that hold it up and no healthy job uses, the one that most slow jobs use and that
-    holds up most. Result: links, and how many would explain as much; none where these are many.
-    """
+    """Return the links that explain most of each job slower than predicted, and alternatives."""
+    # Of links that no healthy job uses, the one that most slow jobs use; none where many would do.
     predicted, measured = network_slowdown
     late = {job for job, own in measured.items() if own > predicted.get(job, 1.0) * (1.0 + _HELD)}
     uses: dict[int, set[int]] = {}

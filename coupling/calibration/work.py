@@ -107,11 +107,7 @@ class Work:
         ]
 
     def _known(self, state: FitState) -> Floats:
-        """
-        Return by how much fractions may be off since slowdowns are.
-
-        A slowdown s comes from counters or from their model: s - 1 is as sure as they are.
-        """
+        """Return the uncertainty of fractions: that of s - 1, from counters or their model."""
         late = [
             np.mean([state.network_slowdown.get(job, 1.0) for job in group.jobs]) - 1.0
             for group in self.design.groups
@@ -217,13 +213,9 @@ class Work:
 
 
 def slowed_by_waiting(scene: SiteState, ports: Measured) -> dict[int, float]:
-    """
-    Return how much slower jobs are by the ports of their nodes.
-
-    In a time T a node that sends for r T and waits for w T communicates for (r + w) T; the rest,
-    (1 - r - w) T, it computes. Ideal is computing and sending, (1 - w) T, so together / ideal is
-    1 / (1 - w). Nodes that wait for others at a barrier do not count; the slowest node does.
-    """
+    """Return together / ideal of jobs, 1 / (1 - w), by the waiting of their slowest node."""
+    # In a time T a node that sends for r T and waits for w T computes (1 - r - w) T; ideal is
+    # computing and sending, (1 - w) T. Nodes that wait at a barrier do not count.
     topology, counted = scene.topology, _counting(scene, ports)
     if not ports.waited[counted].any():
         return {}

@@ -70,21 +70,14 @@ _FITTING = ("jigsaw", "d-mod-k")  # routings under which allocators of trees iso
 
 
 def job_of(n_nodes: int, number: int = 0, communication: Communication | None = None) -> Job:
-    """
-    Return a job.
-
-    Result: submitted at once, for 100 s.
-    """
+    """Return a job. Result: submitted at once, for 100 s."""
     return Job(number, 0.0, n_nodes, 100.0, 100.0, communication=communication)
 
 
 class Churn:
-    """
-    Jobs that come and go on one machine; what is wrong is gathered in `broken`.
+    """Jobs that come and go on one machine; faults are gathered in `broken`."""
 
-    `make`: Makes a fresh allocator. `fabric`: The machine's. `whole`: Whether nothing is missing
-    or broken there: on a damaged machine an allocator may say that some size has no place at all.
-    """
+    # A machine that is not `whole` may have no place at all for some size.
 
     def __init__(
         self, make: Callable[[], Allocator], fabric: Topology, *, whole: bool = True
@@ -131,11 +124,7 @@ class Churn:
         self.broken += [(OWN, sentence) for sentence in self.owner.release(allocation)]
 
     def submit_what_can_never_run(self, size: int) -> None:
-        """
-        Ask for no nodes at all, or for more than there are.
-
-        `size`: from 1: so many more than there are.
-        """
+        """Ask for no nodes at all, and for `size` more than there are."""
         n_nodes = size if size < 1 else self.cluster.n_nodes + size
         said = ""
         try:
@@ -257,11 +246,7 @@ class Churn:
 def broken(
     make: Callable[[], Allocator], fabric: Topology, *, whole: bool = True
 ) -> Iterator[Breach]:
-    """
-    Yield what an allocator breaks while jobs come and go at random.
-
-    Yields rule and sentence.
-    """
+    """Yield what an allocator breaks while jobs come and go at random. Yields rule and sentence."""
     churn = Churn(make, fabric, whole=whole)
     rng = np.random.default_rng(_SEED)
     try:

@@ -14,11 +14,7 @@ _MOST = 10  # sentences of a rule: more say nothing new
 def breaches(
     rules: Mapping[str, Callable[[Subject], Iterable[str]]], subject: Subject
 ) -> Iterator[Breach]:
-    """
-    Yield what breaks each of some rules.
-
-    Yields rule and sentence.
-    """
+    """Yield what breaks each of some rules. Yields rule and sentence."""
     for rule, check in rules.items():
         try:
             for sentence in islice(check(subject), _MOST):

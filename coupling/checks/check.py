@@ -81,14 +81,7 @@ class PluginCheck:
 def check_plugin(
     target: object, kind: str | None = None, options: Options | None = None
 ) -> PluginCheck:
-    """
-    Check a plug-in against the rules that our own parts keep.
-
-    `target`: a Python file with dictionaries such as ``ALLOCATORS``, a reference ``"module:Name"``
-    or ``"file.py:Name"``, a name, or the class or function itself. `kind`: a key of `REGISTRIES`;
-    by default what the target tells. `options`: what the part is made with; ``path`` of a log for a
-    reader.
-    """
+    """Check a plug-in (file, reference, name or object) against the rules of its kind."""
     if kind is not None and kind not in REGISTRIES:
         raise PluginError(f"kind: expected one of {', '.join(REGISTRIES)}, got {kind!r}.")
     findings: list[Finding] = []

@@ -29,11 +29,7 @@ class PlacedJobs:
 
 
 def scene_of(make: Callable[[Topology], ContentionModel]) -> PlacedJobs:
-    """
-    Return a scene on a small fat-tree.
-
-    Result: jobs on random nodes, of which half end; and jobs on whole leaves and pods.
-    """
+    """Return jobs on random nodes of a small fat-tree, of which half end, and on whole pods."""
     tree = fat_tree_of_radix(6, "1 B/s")
     rng = np.random.default_rng(_SEED)
     events: list[Event] = []

@@ -36,11 +36,7 @@ def links_of(allocation: Allocation) -> list[int]:
 
 
 class Ledger:
-    """
-    Who holds which node and link; says what is held twice.
-
-    `tree`: The fabric, of one rail.
-    """
+    """Who holds which node and link; says what is held twice. `tree`: The fabric, of one rail."""
 
     def __init__(self, tree: FatTree) -> None:
         self.tree = tree
@@ -51,11 +47,7 @@ class Ledger:
         self.holdings: dict[int, tuple[set[int], list[int]]] = {}
 
     def place(self, allocation: Allocation) -> list[str]:
-        """
-        Write an allocation down.
-
-        Result: what is wrong with it; nothing is written down then.
-        """
+        """Write an allocation down. Result: what is wrong with it; nothing is written down then."""
         job = allocation.job
         nodes = held_nodes(allocation)
         links = [] if allocation.units else links_of(allocation)
@@ -100,12 +92,7 @@ class Meter:
         self.units: Counter[int] = Counter()
 
     def change(self, allocation: Allocation, tree: FatTree, sign: int) -> list[str]:
-        """
-        Add (+1) or subtract (-1) what a job takes.
-
-        `sign`: 1 at the start of the job, -1 at its end. Result: which links have too many or too
-        few.
-        """
+        """Add (`sign` 1) or subtract (-1) a job; return links with too many or too few."""
         if not allocation.units:
             return []
         name, broken = f"job {allocation.job.id}", []
@@ -119,11 +106,7 @@ class Meter:
 
 
 class Ownership:
-    """
-    Nodes given once, on any machine; links too where the machine is a tree of one rail.
-
-    `fabric`: The machine's.
-    """
+    """Nodes are given once; so are links where the machine is a tree of one rail."""
 
     def __init__(self, fabric: Topology) -> None:
         self.tree = fabric if isinstance(fabric, FatTree) and fabric.ports[0] == 1 else None

@@ -37,11 +37,7 @@ class Queue:
 
 
 class Watched:
-    """
-    A policy, and what the machine looks like after it has chosen.
-
-    `policy`: The policy. `check`: Called with the machine after every choice.
-    """
+    """A policy that calls `check` with the machine after every choice."""
 
     name: ClassVar[str] = "watched"
 
@@ -63,11 +59,7 @@ class Watched:
 
 
 def some_workloads() -> list[list[Job]]:
-    """
-    Return jobs whose requested times are right, too long or too short.
-
-    Result: up to 20 jobs each; always the same.
-    """
+    """Return always the same small workloads; requested times are right, too long or too short."""
     rng = np.random.default_rng(_SEED)
     return [_jobs(rng, int(rng.integers(1, _JOBS + 1))) for _ in range(_CASES)]
 
@@ -81,11 +73,7 @@ def run_jobs(
     kill_at_limit: bool = False,
     estimated: bool = True,
 ) -> list[JobRecord]:
-    """
-    Run jobs under a policy.
-
-    `machine` {"tree", "torus"}: where.
-    """
+    """Run jobs under a policy. `machine` {"tree", "torus"}: where."""
     cluster, policy = Cluster(MACHINES[machine]), queue.make()
     allocator = make_allocator(
         queue.allocator if machine == "tree" else "non-contiguous", {}, seed=1

@@ -33,8 +33,6 @@ class Address:
         """
         Write the address.
 
-        Examples
-        --------
         >>> Address(run="a b", begin_s=0.5, job="7").written()
         'run=a%20b&from=0.5&job=7'
         """
@@ -62,17 +60,7 @@ def _text(value: str | float) -> str:
 
 
 def read_address(text: str, runs: Iterable[str] | None = None) -> Address:
-    """
-    Read an address; it may have been typed.
-
-    `runs`: names of runs; others are left out. Result: what is missing, unknown or no number is as
-    if it were not there.
-
-    Examples
-    --------
-    >>> read_address("#run=jigsaw&from=nan&to=7200&by=magic").written()
-    'run=jigsaw&to=7200'
-    """
+    """Read an address as typed; what is missing, unknown or no number is left out."""
     given = dict(parse_qsl(text[:_MOST_LETTERS].removeprefix("#"), max_num_fields=50))
     known = None if runs is None else set(runs)
     found: dict[str, str | float] = {}
@@ -88,16 +76,7 @@ def read_address(text: str, runs: Iterable[str] | None = None) -> Address:
 
 
 def changed(address: Address, changes: Mapping[str, str], runs: Iterable[str]) -> Address:
-    """
-    Return an address with some parts changed.
-
-    `changes`: texts by key; an empty text takes a part out.
-
-    Examples
-    --------
-    >>> changed(Address(job="7", by="job"), {"job": "", "to": "60"}, []).written()
-    'by=job&to=60'
-    """
+    """Return an address with some parts changed; an empty text takes a part out."""
     given = dict(parse_qsl(address.written())) | {
         key: value for key, value in changes.items() if isinstance(value, str)
     }

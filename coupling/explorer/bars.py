@@ -33,11 +33,7 @@ class Bars:
     latest_s: Floats  # (B,): latest end on the bar's node up to and with the bar
 
     def cells(self, window: Window, rows: int, columns: int, weight: Floats) -> Cells:
-        """
-        Draw a part.
-
-        `weight` (J,): of each job. Result: by row and column, the first node at the bottom.
-        """
+        """Draw a part by row and column, the first node at the bottom; `weight` (J,): of jobs."""
         kernels = load_kernels("coupling.explorer.raster_kernels", "kernels of the explorer", 6)
         shape = (rows, columns)
         cells = Cells(
@@ -53,11 +49,7 @@ class Bars:
         return cells
 
     def at(self, node: int, time_s: float) -> Ints:
-        """
-        Return the jobs on a node at a moment.
-
-        Result: rows of the jobs, by start.
-        """
+        """Return the jobs on a node at a moment. Result: rows of the jobs, by start."""
         if not 0 <= node < self.begin_of.size - 1:
             return np.zeros(0, dtype=np.int64)
         own = self.job[self.begin_of[node] : self.begin_of[node + 1]]
@@ -65,12 +57,7 @@ class Bars:
 
 
 def bars_of(job: Ints, node: Ints, n_nodes: int, start_s: Floats, end_s: Floats) -> Bars:
-    """
-    Lay out the bars of jobs.
-
-    `job`, `node` (B,): row of the job and number of the node of each bar. `start_s`, `end_s` (J,):
-    of each job; jobs without both are left out.
-    """
+    """Lay out bars: `job`, `node` (B,); `start_s`, `end_s` (J,), jobs without are left out."""
     there = np.isfinite(start_s) & np.isfinite(end_s)
     place = np.empty(start_s.size, dtype=np.int64)
     place[np.argsort(start_s, kind="stable")] = np.arange(start_s.size)

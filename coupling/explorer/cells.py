@@ -21,11 +21,7 @@ from coupling.sweep.store import Store
 
 
 class SweepView(RunView):
-    """
-    The finished cells of a sweep.
-
-    `folder`: Its directory.
-    """
+    """The finished cells of a sweep. `folder`: Its directory."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(title=folder.resolve().name, about="", results={}, fabrics={})

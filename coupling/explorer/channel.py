@@ -30,11 +30,7 @@ class Channel(DataModel):
 
 
 class Follower:
-    """
-    The server's side of one open page: it follows the address, and the address follows it.
-
-    `document`: Bokeh's side of the page. `runs`: Names of runs that an address may hold.
-    """
+    """One open page: it follows the address, and the address follows it."""
 
     def __init__(self, document: Document, runs: Collection[str]) -> None:
         self.document, self.names = document, runs

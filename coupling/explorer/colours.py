@@ -32,12 +32,7 @@ class JobColours:
 def shades_of(
     jobs: pd.DataFrame, by: str, run: str, ramp: Sequence[str], scale: float
 ) -> JobColours:
-    """
-    Return the colours of jobs.
-
-    `by`: one of `coupling.explorer.address.BY`. `run`: its name. `ramp`: colours of a slowdown from
-    1 to `scale`. Result: of what is not recorded all jobs have the colour of nothing.
-    """
+    """Return colours of jobs by one of `BY`; grey where it is not recorded."""
     if by == "slowdown":
         share = (jobs["network_slowdown"].to_numpy(dtype=float) - 1.0) / (scale - 1.0)
         place = np.rint(np.clip(share, 0.0, 1.0) * (len(ramp) - 1)).astype(np.int64)
@@ -75,12 +70,7 @@ def points_of(colours: Sequence[str]) -> Points:
 
 
 def picture_of(cells: Cells, shades: JobColours, *, mean: bool) -> Points:
-    """
-    Colour cells.
-
-    `mean`: cells have the mean colour place of their jobs, as ramps allow, else that of the job
-    which fills most of it. Result: idle cells are transparent, hardly filled ones faint.
-    """
+    """Colour cells by the mean place of their jobs on a ramp, or by the job that fills most."""
     there = cells.top >= 0
     if mean:
         value = np.zeros(cells.busy.shape)

@@ -231,11 +231,7 @@ def rate_figure(axis: Axis, shown: Range1d) -> SlowdownFigure:
 
 
 def points_along(plot: Figure, side: str, least: int, most: int) -> int:
-    """
-    Return the points of a picture along a side of a figure.
-
-    `side` {"inner_width", "inner_height"}: which one; the page tells it once it has laid out.
-    """
+    """Return the width or height of a figure's picture in points, once the page knows it."""
     try:
         found = getattr(plot, side) or 0
     except UnsetValueError:

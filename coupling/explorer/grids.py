@@ -39,11 +39,7 @@ class Pattern:
 
 
 def pattern_of(flows: RankFlows, n_ranks: int) -> Pattern | None:
-    """
-    Draw the messages of one iteration.
-
-    Result: None where the job sends nothing.
-    """
+    """Draw the messages of one iteration. Result: None where the job sends nothing."""
     if not flows.src.size or n_ranks < 1:
         return None
     sent = sent_by(flows, n_ranks)
@@ -64,11 +60,7 @@ def pattern_of(flows: RankFlows, n_ranks: int) -> Pattern | None:
 
 
 def sent_by(flows: RankFlows, n_ranks: int) -> Floats:
-    """
-    Return the bytes from rank to rank; of more than 128 ranks, neighbours are put together.
-
-    Result: a row per sender, a column per receiver.
-    """
+    """Return bytes by sender and receiver; beyond 128 ranks neighbours are put together."""
     size = min(n_ranks, _MOST)
     row, column = (rank * size // n_ranks for rank in (flows.src, flows.dst))
     cells: Ints = row * size + column
@@ -77,12 +69,7 @@ def sent_by(flows: RankFlows, n_ranks: int) -> Floats:
 
 
 def blame_rows(matrix: pd.DataFrame, href: dict[str, str]) -> list[list[Cell]]:
-    """
-    Return the rows of a table of victims and culprits.
-
-    `matrix`: as from `coupling.report.plots.blame.blame_matrix`. `href`: where a job leads. Result:
-    the first row and column name the culprits and victims.
-    """
+    """Return the rows of a table of victims and culprits, with their names first."""
     scale = named_most(matrix)
     heads = [Cell("victim"), *(Cell(name, href.get(name, "")) for name in map(str, matrix.columns))]
     rows = [heads]

@@ -15,12 +15,7 @@ _MOST_NUMBER = 10_000_000
 
 
 def hosts_of(lists: pd.Series, names: Sequence[str]) -> tuple[Ints, Ints]:
-    """
-    Return the nodes of jobs.
-
-    `lists`: host list of each job. `names`: name of each node. Result: row of the job and number of
-    the node of every node that a job had, by job; names that are no node are an error.
-    """
+    """Return row of the job and number of the node, by job, of all nodes in host lists."""
     texts = [str(text) for text in lists]
     counted = _numbered(names)
     if counted is None:

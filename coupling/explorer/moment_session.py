@@ -17,11 +17,7 @@ _TALL = 520  # pixels of the fabric
 
 
 class MomentSession(Follower):
-    """
-    One open page of a moment.
-
-    `moment`: What is looked at. `document`: Bokeh's side of the page.
-    """
+    """One open page of a moment."""
 
     def __init__(self, moment: Moment, document: Document) -> None:
         super().__init__(document, ())

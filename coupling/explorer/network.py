@@ -31,8 +31,6 @@ def ramp_of(colours: tuple[str, ...], steps: int) -> list[str]:
     """
     Return colours between colours.
 
-    Examples
-    --------
     >>> ramp_of(("#000000", "#ffffff"), 3)
     ['#000000', '#808080', '#ffffff']
     """
@@ -104,11 +102,7 @@ class Fabric:
         self._boxes: dict[str, Any] = {"x": []}
 
     def draw(self, look: Look) -> str:
-        """
-        Draw a moment.
-
-        Result: what the picture cannot show; empty where it shows all.
-        """
+        """Draw a moment. Result: what the picture cannot show; empty where it shows all."""
         if self._drawn != look.name:
             self._wire(look)
         topology, layout = self.topology, self.layout
@@ -245,11 +239,7 @@ def _lines(lines: list[Floats]) -> dict[str, Any]:
 
 
 def look_at(run: ViewedRun, address: Address, shades: JobColours, most: float) -> Look:
-    """
-    Return the fabric of a run at the moment of an address.
-
-    `most`: load at the end of the colours.
-    """
+    """Return the fabric of a run at the moment of an address; `most`: load at the last colour."""
     row = run.row.get(int(address.job)) if address.job.isdecimal() else None
     return Look(
         run.name,

@@ -72,14 +72,9 @@ def fill(
     window: tuple[float, float, float, float],
     cells: Cells,
 ) -> None:
-    """
-    Draw bars of jobs on nodes into cells.
-
-    `bars`: where the bars of each node begin (N + 1,), and job of each bar, by node and start.
-    `times`: start and end of each job (J,), and latest end on the node up to each bar. `weight`
-    (J,): of jobs. `window`: first and last time, first and last node, in fractions of a node.
-    `cells`: empty ones.
-    """
+    """Draw bars of jobs on nodes into empty `cells`."""
+    # bars: begin of each node's bars (N + 1,), job of each; times: start and end (J,), latest end
+    # on the node up to each bar; weight (J,); window: times, and nodes in fractions.
     begin_of, job = bars
     start, end, latest = times
     begin_s, end_s, low, high = window

@@ -45,22 +45,14 @@ TITLES: Mapping[str, str] = {
 def series_of(
     jobs: pd.DataFrame, timeline: pd.DataFrame, n_nodes: int, edges: Floats
 ) -> dict[str, Floats]:
-    """
-    Return the mean of each number in each bin of time.
-
-    `jobs`: those that ran. `edges` (n + 1,): bounds of the bins in seconds. Result: by key of
-    `TITLES`; nan where nothing is known.
-    """
+    """Return the mean of each number of `TITLES` in bins between `edges`; nan where unknown."""
     found = {name: binned(timeline, name, edges) for name in TITLES if name in timeline}
     return found | {"lost": lost_share(jobs, n_nodes, edges)}
 
 
 def lost_share(jobs: pd.DataFrame, n_nodes: int, edges: Floats) -> Floats:
-    """
-    Return the share of the machine's node time that interference costs in each bin.
-
-    A job's loss is spread evenly over its run: when it was held up is not in the job table.
-    """
+    """Return the share of node time lost to interference in each bin."""
+    # Spread evenly over a run: the job table does not say when a job was held up.
     start, end, lost = (
         jobs[name].to_numpy(dtype=float) for name in ("start_s", "end_s", "interference_delay_s")
     )
@@ -175,11 +167,7 @@ class RunView:
         return self.names
 
     def ready(self, names: Sequence[str], on_ready: OnReady) -> str:
-        """
-        Say what has to be awaited before runs can be shown.
-
-        `on_ready`: called from another thread when that is there. Result: empty: nothing.
-        """
+        """Return what has to be awaited before runs can be shown; then `on_ready` is called."""
         del names, on_ready
         return ""
 
@@ -206,11 +194,7 @@ class RunView:
         return self._series[name]
 
     def life(self, name: str, job: int, on_ready: OnReady) -> JobHistory | Failed | None:
-        """
-        Return the run of a job.
-
-        `on_ready`: called from another thread when more is known. Result: None: not known yet.
-        """
+        """Return the history of a job; None until `on_ready` is called, from another thread."""
         found: JobHistory | Failed | None = self._worker.ask(
             ("life", name, job), lambda: self._lives_of(name).life(job), on_ready
         )
@@ -247,12 +231,7 @@ class RunView:
         return found
 
     def load_over_time(self, name: str, on_ready: OnReady) -> str:
-        """
-        Compute what links of a run carried over time, where the run did not keep it.
-
-        `on_ready`: called from another thread when that is there. Result: what is awaited, or
-        why it cannot be known; empty: it is there.
-        """
+        """Compute link loads over time that a run lacks; return what is awaited, or why not."""
         run = self.run(name)
         if not run.load.why_not or TIMELINE in run.result.extras:
             return run.load.why_not

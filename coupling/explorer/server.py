@@ -90,12 +90,10 @@ _LONGEST_S = 30 * 86400  # that a page may stay open before it is joined
 
 
 class _AccessGuard(AuthProvider):
-    """
-    Lets a request in that has the token, or for a websocket the signed token of its page.
+    """Lets in requests with the token, and websockets with the signed token of their page."""
 
-    The token is in a header, which a browser sends where a script of the page says so: a cookie
-    would go to every port of this machine.
-    """
+    # The token is in a header, which only a script of the page sends: a cookie would go to every
+    # port of this machine.
 
     def __init__(self, token: str, port: int) -> None:
         self.expected = f"Bearer {token}".encode()
@@ -249,11 +247,9 @@ def _opener(shown: RunView | Moment) -> Callable[[Document], None]:
 
 
 def _report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """
-    Report what went wrong, but not a page that was closed while pictures were on their way to it.
-
-    Bokeh awaits several writes in turn: after the first that fails the others are never looked at.
-    """
+    """Report a fault, but not a page closed while pictures were on their way to it."""
+    # Bokeh awaits several writes in turn: after the first that fails the others are never looked
+    # at.
     if not isinstance(context.get("exception"), (WebSocketClosedError, StreamClosedError)):
         loop.default_exception_handler(context)
 
@@ -280,11 +276,7 @@ def _listening(port: int) -> socket.socket:
 
 
 class Explorer:
-    """
-    The server.
-
-    `shown`: What it shows. `port`: Where it listens; 0: any that is free.
-    """
+    """The server. `shown`: What it shows. `port`: Where it listens; 0: any that is free."""
 
     def __init__(self, shown: RunView | Moment, port: int = 0) -> None:
         self.sockets = [_listening(port)]
@@ -323,11 +315,7 @@ class Explorer:
         return f"http://{HOST}:{self.port}/#token={self.token}"
 
     def serve(self, on_end: Callable[[], None]) -> None:
-        """
-        Answer until a signal comes.
-
-        `on_end`: called when signals end it in order.
-        """
+        """Answer until a signal comes. `on_end`: called when signals end it in order."""
         before = {number: signal.signal(number, self._stop) for number in _STOPPING}
         self.begin()
         try:
@@ -352,11 +340,7 @@ class Explorer:
 
 
 def shown_of(paths: Sequence[Path]) -> RunView | Moment:
-    """
-    Read what is to be looked at.
-
-    `paths`: result directories, or one sweep, or one snapshot (``-``: standard input).
-    """
+    """Read what to show: result directories, or one sweep, or one snapshot (``-``: stdin)."""
     files = [path for path in paths if str(path) == "-" or path.is_file()]
     if not files:
         sweeps = [path for path in paths if (path / PLAN).is_file()]

@@ -36,11 +36,7 @@ _MOST_INTERFERERS = 150  # bars of jobs that interfered with the chosen one
 
 
 class Session(Follower):
-    """
-    One open page.
-
-    `exhibit`: What can be looked at. `document`: Bokeh's side of the page.
-    """
+    """One open page. `exhibit`: What can be looked at. `document`: Bokeh's side of the page."""
 
     def __init__(self, exhibit: RunView, document: Document) -> None:
         super().__init__(document, exhibit.names)

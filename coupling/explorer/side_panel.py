@@ -40,11 +40,7 @@ def templates() -> Environment:
 
 
 def story_of(exhibit: RunView, run: ViewedRun, address: Address, on_ready: OnReady) -> str:
-    """
-    Return the panel.
-
-    `on_ready`: called from another thread when more can be said.
-    """
+    """Return the panel. `on_ready`: called from another thread when more can be said."""
     job = _job(exhibit, run, address, on_ready)
     return (
         templates()
@@ -94,8 +90,6 @@ def duration(value: float) -> str:
     """
     Write a time as people say it.
 
-    Examples
-    --------
     >>> duration(90061), duration(7322), duration(75.4), duration(0.25)
     ('1 d 1 h', '2 h 2 min', '1 min 15 s', '250 ms')
     """

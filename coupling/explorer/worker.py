@@ -30,11 +30,7 @@ class Worker:
         self._busy = False
 
     def ask(self, key: Hashable, work: Callable[[], Any], on_ready: Callable[[], None]) -> Any:  # noqa: ANN401
-        """
-        Return an answer, if it is known.
-
-        `on_ready`: called, in the thread, when the next answer is there. Result: None: not yet.
-        """
+        """Return an answer, or None until `on_ready` is called in the worker's thread."""
         with self._lock:
             if key in self._found:
                 return self._found[key]

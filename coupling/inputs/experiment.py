@@ -442,11 +442,7 @@ def require_experiment(experiment: object) -> None:
 
 
 def let_seeds_follow(tables: dict[str, Any]) -> None:
-    """
-    Take out the seeds that follow from the run's, which a resolved file writes out.
-
-    `tables`: of an experiment; changed.
-    """
+    """Take out, in place, the seeds that follow from the run's."""
     run = tables.get("run")
     if not isinstance(run, dict) or not isinstance(run.get("seeds"), dict):
         return
@@ -464,11 +460,7 @@ _OPTIONS = {
 
 
 def set_fields(tables: dict[str, Any], changes: Sequence[str]) -> None:
-    """
-    Set fields of an experiment as a command line states them.
-
-    `tables`: of the experiment; changed. Where one allocator is named, no others are compared.
-    """
+    """Set fields, in place, as a command line states them; naming an allocator ends comparison."""
     if changes:
         let_seeds_follow(tables)
     before = {key: _named_in(tables, *key) for key in _OPTIONS}
@@ -492,12 +484,7 @@ def _named_in(tables: Mapping[str, Any], table: str, key: str) -> object:
 
 
 def set_field(tables: dict[str, Any], change: str) -> None:
-    """
-    Set a field of an experiment as a command line states it.
-
-    `tables`: of the experiment; changed. `change`: ``table.field=value``; the value is TOML, or a
-    bare word.
-    """
+    """Set ``table.field=value`` in place; the value is TOML or a bare word."""
     key, sign, text = change.partition("=")
     parts = key.strip().split(".")
     if not sign or not all(parts):

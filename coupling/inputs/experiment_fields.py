@@ -37,12 +37,8 @@ DRAWN = ("workload", "communication", "routing", "allocator", "model")
 
 
 def derived_seed(seed: int, part: str) -> int:
-    """
-    Return the seed of a part where it states none.
-
-    `part`: one of `DRAWN`. Result: 32 bits of numpy's `SeedSequence`, spawned for the part: parts
-    draw independently of each other, and runs with neighbouring seeds too.
-    """
+    """Return the seed of a part of `DRAWN` that states none."""
+    # Spawned by numpy's `SeedSequence`: parts and runs with neighbouring seeds are independent.
     sequence = np.random.SeedSequence(seed, spawn_key=(DRAWN.index(part),))
     return int(sequence.generate_state(1)[0])
 
@@ -53,11 +49,7 @@ def all_seeds(seed: int, given: Mapping[str, int]) -> dict[str, int]:
 
 
 def given_seeds(seed: int, seeds: Mapping[str, int]) -> dict[str, int]:
-    """
-    Leave out the seeds that follow from the run's.
-
-    Result: those that differ from `derived_seed`.
-    """
+    """Leave out the seeds that equal `derived_seed`."""
     return {part: own for part, own in seeds.items() if own != derived_seed(seed, part)}
 
 
@@ -102,11 +94,7 @@ _MAY_BE_NONE = (*_WHOLE, "window", "routing", "estimates")
 
 
 def fields_of(tables: Mapping[str, Any], source: str) -> dict[str, Any]:
-    """
-    Return what the tables of a file say, by field, unchecked.
-
-    Result: keywords of an `Experiment`; topology and workload are always there.
-    """
+    """Return the fields of a file, unchecked, as keywords of an `Experiment`."""
     known = (*_WHOLE, *PLACES, "switch")
     top = Table(tables, source)
     for key in tables:

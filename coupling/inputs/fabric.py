@@ -25,12 +25,7 @@ _PATHS = ("path", "name_map", "lft", "fabric")  # of the tables of topologies an
 
 
 def topology_of(table: Table, folder: Path) -> Topology:
-    """
-    Build the topology that a document names.
-
-    `table`: its field ``topology`` is a machine name, a table, or, from Python, a `Topology` or a
-    NetworkX graph. `folder`: where relative paths start.
-    """
+    """Build the topology of a document: a machine's name, a table, or a Python object."""
     spec = table.raw("topology")
     if not (isinstance(spec, (str, Mapping, Topology)) or is_graph(spec)):
         raise table.error("topology", "a machine name, or a table with its kind")
@@ -42,11 +37,7 @@ def build_topology(
     folder: Path,
     fault: Callable[[str], Exception],
 ) -> Topology:
-    """
-    Build a topology.
-
-    `folder`: where relative paths start.
-    """
+    """Build a topology. `folder`: where relative paths start."""
     if isinstance(spec, Topology):
         return spec
     try:
@@ -62,14 +53,9 @@ def build_topology(
 def routing_of(
     table: Table, topology: Topology, folder: Path, seed: int, *, owned: bool
 ) -> Routing:
-    """
-    Make the routing that a document names.
-
-    `table`: its field ``routing`` is a name, a table with ``name``, or a table with ``lft``, a dump
-    of forwarding tables, and ``fabric``, the `ibnetdiscover` output that belongs to it (left out
-    where the topology itself is read from one). Absent: `usual_routing`. `folder`: where relative
-    paths start.
-    """
+    """Make the routing of a document; by default the usual one of the topology."""
+    # A name, a table with ``name``, or one with ``lft``, a dump of forwarding tables, and
+    # ``fabric``, its `ibnetdiscover` output where the topology itself is not read from one.
     spec = table.raw("routing", usual_routing(topology, owned=owned))
     if not isinstance(spec, (str, Mapping)):
         raise table.error("routing", "a name, or a table with name or lft")
@@ -83,11 +69,7 @@ def build_routing(
     seed: int,
     fault: Callable[[str], Exception],
 ) -> Routing:
-    """
-    Make a routing.
-
-    `folder`: where relative paths start.
-    """
+    """Make a routing. `folder`: where relative paths start."""
     try:
         return make_routing(_located(spec, folder), topology, seed)
     except NetsimError as error:
@@ -97,12 +79,7 @@ def build_routing(
 def read_wiring(
     path: Path, name_map: Path | None = None, like: Topology | None = None
 ) -> tuple[Wiring, str]:
-    """
-    Read the InfiniBand fabric that `ibnetdiscover` printed.
-
-    `path`: the file; ``-`` is standard input. Result: `wiring`: a PGFT where it is one, else a
-    graph; every cable has 1 byte/s; `irregularity`: why it is no PGFT; empty where it is one.
-    """
+    """Read what `ibnetdiscover` printed: a PGFT, or a graph and why it is no PGFT."""
     from netsim.formats.importers import infiniband  # noqa: PLC0415 (few fabrics are read so)
 
     better = None

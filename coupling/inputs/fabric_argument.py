@@ -24,14 +24,9 @@ def is_fabric_file(what: str, folder: Path) -> bool:
 
 
 def described(what: str, form: str | None) -> tuple[Any, Path]:
-    """
-    Return the description of a topology that a user named.
-
-    `what`: name of a machine, a JSON or TOML file with a topology (a snapshot or an experiment,
-    say), or a topology file of another format; ``-`` is one of these but TOML on standard input.
-    `form`: format of a topology file; None: guessed. Result: `spec`: for `netsim.make_topology`,
-    not checked, or a topology; `folder`: where its relative paths start.
-    """
+    """Return the description of a topology that a user named, unchecked, and its folder."""
+    # A machine's name, a JSON or TOML file with a topology, or a file of another format; ``-`` is
+    # standard input, but not TOML.
     path = Path(what)
     if what in MACHINES:
         return what, Path()
@@ -72,12 +67,7 @@ def _inner(document: dict[str, Any], what: str) -> Any:  # noqa: ANN401 (whateve
 
 
 def with_names(spec: object, name_map: Path | str | None, source: str) -> Any:  # noqa: ANN401
-    """
-    Return a description with better names for the GUIDs of its file.
-
-    `spec`: as `described` gives it. `name_map`: file of names; None: the description as it is.
-    `source`: what the user named, for the error.
-    """
+    """Return a description with better names for the GUIDs of its file."""
     if name_map is None:
         return spec
     if not isinstance(spec, Mapping) or spec.get("kind") != "file":
@@ -86,11 +76,7 @@ def with_names(spec: object, name_map: Path | str | None, source: str) -> Any:  
 
 
 def left_open(spec: object) -> tuple[str, ...]:
-    """
-    Say what a description of a fabric leaves open, beside what its file does.
-
-    `spec`: as for `netsim.make_topology`.
-    """
+    """Return what a description of a fabric leaves open, beside what its file does."""
     if isinstance(spec, Topology):
         return ()
     if isinstance(spec, Mapping) and ("bandwidth" in spec or spec.get("kind") == "file"):

@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """
-    Read a JSON object.
-
-    `path`: the file, which gzip may have packed; ``-`` is standard input.
-    """
+    """Read a JSON object. `path`: the file, which gzip may have packed; ``-`` is standard input."""
     document = parse_json(read_text(path, SnapshotError), str(path), SnapshotError)
     if not isinstance(document, dict):
         raise SnapshotError(f"{path}: expected a JSON object, got {brief(document)}.")
@@ -33,11 +29,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def write_whole(path: Path, data: str | bytes) -> None:
-    """
-    Write a file; on failure the old one, or none, is left.
-
-    `path`: the file; ``-`` is standard output, for texts.
-    """
+    """Write a file (``-``: standard output); on failure the old one, or none, is left."""
     if str(path) == "-" and isinstance(data, str):
         write_data(data)
         return
@@ -55,11 +47,7 @@ def sheet_of(frame: "pd.DataFrame") -> str:
 
 
 def write_table(path: Path, frame: "pd.DataFrame") -> None:
-    """
-    Write a table; on failure the old file, or none, is left.
-
-    `path`: the file: CSV, or Parquet where its name ends in ``.parquet``.
-    """
+    """Write CSV, or Parquet by its ending; on failure the old file, or none, is left."""
     parquet = path.suffix == ".parquet"
     data = frame.to_parquet(index=False) if parquet else sheet_of(frame)
     try:
@@ -69,12 +57,7 @@ def write_table(path: Path, frame: "pd.DataFrame") -> None:
 
 
 def node_list(table: Table, key: str, topology: Topology) -> Ints:
-    """
-    Read a list of nodes.
-
-    `key`: its field: numbers and names in a list, of which a name may be a host list, or one host
-    list such as ``"n[001-018]"``. Result (n,): nodes in order, repeats kept.
-    """
+    """Read nodes in order, repeats included: numbers, names and host lists."""
     value = table.raw(key)
     entries = [value] if isinstance(value, str) else value
     if not isinstance(entries, list) or not entries:

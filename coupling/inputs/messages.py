@@ -21,14 +21,7 @@ _MESSAGE = 3  # source, destination, bytes
 
 
 def job_flows(table: Table, n_ranks: int, folder: Path) -> RankFlows | None:
-    """
-    Read the messages of one iteration.
-
-    `table`: a job: its field ``pattern`` is a name, a table with ``name`` and options, from Python
-    a pattern, or ``steps`` lists for every step the messages ``[source rank, destination rank,
-    bytes]``. `folder`: where the relative paths of matrix files start. Result: None where the table
-    says nothing of messages.
-    """
+    """Read the messages of an iteration (``pattern`` or ``steps``); None where there are none."""
     pattern, steps = table.raw("pattern"), table.raw("steps")
     if pattern is not None and steps is not None:
         raise table.fault("pattern", "expected either pattern or steps, got both.")
@@ -40,11 +33,7 @@ def job_flows(table: Table, n_ranks: int, folder: Path) -> RankFlows | None:
 
 
 def message_bytes(value: object) -> float:
-    """
-    Read the bytes of a message.
-
-    `value`: a number, or a text such as ``"1 MiB"``. Result: bytes.
-    """
+    """Read bytes: a number, or a text such as ``"1 MiB"``."""
     expected = f"a size from {LEAST_BYTES:g} to {MOST_BYTES:g} bytes"
     try:
         nbytes = parse_size(value)  # type: ignore[arg-type]  # it refuses other types

@@ -153,11 +153,7 @@ class Names(dict[str, str]):
 
 
 def names_of(kind: str) -> Names:
-    """
-    Return what can be named, installed plug-ins among them.
-
-    `kind`: one of `KINDS`. Result: a line for each name; of plug-ins the first of their docstring.
-    """
+    """Return a line for each name of a kind, installed plug-ins included."""
     load_installed()
     registry: Mapping[str, Any] = REGISTRIES.get(_REGISTRY.get(kind, kind), GENERATORS)
     names = [*sorted(registry), *(sorted(MACHINES) if kind == "topologies" else ())]

@@ -47,11 +47,7 @@ class JobPlacements:
 
 
 def place(jobs: Sequence[Job], topology: Topology, source: str, *, stop: bool) -> JobPlacements:
-    """
-    Find the nodes of jobs.
-
-    Result: who runs where.
-    """
+    """Find the nodes of jobs. Result: who runs where."""
     placed: list[JobPlacement] = []
     unknown: dict[str, None] = {}
     trimmed = lost = one_rank = miscounted = 0

@@ -135,13 +135,7 @@ def load_file(path: str | Path) -> dict[str, list[str]]:
 
 
 def settled(value: Any, folder: Path, key: str = "") -> Any:  # noqa: ANN401 (whatever a table may hold)
-    """
-    Register what the fields of an experiment refer to, and return them as texts.
-
-    `value`: fields by name, or what stands in one: names, references ``"module:Name"`` and
-    ``"file.py:Name"``, classes and functions, patterns. `folder`: where relative paths of files
-    start.
-    """
+    """Register what fields refer to (references, classes, patterns); return them as texts."""
     if isinstance(value, Mapping):
         return {
             named(name, "allocators", folder) if key == "compare_options" else name: settled(
@@ -162,11 +156,7 @@ def settled(value: Any, folder: Path, key: str = "") -> Any:  # noqa: ANN401 (wh
 
 
 def named(value: object, kind: str, folder: Path) -> str:
-    """
-    Return the name of something, and have it registered under that name.
-
-    `kind`: a key of `REGISTRIES`. `folder`: where relative paths of files start.
-    """
+    """Return the name of something, and register it under that name."""
     if isinstance(value, str):
         match = _REFERENCE.fullmatch(value)
         return value if match is None else _referred(match, kind, folder)
@@ -194,12 +184,7 @@ def named(value: object, kind: str, folder: Path) -> str:
 
 
 def referred(reference: str, folder: Path) -> object:
-    """
-    Return what a reference stands for.
-
-    `reference`: ``"module:Name"`` or ``"file.py:Name"``. `folder`: where relative paths of files
-    start. Result: a class or function, as it is written.
-    """
+    """Return the class or function of ``"module:Name"`` or ``"file.py:Name"``."""
     match = _REFERENCE.fullmatch(reference)
     if match is None:
         raise PluginError(f"{reference}: expected module:Name or file.py:Name.")
@@ -207,20 +192,12 @@ def referred(reference: str, folder: Path) -> object:
 
 
 def label_of(name: str) -> str:
-    """
-    Return what tables and folders call an allocator.
-
-    Result: the name; of a reference the part behind the colon.
-    """
+    """Return the name of an allocator in tables; of a reference the part behind the colon."""
     return name.rpartition(":")[2]
 
 
 def sources(tables: Any) -> dict[str, str]:  # noqa: ANN401 (whatever a table may hold)
-    """
-    Return the hashes of the files that hold the plug-ins of an experiment.
-
-    Result: SHA-256 by path, of files outside our own packages.
-    """
+    """Return SHA-256 by path of plug-in files outside our own packages."""
     used, files = set(_texts(tables)), set()
     for made in (entries[name] for entries in _MADE.values() for name in used & entries.keys()):
         module = sys.modules.get(getattr(made, "__module__", ""))

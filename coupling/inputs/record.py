@@ -84,16 +84,9 @@ class Record:
 def read_record(
     path: Path | str, topology: Topology, *, stop: bool = False, zone: str | None = None
 ) -> Record:
-    """
-    Read who ran where and when.
-
-    `path`: output of ``sacct -X -P``, or of ``squeue --json`` with jobs that run or have ended.
-    `stop`: refuse hosts that the fabric has not. `zone`: IANA name of the time zone of times
-    without an offset.
-
-    A job that still runs when the record ends, ends with it. Where the clock was set by an hour
-    while a job ran, its run time counts.
-    """
+    """Read jobs, times and places from ``sacct -X -P`` or ``squeue --json``."""
+    # A job that still runs ends with the record. Where the clock was set by an hour while a job
+    # ran, its run time counts.
     source = read_source(path)
     notes: Counter[str] = Counter()
     clock = None if zone is None else time_zone(zone)
@@ -143,11 +136,7 @@ def time_zone(name: str | None) -> tzinfo:
 
 
 def moment_of(text: str, zone: str, name: str, *, offsets: bool = False) -> float:
-    """
-    Read a moment on the clock of a record; seconds since 1970.
-
-    `offsets`: whether it must tell its offset, as the times of the record do.
-    """
+    """Read a moment on the clock of a record; seconds since 1970."""
     clock = time_zone(zone or None)
     moment_s = instant(text, name, "time", clock)
     plain = text.replace(".", "", 1).isdecimal()

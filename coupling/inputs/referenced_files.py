@@ -12,11 +12,7 @@ PATH_KEYS = frozenset({"path", "profile", "file", "lft", "fabric", "name_map"})
 
 
 def located(value: Any, folder: Path) -> Any:  # noqa: ANN401 (a TOML value)
-    """
-    Return a table with absolute paths.
-
-    `folder`: where relative paths start. Result: the same otherwise; standard input (``-``) stays.
-    """
+    """Return a table with absolute paths; standard input (``-``) stays."""
     if isinstance(value, Mapping):
         return {
             key: _absolute(inner, folder) if _is_path(key, inner) else located(inner, folder)
@@ -28,12 +24,7 @@ def located(value: Any, folder: Path) -> Any:  # noqa: ANN401 (a TOML value)
 
 
 def hashes(value: Any, folder: Path) -> dict[str, str]:  # noqa: ANN401 (a TOML value)
-    """
-    Return the hash of every file that a table names.
-
-    `folder`: where relative paths start. Result: SHA-256 by path; files that are not there are left
-    out.
-    """
+    """Return SHA-256 by path of the files that a table names and that exist."""
     found = {}
     for name in _paths(value):
         place = folder / name
@@ -43,11 +34,7 @@ def hashes(value: Any, folder: Path) -> dict[str, str]:  # noqa: ANN401 (a TOML 
 
 
 def require_one_stdin(named: Mapping[str, object]) -> None:
-    """
-    Refuse two inputs that are both standard input, which can be read once.
-
-    `named`: what stands where a path is expected, by the option that it stands in.
-    """
+    """Refuse two inputs, by option, that are both standard input: it is read once."""
     found = [name for name, value in named.items() if str(value) == "-"]
     if len(found) > 1:
         raise SnapshotError(

@@ -201,13 +201,7 @@ def snapshot_from(
     source: str = "snapshot",
     folder: Path | None = None,
 ) -> Snapshot:
-    """
-    Check a snapshot given as a mapping.
-
-    `document`: fields as in commands; from Python, lists may be tuples or arrays, and the
-    topology may be a `Topology`. `folder`: where relative paths start; by default the working
-    directory.
-    """
+    """Check a snapshot given as a mapping; from Python lists may be arrays."""
     table = Table(plain(document, source, SnapshotError), f"{source}:", SnapshotError)
     folder = folder or Path()
     seed = table.integer("seed", 1)

@@ -70,11 +70,7 @@ class Table(CheckedTable):
 
 @contextmanager
 def placed(where: str) -> Iterator[None]:
-    """
-    Put file and table before an error of our own packages.
-
-    `where`: file and table, e.g. ``"easy.toml: [scheduler]"``.
-    """
+    """Put file and table, e.g. ``"easy.toml: [scheduler]"``, before an error of ours."""
     try:
         yield
     except (NetsimError, PatternError, SchedulerError, CouplingError) as error:

@@ -47,12 +47,7 @@ class Axis:
 def beside(
     ours: pd.DataFrame, paper: Mapping[tuple[str, str], float | tuple[float, float]]
 ) -> pd.DataFrame:
-    """
-    Put the paper's values beside ours.
-
-    `ours`: columns ``class``, ``run``, ``ours``. `paper`: a value, or both ends of a range, by
-    class and run; a class ``*`` is all of them. Result: the columns `COLUMNS`.
-    """
+    """Add published values by class (``*``: all) and run, each a value or a range, to ours."""
     rows = []
     for kind, run, value in ours[["class", "run", "ours"]].itertuples(index=False, name=None):
         said = paper.get((kind, run), paper.get(("*", run), float("nan")))
@@ -62,11 +57,7 @@ def beside(
 
 
 def bars(name: str, title: str, table: pd.DataFrame, axis: Axis) -> Picture:
-    """
-    Draw a bar for each class and run, and the paper's values over them.
-
-    `table`: the columns `COLUMNS`.
-    """
+    """Draw a bar for each class and run, and the published values over them."""
     return Picture(
         name,
         f"{title}; marks: the paper",

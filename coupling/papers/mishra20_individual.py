@@ -48,12 +48,7 @@ def occupied(topology: Topology, jobs: Sequence[Job], rng: np.random.Generator) 
 
 
 def on_same_states(experiments: Mapping[str, Experiment], effort: Effort) -> pd.DataFrame:
-    """
-    Place random jobs under each allocator, each alone on the same states.
-
-    `experiments`: by name of the allocator, alike in all else. Result: a row per allocator: mean
-    change of the run time and of the cost, and the largest gain of a job, in per cent.
-    """
+    """Place random jobs alone on equal states; return gains in per cent by allocator."""
     first = next(iter(experiments.values()))
     parts, ratio = assemble(first), cost_ratio_of(first.model_options)
     jobs = parts.workload.jobs
@@ -96,12 +91,7 @@ def _means(pairs: Sequence[tuple[float, bool]]) -> dict[str, float]:
 
 
 def individual(runs: Runs, names: Mapping[str, Mapping[int, tuple[str, str, str]]]) -> pd.DataFrame:
-    """
-    Return the individual runs of a paper's cells.
-
-    `names`: by experiment file and index of a cell: log, pattern and allocator. Result: columns
-    ``log``, ``pattern``, ``allocator``, ``time``, ``cost`` and ``best``.
-    """
+    """Return the individual runs of a paper's cells, by log, pattern and allocator."""
     plans = {file: runs.sweeps[file].plan for file in names}
     effort = QUICK if runs.quick else FULL
     cells = [

@@ -21,11 +21,7 @@ def cells_of(claim: Claim) -> tuple[str, str, str, str, str]:
 
 
 def page_text(record: PaperRecord) -> str:
-    """
-    Return the page of a record as Markdown.
-
-    Result: the same for the same record; its figures lie in the folder of the paper's name.
-    """
+    """Return the page of a record as Markdown; the same for the same record."""
     paper, frames = record.paper, record.frames
     remake = f"fabricsim paper {paper.name} --recorded {paper.name}.json --out DIR"
     drawn = paper.figures(frames)
@@ -49,12 +45,7 @@ def page_text(record: PaperRecord) -> str:
 
 
 def write_page(record: PaperRecord, folder: Path) -> Path:
-    """
-    Write the page of a record, its tables as CSV, and its figures as PDF, SVG and CSV.
-
-    `folder`: where to; the figures and tables lie in a folder of the paper's name in it. Result:
-    the page.
-    """
+    """Write the page of a record, its tables as CSV, and its figures as PDF, SVG and CSV."""
     paper, frames = record.paper, record.frames
     inner = folder / paper.name
     try:

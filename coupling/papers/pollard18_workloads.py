@@ -87,11 +87,7 @@ class WorkloadGain:
 
 
 class WorkloadRunner:
-    """
-    Places and evaluates the workloads of one setting.
-
-    `setting`: The experiment.
-    """
+    """Places and evaluates the workloads of one setting. `setting`: The experiment."""
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
@@ -134,12 +130,8 @@ class WorkloadRunner:
         return self._traffic(scattered, kinds, None)
 
     def against_exact(self, workload: int) -> list[tuple[float, ...]] | None:
-        """
-        Return interference on random nodes by job, None where the simulation takes too long.
-
-        By `flow-level`, by `fluid` without buffers, which `flow-level` does not model, and by
-        `fluid` with the buffers of the fabric.
-        """
+        """Return interference by `flow-level`, and by `fluid` without and with buffers."""
+        # `flow-level` models no buffers; None where it takes too long.
         traffic, alone_s = self.on_random_nodes(workload)
         flows = sum(
             step_rounds(own)[own.step].sum() * alone_s.max() / s

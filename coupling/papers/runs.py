@@ -33,12 +33,7 @@ class Runs:
     logs: Path | None  # The folder of logs, in the full mode
 
     def cells(self, *names: str) -> pd.DataFrame:
-        """
-        Return the cells of sweeps as one table.
-
-        `names`: of experiment files; those that the mode does not have are left out. Result:
-        factors and numbers of the summary of each cell, and ``file`` and ``scheduling_ms_per_job``.
-        """
+        """Return the cells of sweeps as one table; files that the mode lacks are left out."""
         tables = []
         for name in names:
             if name in self.sweeps:
@@ -62,12 +57,7 @@ class Runs:
         depends: Any,  # noqa: ANN401 (whatever JSON can tell)
         make: Callable[[], pd.DataFrame],
     ) -> pd.DataFrame:
-        """
-        Return a table that no experiment file can say how to make; it is made once.
-
-        `name`: what it is called. `depends`: all that it is made of; another value, or another
-        version of fabricsim, makes it anew.
-        """
+        """Return a stored table, made anew if `depends` or the version differs."""
         path = self.folder / _KEPT / f"{name}-{hash_of(depends)}.json"
         if path.is_file():
             return from_json(read_object(path)["table"])
@@ -89,11 +79,7 @@ def experiment_files(paper: str, *, quick: bool) -> dict[str, str]:
 
 
 def words_of(paper: str, name: str) -> str:
-    """
-    Return what is said about the experiments of a paper.
-
-    `name`: ``setup``, ``reasons`` or ``quick``.
-    """
+    """Return ``setup``, ``reasons`` or ``quick`` of a paper."""
     file = files("coupling.papers") / EXPERIMENTS / paper / f"{name}.md"
     return file.read_text(encoding="utf-8").strip()
 
@@ -106,12 +92,7 @@ def specs_of(
     changes: Sequence[str],
     only: Sequence[str] = (),
 ) -> dict[str, Spec]:
-    """
-    Read the experiment files of a paper.
-
-    `logs`: where the paths in them start. `changes`: fields to set. `only`: names of those that
-    are wanted; by default all.
-    """
+    """Read the experiment files of a paper, or only some; set fields by `changes`."""
     found = {}
     texts = experiment_files(paper, quick=quick)
     for name in only:
@@ -137,11 +118,7 @@ def run_all(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Runs:
-    """
-    Compute the sweeps of a paper that are not finished yet.
-
-    `progress`: told how many cells of all sweeps are done.
-    """
+    """Compute the unfinished sweeps of a paper."""
     total, before = sum(len(spec.design) for spec in specs.values()), 0
     sweeps = {}
     for name, spec in specs.items():

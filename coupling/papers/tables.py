@@ -25,13 +25,8 @@ _UNITS = (  # of a quantity, by its words
 
 
 def numbers_of(claims: Sequence[Claim]) -> list[tuple[str, ...]]:
-    """
-    Return the numbers of claims, one a row: `NUMBER_HEADS`.
-
-    A range is two rows, its least and its most; ``low`` and ``high`` are the 95 % interval of ours.
-    What the paper states without a number stands under ``statement``; claims without a number of
-    ours are left out.
-    """
+    """Return the numbers of claims, one a row of `NUMBER_HEADS`."""
+    # A range is two rows. Claims without a number of ours are left out.
     rows: list[tuple[str, ...]] = []
     where, before = "", ""
     for claim in claims:
@@ -88,12 +83,7 @@ def span(values: Sequence[float] | pd.Series, digits: int, unit: str = "") -> st
 def pivot(
     table: pd.DataFrame, row: str, column: str, value: str, digits: int, *, heads: Sequence[str]
 ) -> list[list[str]]:
-    """
-    Return a number by two columns as rows of cells, first seen first.
-
-    `heads`: of the sheet, that of the rows first: a cell stands below its own, whatever the order
-    of the table and however much of it is missing.
-    """
+    """Return a number by two columns as rows of cells; `heads` give their order."""
     rows = list(dict.fromkeys(table[row]))
     known = table.set_index([row, column])[value]
     return [

@@ -58,11 +58,7 @@ def pattern_of(name: str, nbytes: float, size: int) -> Pattern:
 
 
 class Shapes:
-    """
-    Communication times of one job that never computes, by the shape of its allocation.
-
-    `dims`: Of the torus.
-    """
+    """Communication times of one job that never computes, by the shape of its allocation."""
 
     def __init__(self, dims: Box) -> None:
         self.torus: Torus = build_torus(

@@ -113,12 +113,8 @@ class Accounts:
     def account(
         self, now_s: float, ended: Sequence[int], job_rates: JobColumns
     ) -> tuple[Ints, Floats, Floats]:
-        """
-        Close the accounts of jobs, and go on with others at their new rates.
-
-        Result: `keys` (3, R): victim, culprit and class of link of each loss of the jobs that
-        ended; `interference_delay_node_s` (R,): node-seconds; `work_s` (D,): what these jobs did.
-        """
+        """Close the accounts of ended jobs, go on with others; return losses and work."""
+        # Losses by victim, culprit and class of link (3, R), in node-seconds.
         slots, interference, placement_factor, worst_link = job_rates
         closed = np.array([self.slot_of.pop(job) for job in ended], dtype=np.int64)
         self._make_room(len(ended) + len(slots))

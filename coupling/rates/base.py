@@ -39,11 +39,7 @@ class SimulationRates:
 
 
 class RateSource(Protocol):
-    """
-    A way in which jobs slow each other down in a run.
-
-    `scene`: The run.
-    """
+    """A way in which jobs slow each other down in a run. `scene`: The run."""
 
     # Slowdowns follow from shared links; otherwise they are stated in advance
     emergent: ClassVar[bool]
@@ -54,62 +50,16 @@ class RateSource(Protocol):
     def __init__(self, scene: RunInput) -> None: ...
 
     def begin(self, allocator: Allocator) -> SimulationRates:
-        """
-        Begin a simulation.
-
-        Parameters
-        ----------
-        allocator : Allocator
-            Places the jobs.
-
-        Returns
-        -------
-        SimulationRates
-            Fresh.
-        """
+        """Begin a simulation, in which the allocator places the jobs."""
 
     @classmethod
     def baseline_slowdowns(
         cls, jobs: Sequence[Job], options: Mapping[str, Any], seed: int
     ) -> Mapping[int, float] | None:
-        """
-        Return the slowdowns under Baseline where they are known without a simulation.
-
-        Parameters
-        ----------
-        jobs : sequence of Job
-            All jobs that will run.
-        options : mapping of str to value
-            Of the model.
-        seed : int
-            Of its draws.
-
-        Returns
-        -------
-        mapping of int to float or None
-            By job id; None where a simulation has to tell.
-        """
+        """Return slowdowns under Baseline by job id; None where only a simulation finds them."""
 
     @classmethod
     def described(
         cls, model: str, routings: Sequence[str], fairness: str, options: Mapping[str, Any]
     ) -> str:
-        """
-        Say what the model is, for a report.
-
-        Parameters
-        ----------
-        model : str
-            Its name.
-        routings : sequence of str
-            Those that jobs used.
-        fairness : str
-            What links share evenly among.
-        options : mapping of str to value
-            Of the model.
-
-        Returns
-        -------
-        str
-            A sentence.
-        """
+        """Return a sentence on the model for a report."""

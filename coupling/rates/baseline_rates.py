@@ -27,22 +27,14 @@ REFERENCE = "slurm-best-fit"
 
 
 def assumption_of(options: Mapping[str, Any]) -> Assumption:
-    """
-    Read the options of the model.
-
-    `options`: of ``[network] model_options``.
-    """
+    """Read the options of the model. `options`: of ``[network] model_options``."""
     return build("contention model", _ASSUMED, {_ASSUMED: Assumption}, options, ExperimentError)
 
 
 def assumed_interference(
     assumption: Assumption, jobs: Sequence[Job], seed: int
 ) -> dict[int, float]:
-    """
-    Return how much longer jobs run when they are not isolated.
-
-    Result: run time not isolated / isolated by job id, at least 1.
-    """
+    """Return run time not isolated / isolated by job id, at least 1."""
     ids = np.array([job.id for job in jobs], dtype=np.int64)
     nodes = np.array([job.n_nodes for job in jobs], dtype=np.int64)
     loss = assumption.interference(ids, nodes, seed)
@@ -50,14 +42,10 @@ def assumed_interference(
 
 
 class AssumedRateModel:
-    """
-    A rate model that knows every job's rate in advance.
+    """Rates known in advance: full under isolation, else as `assumption` says."""
 
-    `jobs`: All jobs that will run; their run times are those under isolation. `assumption`: What
-    jobs gain under isolation. `seed`: Of the draws. `allocator`: Under one that isolates jobs all
-    run at full rate; under others they lose what the scenario says. LC+S counts as isolating: it
-    keeps links below the load at which the paper expects interference (HPDC 2021, section 5.4.2).
-    """
+    # LC+S counts as isolating: it keeps links below the load at which the paper expects
+    # interference (HPDC 2021, section 5.4.2).
 
     def __init__(
         self, jobs: Sequence[Job], assumption: Assumption, seed: int, allocator: Allocator
@@ -76,20 +64,12 @@ class AssumedRateModel:
         return {one.job.id: self._rates.get(one.job.id, FULL_RATE) for one in started}
 
     def runtime_s(self, job: Job) -> float:
-        """
-        Return how long a job will run.
-
-        Result: in seconds: the papers' schedulers know the run time under their allocator.
-        """
+        """Return the run time: the papers' schedulers know it under their allocator."""
         return job.runtime_s * self._rates.get(job.id, FULL_RATE).network_slowdown
 
 
 class AssumedRates:
-    """
-    Slowdowns as a paper's scenario states them, without a network: the model `assumed`.
-
-    `scene`: The run.
-    """
+    """Slowdowns as a paper's scenario states them, without a network: the model `assumed`."""
 
     emergent: ClassVar[bool] = False
     placement_costs: ClassVar[bool] = False
@@ -143,12 +123,7 @@ class CostRatio:
         check_choice("cost", self.cost, (HOPS, HOP_BYTES))
 
     def factor(self, allocation: Allocation, cluster: Cluster) -> float:
-        """
-        Return the run time of a job over that on the placement of Slurm's best fit.
-
-        `allocation`: free nodes of the cluster. Result: equation (7); 1 for a job that sends
-        nothing.
-        """
+        """Return run time / that on the placement of Slurm's best fit: Mishra20, equation (7)."""
         job = allocation.job
         default = make_allocator(REFERENCE, {}, 0).allocate(job, cluster)
         if job.communication is None or default is None:
@@ -163,11 +138,7 @@ class CostRatio:
 
 
 def cost_ratio_of(options: Mapping[str, Any]) -> CostRatio:
-    """
-    Read the options of the model.
-
-    `options`: of ``[network] model_options``.
-    """
+    """Read the options of the model. `options`: of ``[network] model_options``."""
     return build(
         "contention model", _HOP_COST_RATIO, {_HOP_COST_RATIO: CostRatio}, options, ExperimentError
     )
@@ -181,11 +152,7 @@ def fat_tree_of(topology: Topology) -> FatTree:
 
 
 class HopCostRateModel:
-    """
-    A rate model that sets the rate of a job once, when it starts.
-
-    `topology`: The machine. `ratio`: How placements are priced.
-    """
+    """A rate model that sets the rate of a job once, when it starts."""
 
     def __init__(self, topology: FatTree, ratio: CostRatio) -> None:
         self._cluster, self._ratio = Cluster(topology), ratio  # as the scheduler's own cluster is
@@ -206,11 +173,7 @@ class HopCostRateModel:
 
 
 class HopCostRates:
-    """
-    Run times as a placement is priced, without a network: the model `hop-cost-ratio`.
-
-    `scene`: The run.
-    """
+    """Run times as a placement is priced, without a network: the model `hop-cost-ratio`."""
 
     emergent: ClassVar[bool] = False
     placement_costs: ClassVar[bool] = True

@@ -52,11 +52,7 @@ def announce(forecast: Forecast) -> None:
 
 
 def forecast_of(scene: RunInput, allocator: Allocator, iterations: int) -> Forecast:
-    """
-    Forecast the cost of a run, each job of which makes at most so many iterations.
-
-    Result: as if all made so many; where that is too much, each as many as its run time has.
-    """
+    """Forecast the cost of a run with at most so many iterations a job, or fewer if too many."""
     apart = getattr(allocator, "isolating", False) and isinstance(scene.routing, Wraparound)
     most = Forecast(sum(iterations * _each(job, apart=apart) for job in scene.jobs), apart)
     if most.cpu_s <= LONGEST_S:

@@ -79,11 +79,7 @@ class HopLedger(Observer):
             self._note(allocation)
 
     def costs(self) -> Mapping[int, float] | None:
-        """
-        Return the communication costs.
-
-        Result: by id of the jobs that send messages; None where the machine is no tree.
-        """
+        """Return communication costs by job id; None where the machine is no tree."""
         self._settle()
         return self._costs if self._is_tree else None
 

@@ -135,12 +135,9 @@ def _closed(ended: Ints, ledger: Ledger) -> tuple[Ints, Floats]:
 def account(
     now_s: float, ended: Ints, rates: NewRates, ledger: Ledger, delay_at_link: Floats
 ) -> tuple[Ints, Floats]:
-    """
-    Close the accounts of jobs that ended, and go on with others at their new rates.
-
-    `ended` (D,): slots. `delay_at_link` (E,): node-seconds lost at each link; added to. Result:
-    victim, culprit and class of link (3, R) of each loss of the jobs that ended; its node-seconds.
-    """
+    """Close the accounts of ended jobs and go on with others; return losses."""
+    # Losses: victim, culprit and class of link (3, R), and their node-seconds; delay_at_link (E,)
+    # is added to.
     members = ledger.members
     _make_room(ended.size + rates.slot.size, ledger)
     for slot in ended:
@@ -169,12 +166,7 @@ def _index(wanted: int, numbers: Ints, first: int) -> int:
 
 @njit(int64(_INTS, _INTS, _CAUSES, _LEDGER), cache=True)
 def blame(asked: Ints, slots: Ints, causes: Causes, ledger: Ledger) -> int:
-    """
-    Note which jobs delay others from now on.
-
-    `asked`, `slots` (V,): jobs, and their slots; those without a row of `causes` keep theirs.
-    Result: row of a victim that was not asked for; -1: there is none.
-    """
+    """Note which jobs delay others from now on; return the row of an unknown victim, or -1."""
     members, losses = ledger.members, ledger.losses
     victim = causes.victim
     _make_room(victim.size, ledger)

@@ -20,12 +20,7 @@ _NO_SLOT = -1  # of a job that puts nothing on the network
 
 
 class LinkLedger:
-    """
-    What each directed link has carried, and the time lost there.
-
-    `n_links`: Directed links of the fabric. `nbytes`: Bytes carried. `interference_delay_node_s`:
-    Node-seconds that jobs lost to interference while this link was their worst.
-    """
+    """Bytes of each directed link, and node-seconds lost while it was a job's worst."""
 
     def __init__(self, n_links: int) -> None:
         self.nbytes: Floats = np.zeros(n_links)
@@ -33,13 +28,7 @@ class LinkLedger:
 
 
 class BlameLedger:
-    """
-    Node-seconds that jobs lost to interference, by culprit and class of link.
-
-    `topology`: The fabric. `classes`: Classes of links by number. `kind`: Number of the class of
-    each link. `victim, culprit, kind_of_row`: Job ids, and number of the class; -1 where the model
-    does not tell. `interference_delay_node_s`: Node-seconds.
-    """
+    """Node-seconds lost to interference, by victim, culprit (-1: unknown) and class of link."""
 
     def __init__(self, topology: Topology) -> None:
         self.classes, self.kind = topology.link_kinds(np.arange(topology.n_links))
@@ -49,12 +38,7 @@ class BlameLedger:
         self.interference_delay_node_s = array("d")
 
     def write(self, keys: Ints, interference_delay_node_s: Floats) -> None:
-        """
-        Write what jobs lost in all.
-
-        `keys` (3, R): victim, culprit and class of link. `interference_delay_node_s` (R,):
-        node-seconds.
-        """
+        """Add node-seconds (R,) by victim, culprit and class of link (3, R)."""
         if not interference_delay_node_s.size:
             return
         for column, values in zip((self.victim, self.culprit, self.kind_of_row), keys, strict=True):

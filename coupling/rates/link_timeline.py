@@ -19,11 +19,7 @@ FIRST_BIN_S = 2.0**-6  # widths are powers of two, so that borders are exact flo
 
 
 def most_bins(n_links: int) -> int:
-    """
-    Return how many bins a fabric may have.
-
-    Result: an even number, at least 2.
-    """
+    """Return how many bins a fabric may have. Result: an even number, at least 2."""
     return max(2, min(MOST_BINS, MOST_CELLS // n_links) // 2 * 2)
 
 
@@ -86,11 +82,7 @@ class LinkTimeline(Observer):
                 sender.network_slowdown = job_rate.network_slowdown
 
     def bins(self) -> Floats:
-        """
-        Return the bytes that links carried, over jobs that have ended.
-
-        Result: a row per bin from time 0 on, a column per directed link.
-        """
+        """Return bytes of ended jobs, a row per bin from time 0 on, a column per link."""
         used = min(self._most, int(np.ceil(self.end_s / self.width_s)))
         return evened(self._network.topology, self._nbytes[:used])
 

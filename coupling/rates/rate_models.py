@@ -16,11 +16,7 @@ from scheduler.job import Job
 
 
 class NetworkRates:
-    """
-    Slowdowns emerge from links that jobs share, by any contention model.
-
-    `scene`: The run.
-    """
+    """Slowdowns emerge from links that jobs share, by any contention model. `scene`: The run."""
 
     emergent: ClassVar[bool] = True
     placement_costs: ClassVar[bool] = True
@@ -71,11 +67,7 @@ class NetworkRates:
 
 
 class InfiniteNetwork(NetworkRates):
-    """
-    A network on which nothing slows a job: the model `null`.
-
-    `scene`: The run.
-    """
+    """A network on which nothing slows a job: the model `null`. `scene`: The run."""
 
     placement_costs: ClassVar[bool] = False
     beside: ClassVar[str] = "infinite network"
@@ -105,9 +97,5 @@ RATE_MODELS: Registry[type[RateSource]] = Registry(
 
 
 def rate_model(name: str) -> type[RateSource]:
-    """
-    Return how jobs slow each other down under a model.
-
-    Result: to be made for a `RunInput`.
-    """
+    """Return how jobs slow each other down under a model. Result: to be made for a `RunInput`."""
     return RATE_MODELS.get(name, NetworkRates)

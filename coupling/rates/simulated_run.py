@@ -17,11 +17,7 @@ _MOST_ITERATIONS = 10**6
 
 
 class FlowLevelRates(NetworkRates):
-    """
-    Flows are simulated from the first start to the last end: the model `flow-level`.
-
-    `scene`: The run.
-    """
+    """Flows are simulated from the first start to the last end: the model `flow-level`."""
 
     def __init__(self, scene: RunInput) -> None:
         self._scene = scene
@@ -35,11 +31,7 @@ class FlowLevelRates(NetworkRates):
         return SimulationRates(network, network=network)
 
     def require_affordable(self, allocator: Allocator) -> None:
-        """
-        Refuse a run that would take more than a day, and announce one that takes long.
-
-        `allocator`: one of its own, which is asked for places.
-        """
+        """Refuse a run that would take more than a day, and announce one that takes long."""
         forecast = forecast_of(self._scene, allocator, self._iterations)
         require_affordable(forecast)
         announce(forecast)

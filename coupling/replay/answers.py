@@ -174,11 +174,7 @@ LEAST = dict.fromkeys(QUANTITIES, 0.0) | {"mean_network_slowdown": 1.0, "mean_in
 
 
 def gains(before: Sequence[Result], after: Sequence[Result], free: Sequence[int]) -> list[Gain]:
-    """
-    Compare runs with equal seeds.
-
-    `before`, `after`: a run for each seed. `free`: ids of the jobs that count.
-    """
+    """Compare runs before and after with equal seeds; `free`: ids of the jobs that count."""
     found = []
     for what, measure in QUANTITIES.items():
         one, other = (

@@ -196,11 +196,7 @@ class _Work:
 
     @contextmanager
     def claimed(self, *, changed: bool) -> Iterator[None]:
-        """
-        Keep others out of the folder of several runs; refuse one that holds other results.
-
-        `changed`: whether a run with something changed is one of them.
-        """
+        """Keep others out of the folder of several runs; refuse one that holds other results."""
         if self._folder is None:
             yield
             return

@@ -38,13 +38,9 @@ def free_jobs(parts: RunParts) -> list[Job]:
 def fit_queue(
     experiment: Experiment, parts: RunParts, fixed: frozenset[str], tried: Tried | None = None
 ) -> Waits:
-    """
-    Find the queue settings under which simulated waits come nearest to recorded ones.
-
-    `parts`: run times as recorded, so that the network counts as it was. `fixed`: settings not to
-    be tried: ``window``, ``estimates``, ``switches``. One setting after the other is chosen, the
-    best of those before taken. `tried`: called with how many were tried of how many.
-    """
+    """Find the queue settings under which simulated waits come nearest to recorded ones."""
+    # One setting after the other is chosen, the best of those before taken. Run times are as
+    # recorded, so that the network counts as it was.
     jobs = free_jobs(parts)
     recorded = _recorded(parts, jobs)
     found: dict[tuple[object, ...], tuple[float, Floats]] = {}

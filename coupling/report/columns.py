@@ -20,12 +20,8 @@ _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 
 def seconds(value: float | None) -> str:
     """
-    Write a time from nanoseconds up.
+    Write a time from nanoseconds up. `value`: seconds; None: unknown.
 
-    `value`: seconds; None: unknown.
-
-    Examples
-    --------
     >>> seconds(0.000164), seconds(2.5), seconds(0.0), seconds(4e-9), seconds(1e12), seconds(None)
     ('164 us', '2.50 s', '0 s', '4.00 ns', '1.00e+12 s', '-')
     """
@@ -51,12 +47,7 @@ def table(
     left: Sequence[int] = (0,),
     whole: Sequence[int] = (),
 ) -> Table:
-    """
-    Lay out a table.
-
-    `left`: columns of text, folded where the line is full. `whole`: those of them that are never
-    folded, as names that are copied. Result: to be printed by `text_of`.
-    """
+    """Lay out a table; columns of text are at the left, folded unless in `whole`."""
     layout = _Columns(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     shown = [[Text(visible(cell)) for cell in row] for row in rows]
     for column, head in enumerate(heads):
@@ -104,12 +95,7 @@ def copied_lines(*texts: str) -> Text:
 
 
 def text_of(*parts: RenderableType, width: int | None = None) -> str:
-    """
-    Write tables and lines as text.
-
-    `width`: columns of a line; by default those of the terminal, 80 where there is none. Result:
-    ending with a line break; coloured only where standard output is a terminal.
-    """
+    """Write tables and lines as text, coloured only on a terminal."""
     console = Console(width=width, highlight=False, markup=False)
     with console.capture() as captured:
         for place, part in enumerate(parts):

@@ -19,12 +19,7 @@ _OWN_NAME = re.compile(r"n(\d+)")
 
 
 def jobset_csv(results: Sequence[Result]) -> str:
-    """
-    Write a run as Batsim's ``_jobs.csv``, which evalys reads as a ``JobSet``.
-
-    `results`: one run. Result: a row per job that ran. Resources are nodes by their number; those
-    under names of a site are numbered in the order of their names.
-    """
+    """Write a run as Batsim's ``_jobs.csv``, which evalys reads; resources are node numbers."""
     result = _only(results, "evalys")
     jobs = finished(result.jobs)
     run_s = jobs["end_s"] - jobs["start_s"]
@@ -53,11 +48,7 @@ def jobset_csv(results: Sequence[Result]) -> str:
 
 
 def batsim_json(results: Sequence[Result]) -> str:
-    """
-    Write the workload of a run for Batsim: when jobs came, on how many nodes, how long alone.
-
-    `results`: one run. Result: a JSON object; every job is a ``delay`` of its reference run time.
-    """
+    """Write the workload of a run for Batsim; each job is a ``delay`` of its reference time."""
     result = _only(results, "batsim")
     jobs = finished(result.jobs).sort_values(["submit_s", "id"], kind="stable")
     columns = ("id", "submit_s", "n_nodes", "runtime_reference_s")

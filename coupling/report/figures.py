@@ -66,11 +66,7 @@ _NOT_YET = Markup()
 
 @dataclass(frozen=True, slots=True)
 class DrawnFigure:
-    """
-    A picture with its caption, empty where the section says it.
-
-    `name`: within its section. `svg`: the picture of a page, once it is drawn.
-    """
+    """A picture with its name, caption (may be empty), and SVG once drawn for a page."""
 
     name: str
     picture: Picture
@@ -91,14 +87,7 @@ def run_figures(
     fabrics: Mapping[str, Topology] | None = None,
     baseline: str | None = None,
 ) -> dict[str, Section]:
-    """
-    Return all figures of runs.
-
-    `fabrics`: fabric of each run, by its name; without one, the names of the links say what they
-    can. `baseline`: as for `coupling.results.comparison.find_baseline`. Result: ``time``,
-    ``gantt``, ``jobs``, ``blame``, ``speedups``, ``links``, ``maps`` and ``link-time``; empty
-    where there is nothing to draw.
-    """
+    """Return all figures of runs by section; those with nothing to draw are empty."""
     known = dict(fabrics or {})
     for result in results:
         if result.name not in known and (found := wiring_of(result.links)) is not None:
@@ -132,11 +121,7 @@ def run_figures(
 
 
 def drawn_for_page(sections: Mapping[str, Section], workers: int = 1) -> dict[str, Section]:
-    """
-    Return sections whose pictures are drawn for a page.
-
-    `workers`: processes that draw; pictures do not depend on it.
-    """
+    """Return sections whose pictures are drawn for a page, by several processes."""
     pictures = [own.picture for section in sections.values() for own in section.figures]
     svg = iter(spread(lambda number: pictures[number].html(), len(pictures), workers))
     return {
@@ -148,11 +133,7 @@ def drawn_for_page(sections: Mapping[str, Section], workers: int = 1) -> dict[st
 
 
 def write_figures(sections: Mapping[str, Section], folder: Path) -> list[Path]:
-    """
-    Write every figure for a paper: as PDF and SVG one column wide, and its numbers as CSV.
-
-    `sections`: as from `run_figures`.
-    """
+    """Write every figure for a paper: PDF and SVG one column wide, and its numbers as CSV."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -26,12 +26,7 @@ Rows = list[tuple[str, ...]]
 
 
 def remarks(numbers: Numbers) -> list[str]:
-    """
-    Say in words what stands out in a log.
-
-    `numbers`: as from `scheduler.workload.statistics.trace_numbers`. Result: sentences: requests,
-    load, arrivals, order, repeated and missing values.
-    """
+    """Return sentences on what stands out in a log: requests, load, order, missing values."""
     if not numbers["jobs"]:
         return ["No job is left."]
     lines = [_requests(numbers), _load(numbers), *_order(numbers)]
@@ -43,12 +38,7 @@ def remarks(numbers: Numbers) -> list[str]:
 
 
 def trace_answer(numbers: Numbers, workload: Workload | None = None) -> Answer:
-    """
-    Return what a log holds.
-
-    `numbers`: as from `scheduler.workload.statistics.trace_numbers`. `workload`: the log, for a
-    page with pictures.
-    """
+    """Return what a log holds; with the `workload`, pictures too."""
     dropped = Section("Jobs left out", ("dropped because", "jobs"), _dropped_rows(numbers))
     sections = [dropped]
     if numbers["jobs"]:

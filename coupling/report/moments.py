@@ -93,11 +93,7 @@ def blame_section(jobs: Sequence[JobEstimate]) -> Section:
 
 
 def blame_rows(jobs: Sequence[JobEstimate]) -> list[tuple[str, str, float]]:
-    """
-    Return what jobs cost each other.
-
-    Result: seconds per iteration that the victim loses to the culprit.
-    """
+    """Return the seconds per iteration that victims lose to culprits."""
     return [
         (str(job.id), str(culprit), share * (job.together_s - job.alone_s))
         for job in jobs

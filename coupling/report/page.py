@@ -27,12 +27,7 @@ def table(
     caption: str = "",
     kind: str = "numbers",
 ) -> Html:
-    """
-    Write a table.
-
-    `kind` {"numbers", "text"}: numbers are set to the right. On a phone every row becomes a block,
-    a line per cell. A cell of `coupling.results.formatting.Number` is sorted by its value.
-    """
+    """Write a table, numbers set to the right; on a phone every row becomes a block."""
     return _piece("table", headings, [list(row) for row in rows], caption, kind)
 
 
@@ -63,11 +58,7 @@ def label(name: str, colour: str) -> Html:
 
 
 def page(title: str, subtitle: str, short: Html, sections: Sequence[tuple[str, Html]]) -> str:
-    """
-    Write the page.
-
-    Result: a document that needs no other file; control characters of texts are written as escapes.
-    """
+    """Write a page that needs no other file; control characters become escapes."""
     template = _templates().get_template("page.html")
     style, script = _beside("report.css"), _beside("report.js")
     digest = b64encode(sha256(script.encode()).digest()).decode()

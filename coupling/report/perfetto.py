@@ -32,12 +32,8 @@ Event = dict[str, Any]
 
 
 def trace_events(results: Sequence[Result]) -> str:
-    """
-    Write runs in the Trace Event Format, the JSON that Perfetto and chrome://tracing open.
-
-    Result: an object with ``traceEvents``: a complete event (``X``) per job on as many tracks as
-    jobs ran at once, counters (``C``) where a value changes, and names (``M``).
-    """
+    """Write runs in the Trace Event Format, which Perfetto and chrome://tracing open."""
+    # Complete events (X) a job on as many tracks as jobs ran at once, counters (C), names (M).
     events = [
         event
         for number, result in enumerate(results, start=1)
@@ -85,11 +81,7 @@ def _jobs(number: int, result: Result) -> Iterator[Event]:
 
 
 def lanes(start: Floats, end: Floats) -> Ints:
-    """
-    Put intervals on tracks so that none overlaps another on its track.
-
-    `start`, `end` (n,): the intervals. Result (n,): track of each, from 0; as few as possible.
-    """
+    """Put intervals (n,) on as few tracks as possible, so that none overlaps another."""
     lane = np.zeros(start.size, dtype=np.int64)
     free: list[int] = []
     busy: list[tuple[float, int]] = []

@@ -127,12 +127,7 @@ def inspected(found: TopologyReport) -> Picture:
 
 
 def oversubscription(topology: Topology) -> pd.DataFrame:
-    """
-    Return how far the switches with nodes are oversubscribed.
-
-    Result: ``switch`` and ``ratio``: capacity of the links in service from its nodes / capacity of
-    those to other switches, of switches that have both.
-    """
+    """Return capacity from nodes / to other switches, of switches in service with both."""
     found = leaf_tapers(topology)
     out = found.above > 0.0
     names = [topology.vertex_name(leaf) for leaf in found.leaf[out].tolist()]

@@ -46,11 +46,7 @@ _KILL_AT_LIMIT = {True: "Jobs are ended at the requested time.", False: ""}
 def assumptions(
     results: Sequence[Result], tables: Mapping[str, Any], manifest: Mapping[str, Any]
 ) -> Html:
-    """
-    Say what had to be assumed.
-
-    `tables`: as from `Experiment.tables`.
-    """
+    """Say what had to be assumed. `tables`: as from `Experiment.tables`."""
     entries = {
         "How jobs communicate": _communication(results, tables),
         "What a run time means": _told(tables, "run", "runtime_means", _RUNTIME_MEANS),
@@ -178,11 +174,7 @@ def _pattern_rows(jobs: pd.DataFrame) -> list[list[str]]:
 def provenance(
     results: Sequence[Result], tables: Mapping[str, Any], manifest: Mapping[str, Any]
 ) -> Html:
-    """
-    Say where the result comes from.
-
-    `tables`: as from `Experiment.tables`.
-    """
+    """Say where the result comes from. `tables`: as from `Experiment.tables`."""
     apart = ("cost", "dropped", "complete", "files")
     known = {name: value for name, value in manifest.items() if name not in apart}
     nested = {name: value for name, value in known.items() if _is_nested(value)}

@@ -112,13 +112,7 @@ def report_html(
     fabrics: Mapping[str, Topology] | None = None,
     workers: int = 1,
 ) -> str:
-    """
-    Return the report as HTML.
-
-    `results`: the runs, at least one, each with its own name. `experiment_tables`, `manifest`: as
-    for `write_report`. `baseline`: as for `write_report`. `notes`: as for `write_report`.
-    `fabrics`: as for `write_report`. `workers`: as for `write_report`.
-    """
+    """Return the report as HTML; parameters as for `write_report`."""
     colours = palette([result.name for result in results])
     kind, origin = _origin(results, experiment_tables.get("network", {}).get("model"))
     drawn = drawn_for_page(run_figures(results, fabrics, baseline), workers)

@@ -18,13 +18,9 @@ _MOST_FLOWS = 10_000_000  # hours of SimGrid
 
 
 def simgrid_files(run: Retraced, iterations: int = ITERATIONS) -> dict[str, str]:
-    """
-    Return the files of a folder that SimGrid replays, by name.
-
-    `iterations`: at most so many for each job; longer ones are as if their iterations were longer,
-    with as much to compute and to send in all. Starts are those of the run; what follows from the
-    network, that is when jobs end, is SimGrid's.
-    """
+    """Return the files that SimGrid replays, by name, with at most so many iterations a job."""
+    # Longer jobs get longer iterations, with as much in all. Starts are those of the run; ends
+    # follow from SimGrid's network.
     counts = {job.id: _iterations(job, iterations) for job in run.jobs}
     total = sum(counts[job.id] * _flows(job) for job in run.jobs)
     if total > _MOST_FLOWS:

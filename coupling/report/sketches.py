@@ -34,11 +34,7 @@ class Bar:
 
 
 class SlowdownBars:
-    """
-    Slowdowns as bars from 1, what the placement costs first, then what other jobs do.
-
-    `bars`: In any order; the largest are drawn.
-    """
+    """The largest slowdowns as bars from 1: placement first, then interference."""
 
     def __init__(self, bars: Sequence[Bar]) -> None:
         known = [

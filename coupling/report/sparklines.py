@@ -18,11 +18,7 @@ _ASCII_LEVELS = "_.-:=+*#"
 
 
 class UtilizationLines:
-    """
-    The utilisation of runs over time, a line each, on one axis of time.
-
-    `results`: The runs.
-    """
+    """The utilisation of runs over time, a line each, on one axis of time. `results`: The runs."""
 
     def __init__(self, results: Sequence[Result]) -> None:
         ends = [float(run.timeline["time_s"].max()) for run in results if len(run.timeline)]
@@ -48,12 +44,8 @@ class UtilizationLines:
 
 def sparkline(shares: Floats, *, plain: bool = False) -> str:
     """
-    Draw shares as letters of growing height.
+    Draw shares as letters of growing height. `shares` (n,): from 0 to 1; nan: a blank.
 
-    `shares` (n,): from 0 to 1; nan: a blank.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> sparkline(np.array([0.0, 0.5, 1.0, np.nan]))
     '▁▅█ '

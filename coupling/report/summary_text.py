@@ -22,11 +22,7 @@ _LOST = ("share_lost", "share_lost_to_interference", "share_lost_to_placement")
 
 
 def reading(results: Sequence[Result], baseline: str | None = None) -> list[str]:
-    """
-    Say in a few sentences what the network costs in each run, and which run is best.
-
-    `baseline`: as for `find_baseline`.
-    """
+    """Return sentences on what the network costs in each run, and which run is best."""
     rows = dict(zip([one.name for one in results], comparison_rows(results, baseline), strict=True))
     ran = [result for result in results if len(finished(result.jobs))]
     if not ran:
@@ -154,12 +150,7 @@ def _killed_sentence(results: Sequence[Result]) -> str:
 
 
 def headlines(results: Sequence[Result], baseline: str | None = None) -> list[str]:
-    """
-    Say in a few lines what came out.
-
-    `baseline`: as for `find_baseline`. Result: the reading, the job that is slowed most, the link
-    where most is lost, and where the network matters most.
-    """
+    """Return the reading, the slowest job, the costliest link, and where the network matters."""
     lines = [
         *reading(results, baseline),
         _worst_job(results),
@@ -226,11 +217,7 @@ def _most_changed(results: Sequence[Result]) -> str:
 
 
 def network_matters(results: Sequence[Result]) -> list[str]:
-    """
-    Say for each run what the network changes in the schedule, and why nothing where it does not.
-
-    Runs without self-check are left out. Result: a sentence per run.
-    """
+    """Return a sentence per self-checked run on what the network changes in the schedule."""
     rows = comparison_rows(results)
     return [
         _matter(result, row)

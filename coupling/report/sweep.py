@@ -183,8 +183,6 @@ def metric_words(metric: str) -> str:
     """
     Return what people call a number of the summary.
 
-    Examples
-    --------
     >>> metric_words("mean_wait_s"), metric_words("utilization_steady")
     ('mean wait', 'steady utilisation')
     >>> metric_words("node_seconds_lost_to_placement")

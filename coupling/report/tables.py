@@ -17,11 +17,7 @@ Colours = Mapping[str, str]
 
 
 def run_table(results: Sequence[Result], colours: Colours, baseline: str | None = None) -> Html:
-    """
-    Write the comparison of runs, and what its columns mean.
-
-    `baseline`: as for `find_baseline`.
-    """
+    """Write the comparison of runs, and what its columns mean."""
     rows = comparison_rows(results, baseline)
     names = [label(result.name, colours[result.name]) for result in results]
     present = present_columns(rows)
@@ -76,11 +72,7 @@ def _interference_cells(jobs: pd.DataFrame) -> list[str]:
 
 
 def speedup_table(speedups: Mapping[str, pd.DataFrame], colours: Colours) -> Html:
-    """
-    Write speed-ups by size class and by pattern.
-
-    `speedups`: by name of the run, as from `coupling.results.summary.speedup`.
-    """
+    """Write speed-ups by size class and by pattern."""
     groups = {name: classes(part) for name, part in speedups.items()}
     heads = ["", "run", "jobs", "node-hours", "mean", "weighted", "5 %", "median", "95 %"]
     content = Html()
@@ -108,11 +100,7 @@ def _speedup_cells(jobs: pd.DataFrame) -> list[str]:
 
 
 def hottest_links(results: Sequence[Result], colours: Colours) -> Html:
-    """
-    Write the links where most is lost, or the busiest ones where nothing is.
-
-    Result: a table over the runs that used the network; empty where none did.
-    """
+    """Write the links where most is lost, or the busiest ones where nothing is."""
     rows = []
     for result in results:
         links = result.links
@@ -142,11 +130,7 @@ def hottest_links(results: Sequence[Result], colours: Colours) -> Html:
 
 
 def waiting_table(results: Sequence[Result], colours: Colours) -> Html:
-    """
-    Write what all waiting was for.
-
-    Result: a table over the runs that know it and in which a job waited; empty where none does.
-    """
+    """Write the reasons of all waiting; empty where no job waited or reasons are unknown."""
     waits = [
         (
             result,
@@ -177,11 +161,7 @@ def waiting_table(results: Sequence[Result], colours: Colours) -> Html:
 
 
 def infinite_table(results: Sequence[Result], colours: Colours) -> Html:
-    """
-    Write each run against the same jobs on an infinite network.
-
-    Result: the table; empty where no run made the check.
-    """
+    """Write each run against an infinite network; empty where no run made the check."""
     pairs = {
         "utilization_steady": "utilisation",
         "makespan_s": "makespan",

@@ -152,13 +152,7 @@ def comparison_table(
     *,
     full: bool = False,
 ) -> str:
-    """
-    Write the comparison as text, for standard output.
-
-    `baseline`, `full`: as for `ComparisonTable`. `width`: columns of a line; by default those of
-    the terminal, 80 where there is none. Result: what `ComparisonTable` prints; coloured only where
-    standard output is a terminal.
-    """
+    """Write `ComparisonTable` as text, coloured only on a terminal."""
     console = Console(width=width, highlight=False)
     with console.capture() as captured:
         console.print(ComparisonTable(results, baseline, full=full))
@@ -166,12 +160,7 @@ def comparison_table(
 
 
 def markdown_table(results: Sequence[Result], baseline: str | None = None) -> str:
-    """
-    Write the comparison as a Markdown table, for documents.
-
-    `baseline`: as for `ComparisonTable`. Result: the table with the numbers of `ComparisonTable`,
-    ending with a line break.
-    """
+    """Write the numbers of `ComparisonTable` as a Markdown table."""
     rows = comparison_rows(results, baseline)
     columns = present_columns(rows)
     cells = [write_column(column, [row[column.key] for row in rows]) for column in columns]
@@ -240,12 +229,7 @@ class ProgressDisplay:
             self._bars.stop()
 
     def __call__(self, what: str, done: int, total: int, left: str = "") -> None:
-        """
-        Take note of how far a run is.
-
-        `done`, `total`: jobs that have ended, and jobs in all; `done` falls when a run starts
-        afresh. `left`: how long the rest of cells takes, in words.
-        """
+        """Note that `done` of `total` jobs have ended; fewer than before when a run starts anew."""
         now_s = time.monotonic()
         shown = self._shown.get(what)
         if shown is None or done < shown.done:

@@ -13,12 +13,7 @@ if TYPE_CHECKING:
 
 
 def wait_by_size(jobs: "pd.DataFrame") -> "pd.DataFrame":
-    """
-    Return how long jobs of each size class wait.
-
-    Result: a row per size class: ``jobs``, and ``mean_s``, ``median_s``, ``p95_s`` and ``max_s`` of
-    the wait (start - submission) in seconds; NaN for a class without jobs.
-    """
+    """Return jobs, and mean, median, 95 % and longest wait in seconds, by size class."""
     import pandas as pd  # noqa: PLC0415 (slow to import)
 
     done = finished(jobs)
@@ -35,15 +30,8 @@ def wait_by_size(jobs: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def hops_by_size(jobs: "pd.DataFrame") -> "pd.DataFrame":
-    """
-    Return how far apart the nodes of jobs of each size class are.
-
-    Result: a row per size class: ``jobs``, the mean of their average pairwise hops ``mean_aph``,
-    and ``weighted_aph``, the mean weighted by node-seconds; NaN for a class without jobs.
-
-    APH is eq. (1) of Pollard18, the same number as MIND of Stoltzfus13, whose section 2.4
-    weighs it by consumed node time.
-    """
+    """Return jobs, and mean and node-time-weighted mean of their APH, by size class."""
+    # APH: Pollard18, eq. (1), the same number as MIND of Stoltzfus13, section 2.4.
     import pandas as pd  # noqa: PLC0415 (slow to import)
 
     done = finished(jobs)
@@ -61,14 +49,8 @@ def hops_by_size(jobs: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def network_volume(links: Table) -> dict[str, float | None]:
-    """
-    Return how much the jobs have sent, and how far.
-
-    Result: ``bytes_sent`` by nodes; ``hop_bytes``: bytes times the links between switches that they
-    crossed on their routes; ``mean_hops_per_byte``, None when nothing was sent.
-
-    Hop-bytes as in Yang, section IV (M x D), with the distance travelled for D.
-    """
+    """Return bytes sent, hop-bytes and mean hops per byte (None if nothing was sent)."""
+    # Hop-bytes as in Yang, section IV (M x D), with the distance travelled for D.
     nbytes, kind = np.asarray(links["bytes"]), np.asarray(links["class"], dtype=object)
     sent = float(nbytes[kind == "injection"].sum())
     far = float(nbytes[(kind != "injection") & (kind != "ejection")].sum())

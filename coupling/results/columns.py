@@ -86,11 +86,7 @@ FURTHER = {
 
 
 def read_table(name: str, path: Path, data: bytes) -> "pd.DataFrame":
-    """
-    Read a table of a result.
-
-    `name`: which one: a key of `COLUMNS` or `FURTHER`.
-    """
+    """Read a table of a result. `name`: which one: a key of `COLUMNS` or `FURTHER`."""
     table = decoded(path, data)
     for column, kind in (COLUMNS | FURTHER)[name].items():
         if list(table.columns).count(column) != 1:

@@ -82,22 +82,13 @@ FIRST = {
 
 
 def find_baseline(results: Sequence[Result], name: str | None = None) -> Result | None:
-    """
-    Return the run that the others are compared with.
-
-    `name`: name of a run; by default ``first-free`` or ``baseline``, where one is present. Result:
-    the run; None where there is no such run.
-    """
+    """Return the named run, or by default ``first-free`` or ``baseline``; None if absent."""
     names = BASELINE_NAMES if name is None else (name,)
     return next((result for result in results if result.name in names), None)
 
 
 def unlike(results: Sequence[Result]) -> str:
-    """
-    Say in what the jobs of runs differ, so that the runs cannot be weighed against each other.
-
-    Result: what differs; empty where all runs ran the same jobs with the same work.
-    """
+    """Say in what the jobs of runs differ; empty where all ran the same work."""
     first, *others = (_work(result.jobs) for result in results)
     if not all(first["n_nodes"].equals(other["n_nodes"]) for other in others):
         return "jobs"
@@ -112,12 +103,7 @@ def _work(jobs: pd.DataFrame) -> pd.DataFrame:
 
 
 def comparable(results: Sequence[Result], baseline: str | None = None) -> Result | None:
-    """
-    Return the run that the others can be weighed against.
-
-    `baseline`: as for `find_baseline`. Result: baseline; None where there is none, no other run, it
-    ran no job, or runs are `unlike`.
-    """
+    """Return the baseline if it ran jobs, and there are other runs of the same jobs; else None."""
     reference = find_baseline(results, baseline)
     if len(results) == 1 or reference is None or finished(reference.jobs).empty:
         return None
@@ -125,12 +111,7 @@ def comparable(results: Sequence[Result], baseline: str | None = None) -> Result
 
 
 def comparison_rows(results: Sequence[Result], baseline: str | None = None) -> list[Row]:
-    """
-    Return the numbers of each run.
-
-    `baseline`: as for `find_baseline`. Result: per run, a value for the key of each of `COLUMNS`;
-    None where it does not exist (no Baseline, or runs of other jobs; no self-check; no job).
-    """
+    """Return the value of each of `COLUMNS` per run; None where it does not exist."""
     reference = comparable(results, baseline)
     return [_row(result, reference) for result in results]
 
@@ -179,11 +160,7 @@ def write_column(column: Column, values: Sequence[float | None]) -> list[str]:
 
 
 def present_columns(rows: Sequence[Row]) -> list[Column]:
-    """
-    Return the columns in which any run has a value.
-
-    `rows`: as from `comparison_rows`. Result: in the order of `COLUMNS`.
-    """
+    """Return the columns of `COLUMNS` in which any run has a value."""
     return [column for column in COLUMNS if any(row.get(column.key) is not None for row in rows)]
 
 

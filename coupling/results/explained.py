@@ -16,11 +16,7 @@ _MOST_CULPRITS = 10
 
 
 def waits_of(result: Result, place: str) -> pd.DataFrame:
-    """
-    Return why the jobs of a result waited.
-
-    `place`: what errors call the result.
-    """
+    """Return why the jobs of a result waited. `place`: what errors call the result."""
     if "waits" not in result.extras:
         raise ResultError(
             f"{place}: expected waits.parquet, found none: an older version wrote the result; run "
@@ -30,13 +26,7 @@ def waits_of(result: Result, place: str) -> pd.DataFrame:
 
 
 def explain_job(result: Result, number: int, place: str) -> dict[str, Any]:
-    """
-    Say why a job waited, and who slowed it.
-
-    `place`: what errors call the result. Result: ``job``, its times and ratios; ``waited``, a row
-    per reason, the longest first; ``slowed``, a row per culprit and class of links, with the times
-    between which both ran, the dearest first.
-    """
+    """Return a job's times, why it waited, and which jobs slowed it where and when, worst first."""
     waits = waits_of(result, place)
     found = result.jobs[result.jobs["id"] == number]
     if found.empty:
@@ -56,11 +46,7 @@ def explain_job(result: Result, number: int, place: str) -> dict[str, Any]:
 
 
 def waited(waits: pd.DataFrame, number: int) -> list[dict[str, Any]]:
-    """
-    Return why a job waited.
-
-    `waits`: as from `waits_of`. Result: a row per reason, the longest first.
-    """
+    """Return a row per reason why a job waited, the longest first."""
     own = waits[waits["id"] == number].sort_values("wait_s", ascending=False, kind="stable")
     return [
         {
@@ -76,11 +62,7 @@ def waited(waits: pd.DataFrame, number: int) -> list[dict[str, Any]]:
 
 
 def why(row: Mapping[str, Any], job: int) -> str:
-    """
-    Say why a job waited, with whose reservation it was.
-
-    `row`: as from `waited`.
-    """
+    """Say why a job waited, with whose reservation it was. `row`: as from `waited`."""
     words = words_of(row["reason"])
     if row["holder"] == job:
         words += " (as head of the queue)"
@@ -117,12 +99,7 @@ def _slowed(result: Result, number: int) -> list[dict[str, Any]]:
 
 
 def explain_run(result: Result, place: str) -> dict[str, Any]:
-    """
-    Say what all waiting of a run was for.
-
-    `place`: what errors call the result. Result: as the summary has it, and ``longest``: the five
-    jobs that isolation itself held up longest.
-    """
+    """Return the summary's waiting, and the five jobs that isolation held up longest."""
     waits = waits_of(result, place)
     held = waits[waits["reason"] == "isolation"].groupby("id")["wait_s"].sum()
     names = ("wait_node_hours", "wait_job_hours", "price_of_isolation")

@@ -24,12 +24,7 @@ class Number(str):
 
 
 def duration_unit(seconds: Iterable[float | None]) -> tuple[str, float]:
-    """
-    Return the unit that suits a set of durations.
-
-    Result: name and seconds: ``d`` from two days, ``h`` from 90 minutes, ``min`` from two
-    minutes, ``s`` below.
-    """
+    """Return name and seconds of a unit: ``d`` from two days, ``h`` from 90 min, ``min`` from 2."""
     longest = max((value for value in seconds if value is not None), default=0.0)
     for least, name, length in _DURATIONS:
         if longest >= least:
@@ -38,16 +33,7 @@ def duration_unit(seconds: Iterable[float | None]) -> tuple[str, float]:
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """
-    Write a number with so many significant digits, thousands apart, never as a power of ten.
-
-    `value`: the number; None or nan: missing.
-
-    Examples
-    --------
-    >>> number(1234.5), number(12.345), number(0.012345), number(0.0), number(None)
-    ('1,234', '12.3', '0.0123', '0', '-')
-    """
+    """Write so many significant digits, thousands apart, never as a power of ten."""
     if value is None or value != value:  # noqa: PLR0124 (nan)
         return MISSING
     if value == 0:
@@ -57,17 +43,7 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def percent(fraction: float | None, digits: int = 1) -> str:
-    """
-    Write a fraction in per cent.
-
-    `fraction`: 1 is 100 %. `digits`: after the point; a fraction too small for them is written with
-    a "<" or ">".
-
-    Examples
-    --------
-    >>> percent(0.9871), percent(0.0), percent(0.0002), percent(-0.0002)
-    ('98.7 %', '0 %', '< 0.1 %', '> -0.1 %')
-    """
+    """Write a fraction in per cent; "<" or ">" where it is too small for the digits."""
     if fraction is None or fraction != fraction:  # noqa: PLR0124 (nan)
         return MISSING
     if fraction == 0:
@@ -80,16 +56,7 @@ def percent(fraction: float | None, digits: int = 1) -> str:
 
 
 def change(ratio: float | None, digits: int = 1) -> str:
-    """
-    Write a ratio as the change in per cent.
-
-    `ratio`: 1 is no change.
-
-    Examples
-    --------
-    >>> change(1.034), change(0.9), change(1.0), change(1.0001)
-    ('+3.4 %', '-10.0 %', '±0 %', '±0.0 %')
-    """
+    """Write a ratio as the change in per cent."""
     if ratio is None or ratio != ratio:  # noqa: PLR0124 (nan)
         return MISSING
     if ratio == 1:
@@ -99,33 +66,14 @@ def change(ratio: float | None, digits: int = 1) -> str:
 
 
 def difference(ratio: float, less: str, more: str) -> str:
-    """
-    Say by how much one number differs from another.
-
-    `ratio`: the one over the other, not 1. `less`, `more`: what the one is where the ratio is below
-    or above 1.
-
-    Examples
-    --------
-    >>> difference(1.034, "shorter", "longer"), difference(0.99999, "shorter", "longer")
-    ('3.4 % longer', 'less than 0.1 % shorter')
-    """
+    """Say by how much a ratio differs from 1, with the words for below and above."""
     size = f"{abs(ratio - 1) * 100:,.1f}"
     word = more if ratio > 1 else less
     return f"less than 0.1 % {word}" if size == "0.0" else f"{size} % {word}"
 
 
 def points(difference: float | None) -> str:
-    """
-    Write a difference of fractions in percentage points.
-
-    `difference`: 0.01 is one point.
-
-    Examples
-    --------
-    >>> points(-0.0123), points(None)
-    ('-1.2 points', '-')
-    """
+    """Write a difference of fractions in percentage points."""
     if difference is None:
         return MISSING
     return Number(f"{difference * 100:+.1f} points", difference)
@@ -135,8 +83,6 @@ def ratio(value: float | None) -> str:
     """
     Write a ratio with three decimals, and exactly 1 as 1.
 
-    Examples
-    --------
     >>> ratio(1.0), ratio(1.0000001), ratio(1.04321)
     ('1', '1.000', '1.043')
     """
@@ -149,8 +95,6 @@ def duration(seconds: float | None) -> str:
     """
     Write a duration in the unit that suits it.
 
-    Examples
-    --------
     >>> duration(42.0), duration(600.0), duration(7200.0), duration(172362.0)
     ('42.0 s', '10.0 min', '2.00 h', '47.9 h')
     """
@@ -161,16 +105,7 @@ def duration(seconds: float | None) -> str:
 
 
 def volume(nbytes: float) -> str:
-    """
-    Write an amount of data.
-
-    Result: the number and its unit, powers of 1000.
-
-    Examples
-    --------
-    >>> volume(12.0), volume(3.2e12)
-    ('12 B', '3.20 TB')
-    """
+    """Write an amount of data in powers of 1000."""
     for size, unit in _BYTES:
         if nbytes >= size:
             return Number(f"{number(nbytes / size)} {unit}", nbytes)
@@ -181,8 +116,6 @@ def counted(count: int, what: str) -> str:
     """
     Write how many there are of something.
 
-    Examples
-    --------
     >>> counted(1, "job"), counted(1200, "job")
     ('1 job', '1,200 jobs')
     """
@@ -193,8 +126,6 @@ def counted_remark(count: int, what: str) -> str:
     """
     Write how often a remark holds; what it is about comes first, in the plural.
 
-    Examples
-    --------
     >>> counted_remark(1, "jobs whose id is no plain number")
     '1 job whose id is no plain number'
     """
@@ -210,8 +141,6 @@ def listing(parts: Sequence[str]) -> str:
     """
     Join names as in a sentence.
 
-    Examples
-    --------
     >>> listing(["ta"]), listing(["ta", "laas", "jigsaw"])
     ('ta', 'ta, laas and jigsaw')
     """

@@ -121,11 +121,7 @@ class LazyTables(Mapping[str, "pd.DataFrame"]):
 
 
 def ran(jobs: Table) -> Callable[[str], NDArray[Any]]:
-    """
-    Return the columns of the jobs that ran.
-
-    Result: called with a name, it returns the rows of jobs that were not dropped.
-    """
+    """Return, as a function of the column's name, rows of jobs that were not dropped."""
     there = np.asarray(jobs["dropped"]) == ""
 
     def of(name: str) -> NDArray[Any]:
@@ -137,16 +133,7 @@ def ran(jobs: Table) -> Callable[[str], NDArray[Any]]:
 
 
 def folded(numbers: Iterable[int]) -> str:
-    """
-    Write numbers with ascending runs folded.
-
-    `numbers`: in any order, which can be read back.
-
-    Examples
-    --------
-    >>> folded([4, 5, 6, 9, 2])
-    '4-6,9,2'
-    """
+    """Write numbers with ascending runs folded, in any order."""
     return folded_each([np.array(list(numbers), dtype=np.int64)])[0]
 
 

@@ -20,12 +20,7 @@ _AT_ONCE = 10_000  # jobs whose links are held as numbers
 
 
 def partition_table(schedule: Schedule, workload: Workload) -> TableColumns:
-    """
-    Return a row per job that owned links.
-
-    `workload`: the jobs in the order of the log. Result: ``id`` and ``links``: directed links, as
-    rows of the link table, ascending runs folded.
-    """
+    """Return ``id`` and folded ``links`` of jobs that owned links."""
     by_id = {record.job.id: record.allocation for record in schedule.records}
     ids, written = list[int](), list[str]()
     for first in range(0, len(workload.jobs), _AT_ONCE):
@@ -37,13 +32,7 @@ def partition_table(schedule: Schedule, workload: Workload) -> TableColumns:
 
 
 def link_table(ledger: LinkLedger, topology: Topology, makespan_s: float) -> TableColumns:
-    """
-    Return a row per directed link.
-
-    Result: ``link``, ``class``, ``bytes``, ``busy_fraction`` (of the run, at full capacity) and
-    ``interference_delay_node_s`` (node-seconds lost to interference while the link was the worst
-    one of the job that lost them).
-    """
+    """Return a row per directed link: class, bytes, load, and node-seconds lost there."""
     classes, kind = topology.link_kinds(np.arange(topology.n_links))
     full = topology.capacity * makespan_s
     busy = np.divide(ledger.nbytes, full, out=np.zeros_like(full), where=full > 0)
@@ -59,12 +48,7 @@ def link_table(ledger: LinkLedger, topology: Topology, makespan_s: float) -> Tab
 
 
 def link_time_table(over_time: LinkTimeline, topology: Topology) -> TableColumns:
-    """
-    Return a row per bin of time and directed link that carried something then.
-
-    Result: ``begin_s`` and ``end_s`` of the bin, ``link`` (row of the link table), ``bytes`` and
-    ``busy_fraction`` (of the bin, at full capacity), by bin and link.
-    """
+    """Return a row per bin and directed link that carried something then."""
     bins = over_time.bins()
     number, link = np.nonzero(bins)
     begin_s = number * over_time.width_s
@@ -82,12 +66,7 @@ def link_time_table(over_time: LinkTimeline, topology: Topology) -> TableColumns
 
 
 def wait_table(ledger: WaitLedger) -> TableColumns:
-    """
-    Return a row per job, reason and holder of a reservation, of jobs that waited.
-
-    Result: ``id``, ``reason``, ``holder``, ``root`` (`scheduler.reasons.Verdict`), ``wait_s``, and
-    ``first_s`` and ``last_s`` between which that was; jobs in the order of their start.
-    """
+    """Return a row per job, reason and holder of a reservation, by start of the jobs."""
     names = ["", *REASONS]
     job, reason, holder, root = np.array(ledger.rows, dtype=np.int64).reshape(-1, 4).T
     wait_s, first_s, last_s = np.array(ledger.spans, dtype=np.float64).reshape(-1, 3).T
@@ -105,13 +84,7 @@ def wait_table(ledger: WaitLedger) -> TableColumns:
 
 
 def blame_table(ledger: BlameLedger) -> TableColumns:
-    """
-    Return a row per victim, culprit and class of links.
-
-    Result: ``victim``, ``culprit`` (ids of jobs; -1 where the model does not tell), ``link_class``
-    and ``interference_delay_node_s``, by victim in the order in which they ended. The sum is
-    ``node_seconds_lost_to_interference``.
-    """
+    """Return node-seconds lost by victim, culprit (-1: unknown) and class of links."""
     names = [*ledger.classes, ""]  # -1 picks the last
     return TableColumns(
         {
@@ -128,11 +101,7 @@ def blame_table(ledger: BlameLedger) -> TableColumns:
 
 
 def time_table(schedule: Schedule, n_nodes: int) -> TableColumns:
-    """
-    Return a row per instant at which something changed.
-
-    Result: ``time_s``, ``running``, ``queued``, ``utilization``, ``mean_interference`` (by nodes).
-    """
+    """Return a row per instant at which something changed; interference weighted by nodes."""
     line = schedule.timeline
     return TableColumns(
         {
@@ -146,14 +115,9 @@ def time_table(schedule: Schedule, n_nodes: int) -> TableColumns:
 
 
 def waiting_by_reason(waits: Table, jobs: Table) -> dict[str, Any]:
-    """
-    Return what a summary says of the waiting of a run.
-
-    `waits`: as in results.md. Result: ``wait_node_hours``, ``wait_job_hours`` by reason, and
-    ``price_of_isolation``: of both, what jobs waited since isolation forbade nodes that were free
-    (``direct``), what others waited behind jobs that were just held up so (``behind``), and their
-    shares of all waiting; None where no job waited.
-    """
+    """Return waiting by reason, and the price of isolation; None where no job waited."""
+    # The price: what jobs waited since isolation forbade free nodes (direct), what others waited
+    # behind these, and shares of all waiting.
     job, hours = np.asarray(waits["id"]), np.asarray(waits["wait_s"]) / _HOUR_S
     ran_id, size = map(ran(jobs), ("id", "n_nodes"))
     order = np.argsort(ran_id)

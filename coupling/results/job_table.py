@@ -26,14 +26,7 @@ def job_table(
     topology: Topology,
     cost_of_job: Mapping[int, float] | None = None,
 ) -> Table:
-    """
-    Return a row per job.
-
-    `workload`: the jobs in the order of the log, and those that were dropped. `cost_of_job`:
-    communication cost by job id, of jobs that send; None: it is not known. Result: jobs in the
-    order of the log, then the dropped ones, with the reason in ``dropped`` and no more than they
-    asked for. Columns as in docs/reference/results.md.
-    """
+    """Return a row per job in the order of the log, then the dropped ones."""
     by_id = {record.job.id: record for record in schedule.records}
     records = [by_id[job.id] for job in workload.jobs]
     pieces = chain(
@@ -50,12 +43,7 @@ def job_table(
 
 
 def as_recorded(jobs: Table, submit_s: Mapping[int, float], work_s: Mapping[int, float]) -> Table:
-    """
-    Return the job table of a record that was replayed.
-
-    `submit_s`: true submission by job id, which may lie before second 0, the first start; waits
-    count from there. `work_s`: reference run times by job id.
-    """
+    """Return the table of a replayed record: waits count from true submissions."""
     ids = np.asarray(jobs["id"]).tolist()
     submitted = np.array([submit_s[job] for job in ids])
     return jobs.assign(

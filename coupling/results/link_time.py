@@ -42,12 +42,7 @@ class LinkLoads:
 
 
 def load_of(links: pd.DataFrame, timeline: pd.DataFrame | None) -> LinkLoads:
-    """
-    Return the load of links.
-
-    `links`: table of a result. `timeline`: what each link carried in each bin; None where that was
-    not recorded.
-    """
+    """Return the load of links; `timeline` None: not recorded."""
     whole = links["busy_fraction"].to_numpy(dtype=float)
     none = LinkLoads(whole, np.zeros(0), np.zeros((whole.size, 0), dtype=np.float32))
     if timeline is None or timeline.empty:
@@ -72,13 +67,7 @@ def _without(load: LinkLoads, why_not: str) -> LinkLoads:
 def heat(
     load: LinkLoads, rows: Ints, window: tuple[float, float], shape: tuple[int, int]
 ) -> Floats:
-    """
-    Draw load over time.
-
-    `rows`: links from the bottom. `window`: first and last time. `shape`: rows and columns of the
-    picture, rows at most as many as links. Result: the largest load that each cell holds, for a hot
-    link must be seen; nan outside the run.
-    """
+    """Draw load over time: the largest of each cell, so that hot links show; nan outside."""
     begin, end = window
     height, width = shape
     edges = np.linspace(begin, end, width + 1)
@@ -99,11 +88,7 @@ def heat(
 
 
 def in_order(links: pd.DataFrame) -> Ints:
-    """
-    Return the order in which links stand below each other: by class as the fabric has them.
-
-    Result: rows of the table, the first at the bottom.
-    """
+    """Return rows by class as the fabric has them, the first at the bottom."""
     classes = {name: place for place, name in enumerate(dict.fromkeys(links["class"]))}
     place = links["class"].map(classes).to_numpy(dtype=np.int64)
     return np.argsort(place, kind="stable").astype(np.int64)

@@ -35,11 +35,7 @@ def sealed(manifest: Mapping[str, Any]) -> bytes:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """
-    Read the manifest of a result directory, and check it.
-
-    Result: what `write_manifest` was given.
-    """
+    """Read and check the manifest of a result directory."""
     path = folder / MANIFEST
     manifest = read_object(path)
     if "files" not in manifest and "fingerprint" in manifest:
@@ -58,12 +54,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def hashes_of(place: Path) -> dict[str, str] | None:
-    """
-    Find the hashes of the files of a run.
-
-    Result: SHA-256 by name of the file; None where no manifest knows the run, as when
-    `coupling.results.result.Result.save` alone wrote it.
-    """
+    """Return SHA-256 by file of a run; None where no manifest knows the run."""
     full = place.resolve()
     for folder, prefix in ((full, ""), (full.parent, f"{full.name}/")):
         if (folder / MANIFEST).is_file():
@@ -78,11 +69,7 @@ def hashes_of(place: Path) -> dict[str, str] | None:
 
 
 def write_file(path: Path, data: bytes) -> str:
-    """
-    Write a file of a result, whole.
-
-    Result: its SHA-256.
-    """
+    """Write a file of a result, whole. Result: its SHA-256."""
     try:
         replace_file(path, data, own=True)
     except OSError as error:
@@ -91,11 +78,7 @@ def write_file(path: Path, data: bytes) -> str:
 
 
 def read_checked(path: Path, digest: str | None) -> bytes:
-    """
-    Read a file of a result.
-
-    `digest`: its SHA-256 as the manifest has it; None: it is not known.
-    """
+    """Read a file of a result; its SHA-256 is `digest`, where known."""
     try:
         size = path.stat().st_size
         if size > _MOST:

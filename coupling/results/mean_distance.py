@@ -37,21 +37,12 @@ class MindGain:
     p: float
 
     def to_dict(self) -> dict[str, float | None]:
-        """
-        Return the numbers for JSON.
-
-        Result: by name; None for NaN.
-        """
+        """Return the numbers for JSON. Result: by name; None for NaN."""
         return {name: value if isfinite(value) else None for name, value in asdict(self).items()}
 
 
 def mind_gain(sizes: Ints, node_s: Floats, before: Floats, after: Floats) -> MindGain:
-    """
-    Compare the MIND of the same jobs in two runs.
-
-    `sizes` (n,): nodes of each job. `node_s` (n,): node-seconds of each job. `before`, `after`
-    (n,): MIND of each job in the reference and in the other run.
-    """
+    """Compare the MIND (n,) of the same jobs in a reference and another run."""
     from scipy.stats import ttest_rel  # noqa: PLC0415 (slow to import)
 
     several = sizes > 1

@@ -24,21 +24,12 @@ REMARKS = {
 
 
 def dropped_lines(results: Sequence[Result]) -> list[str]:
-    """
-    Say which jobs were left out, or ended before their work was done.
-
-    Result: a line per reason, once where all runs agree; empty when every job ran to its end.
-    """
+    """Return a line per reason why jobs were left out or ended early."""
     return _once({result.name: _account(result.jobs) for result in results})
 
 
 def remark_lines(results: Sequence[Result]) -> list[str]:
-    """
-    Say what a reader must know about how runs came about.
-
-    Result: a line per remark of `REMARKS` whose count is not 0, and per remark of the reader of the
-    log, once where all runs agree.
-    """
+    """Return a line per remark whose count is not 0, once where all runs agree."""
     return _once(
         {
             result.name: [
@@ -56,12 +47,7 @@ def remark_lines(results: Sequence[Result]) -> list[str]:
 
 
 def accuracy_of(result: Result) -> dict[str, Any] | None:
-    """
-    Return what is known of the error of a run.
-
-    Result: as from `netsim.registries.accuracy.known_accuracy`; None for results of versions that
-    did not say what network they were computed on.
-    """
+    """Return the known error of a run; None for results that do not state their network."""
     known = result.summary.get("network")
     if known is None:
         return None
@@ -70,11 +56,7 @@ def accuracy_of(result: Result) -> dict[str, Any] | None:
 
 
 def accuracy_lines(results: Sequence[Result]) -> list[str]:
-    """
-    Return how far off runs may be, or that it is unknown.
-
-    Result: a line per kind of network, once where all runs agree.
-    """
+    """Return a line per kind of network on how far off runs may be."""
     return _once(
         {
             result.name: [_accuracy(result, Setting.from_dict(known))]

@@ -17,16 +17,9 @@ MINUTE_S = 60.0
 
 
 def instantaneous_utilization(jobs: Table, n_nodes: int) -> "pd.Series":
-    """
-    Return how often the machine is how full, seen at every start and every end of a job.
-
-    Result: fraction of the events by bin: ``>=98``, ``95-98``, ``90-95``, ``80-90``, ``60-80``,
-    ``<60`` per cent, each without its upper end.
-
-    Smith21, section 6.1, Table 2. It counts nodes asked for: with those that LaaS holds
-    besides, LaaS would be above 98 % often. Each job is two events; at one instant jobs end
-    before others start, each in the order of the log.
-    """
+    """Return how often the machine is how full, at each start and end: Smith21, Table 2."""
+    # Nodes asked for count: with those that LaaS holds besides, it would be above 98 % often. At
+    # one instant jobs end before others start, each in the order of the log.
     import pandas as pd  # noqa: PLC0415 (slow to import)
 
     start, end, size = map(ran(jobs), ("start_s", "end_s", "n_nodes"))
@@ -46,12 +39,7 @@ def _bin_names() -> list[str]:
 
 
 def binned(timeline: "pd.DataFrame", column: str, edges: Floats) -> Floats:
-    """
-    Return the mean over time of a quantity in each bin.
-
-    `edges` (n + 1,): bounds of the bins in seconds, from 0. Result (n,): means; nan where a bin
-    reaches beyond the last instant.
-    """
+    """Return the time mean of a column in bins between `edges`; nan beyond the last instant."""
     time_s = timeline["time_s"].to_numpy(dtype=float)
     value = timeline[column].to_numpy(dtype=float)
     if time_s.size < 2:  # noqa: PLR2004 (no interval)
@@ -65,12 +53,7 @@ def binned(timeline: "pd.DataFrame", column: str, edges: Floats) -> Floats:
 
 
 def utilization_per_minute(jobs: Table, n_nodes: int, step_s: float = MINUTE_S) -> "pd.DataFrame":
-    """
-    Return the mean utilisation of every minute of a run.
-
-    Result: ``time_s``, the begin of each step, and ``utilization``: node-seconds asked for / those
-    of the machine in this step.
-    """
+    """Return begin and mean utilisation, by nodes asked for, of each step."""
     import pandas as pd  # noqa: PLC0415 (slow to import)
 
     start, end, size = map(ran(jobs), ("start_s", "end_s", "n_nodes"))

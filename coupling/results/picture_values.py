@@ -28,12 +28,7 @@ def zone_of(results: Sequence[Result]) -> str:
 
 
 def dates_of(summaries: Sequence[Mapping[str, Any]], end_s: float) -> tuple[float | None, str]:
-    """
-    Return how times of runs become dates.
-
-    `end_s`: of the last run. Result: date of second 0, None where runs have none, or not the same,
-    or do not end before 9999; time zone, UTC where they do not tell one and the same.
-    """
+    """Return date of second 0 (None without a common one before year 9999) and time zone."""
     begins = {summary.get("log_begin_unix_s") for summary in summaries}
     zones = {str(summary.get("log_time_zone", "UTC")) for summary in summaries}
     begin = begins.pop() if len(begins) == 1 else None
@@ -44,12 +39,7 @@ def dates_of(summaries: Sequence[Mapping[str, Any]], end_s: float) -> tuple[floa
 
 
 def node_names(result: Result, topology: Topology | None = None) -> list[str]:
-    """
-    Return the names of all nodes, in the order of the fabric.
-
-    `topology`: its fabric; without one the links of the nodes tell. Result: as in the column
-    ``nodes`` of the job table.
-    """
+    """Return node names in the order of the fabric; without one, from the links."""
     if topology is not None:
         return [topology.vertex_name(node) for node in range(topology.n_nodes)]
     own = result.links.loc[result.links["class"] == "injection", "link"]
@@ -57,11 +47,7 @@ def node_names(result: Result, topology: Topology | None = None) -> list[str]:
 
 
 def slowdown_scale(results: Sequence[Result]) -> float:
-    """
-    Return the slowdown at the end of the colours.
-
-    Result: 98 % of the node time of all runs is slowed less.
-    """
+    """Return the slowdown that 98 % of the node time of all runs stays below."""
     jobs = pd.concat([finished(result.jobs) for result in results])
     order = np.argsort(jobs["network_slowdown"].to_numpy())
     weight = (jobs["n_nodes"] * (jobs["end_s"] - jobs["start_s"])).to_numpy()[order]

@@ -285,12 +285,7 @@ def _json(value: Mapping[str, Any]) -> bytes:
 
 
 def owned_links(partitions: "pd.DataFrame") -> Callable[[int], Ints | None]:
-    """
-    Read back which links jobs owned.
-
-    `partitions`: the table of a result, whose runs `folded_each` wrote. Result: called with the id
-    of a job, it returns its directed links, None where it owned none.
-    """
+    """Return the directed links of a job as a function of its id; None where it owned none."""
     written = dict(zip(partitions["id"].tolist(), partitions["links"].tolist(), strict=True))
 
     def of(job: int) -> Ints | None:

@@ -95,11 +95,7 @@ def summarize(jobs: Table, n_nodes: int) -> dict[str, float | int | None]:
 def times_of_queue(
     spans: tuple[Floats, Floats], size: Ints, wait: Floats, turnaround: Floats, n_nodes: int
 ) -> dict[str, float | None]:
-    """
-    Return what a schedule without the network is known by, in the words of `summarize`.
-
-    `spans`: start and end of each job, at least one; further arrays likewise.
-    """
+    """Return what a schedule without the network is known by, in the words of `summarize`."""
     start, end = spans
     last_start = float(start.max())
     steady = float(np.sum(size * np.clip(np.minimum(end, last_start) - start, 0.0, None)))
@@ -112,13 +108,8 @@ def times_of_queue(
 
 
 def node_seconds_lost(jobs: Table) -> dict[str, float]:
-    """
-    Return the node-seconds that the network cost jobs, apart by cause.
-
-    Result: ``node_seconds_lost_to_interference``: over the run time without other jobs;
-    ``node_seconds_lost_to_placement``: over that on an ideal placement. Together they are nodes
-    times (run time - run time / slowdown).
-    """
+    """Return node-seconds lost to interference and to placement."""
+    # Together nodes times (run time - run time / slowdown).
     done = ran(jobs)
     size, interference_delay_s = done("n_nodes"), done("interference_delay_s")
     alone_s = done("end_s") - done("start_s") - interference_delay_s
@@ -135,11 +126,7 @@ def _mean(values: Floats) -> float | None:
 
 
 def size_class(n_nodes: "pd.Series") -> "pd.Series":
-    """
-    Return the size class of each job, for tables and plots.
-
-    Result: ``"1"``, ``"2-4"``, ..., ``"257+"``, in this order.
-    """
+    """Return the size class of each job: ``"1"``, ``"2-4"``, ..., ``"257+"``."""
     import pandas as pd  # noqa: PLC0415 (slow to import)
 
     edges = [0, *(last if last is not None else np.inf for _, last in SIZE_CLASSES)]
@@ -147,11 +134,7 @@ def size_class(n_nodes: "pd.Series") -> "pd.Series":
 
 
 def size_class_names() -> list[str]:
-    """
-    Return the names of the size classes, smallest first.
-
-    Result: as `size_class` uses them.
-    """
+    """Return the names of the size classes, smallest first. Result: as `size_class` uses them."""
     return [
         f"{first}+" if last is None else (str(first) if first == last else f"{first}-{last}")
         for first, last in SIZE_CLASSES
@@ -202,13 +185,7 @@ def compare(
     baseline: Mapping[str, float | int | None],
     speedups: "pd.DataFrame",
 ) -> dict[str, float]:
-    """
-    Return a result relative to Baseline.
-
-    `speedups`: as `speedup` returns it. Result: ``speedup_mean``, ``speedup_weighted`` (by
-    node-seconds under Baseline), and the ratios ``makespan_ratio`` and ``turnaround_ratio`` (below
-    1: better than Baseline).
-    """
+    """Return speed-ups (plain, by node-seconds) and ratios relative to Baseline."""
     if speedups.empty:
         return {}
     return {

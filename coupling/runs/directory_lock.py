@@ -48,11 +48,7 @@ def _missing(folder: Path) -> list[Path]:
 
 
 def _made_and_locked(folder: Path, made: list[Path]) -> int:
-    """
-    Make and lock a directory, and once more where another process takes it away meanwhile.
-
-    `made`: gets the directories that were made.
-    """
+    """Make and lock a directory; again where another process takes it away meanwhile."""
     reason = "cannot be used for results: No such file or directory"
     for _ in range(_TRIES):
         missing = _missing(folder)

@@ -89,11 +89,7 @@ def run_parts(experiment: Experiment, parts: RunParts, progress: Progress | None
 
 
 def planned(experiment: Experiment) -> tuple[str, ...]:
-    """
-    Return what the simulations of an experiment with all it compares are called.
-
-    Result: each once; as `phases` and `with_reference_runtimes` report them.
-    """
+    """Return the names of all simulations of an experiment, as progress reports them."""
     names = [name for variant in experiment.variants() for name in phases(variant)]
     replayed = experiment.replay is not None and "free_from" in experiment.replay
     if replayed or (experiment.runtime_means == "baseline" and experiment.model != "assumed"):
@@ -102,11 +98,7 @@ def planned(experiment: Experiment) -> tuple[str, ...]:
 
 
 def phases(experiment: Experiment) -> tuple[str, ...]:
-    """
-    Return what `run_parts` calls its simulations when it reports progress.
-
-    Result: in the order in which they run.
-    """
+    """Return the names of the simulations of `run_parts` in their order."""
     both = (experiment.label, f"{experiment.label}, infinite network")
     return both if experiment.self_check else both[:1]
 
@@ -114,14 +106,9 @@ def phases(experiment: Experiment) -> tuple[str, ...]:
 def with_reference_runtimes(
     experiment: Experiment, parts: RunParts, progress: Progress | None = None
 ) -> RunParts:
-    """
-    Turn the log's run times into reference run times.
-
-    `experiment`: its `runtime_means` says what the log's run times stand for. Result: unchanged for
-    ``"isolated"`` and ``"alone"``. For ``"baseline"`` one pass under Baseline (first-free and
-    D-mod-k) with the run times read as isolated ones, then each divided by the job's mean slowdown
-    in that pass; the pass is not iterated. The model `assumed` knows that slowdown without a pass.
-    """
+    """Turn the log's run times into reference run times."""
+    # isolated, alone: unchanged. baseline: divided by the mean slowdown in one pass under Baseline
+    # (first-free, D-mod-k), which is not iterated; the model `assumed` needs no pass.
     if parts.record is not None:
         return _recorded_work(experiment, parts, progress) if parts.free_from_s < inf else parts
     if experiment.runtime_means != "baseline":
@@ -402,11 +389,7 @@ class Stopwatch(Observer):
 
     @property
     def cpu_s(self) -> float:
-        """
-        CPU seconds of all decisions so far.
-
-        What Smith21, Table 3, divides by the number of jobs as scheduling time per job.
-        """
+        """CPU seconds of all decisions so far: Smith21, Table 3, scheduling time."""
         wall_s, cpu_s = self._made_s
         passed_s = time.perf_counter() - wall_s
         return self._decided_s * (time.thread_time() - cpu_s) / passed_s if passed_s else 0.0

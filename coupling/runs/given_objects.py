@@ -87,12 +87,7 @@ def _jobs_record(workload: Workload) -> ObjectRecord:
 
 
 def record_of(fabric: Topology) -> ObjectRecord:
-    """
-    Describe a fabric by a table of fields, or by a table and a file.
-
-    Result: what is built from it again was compared with the fabric, link by link and name by name;
-    where that differs, it says so.
-    """
+    """Describe a fabric by fields, or by fields and a file, that rebuild exactly this fabric."""
     digest = _digest(fabric)
     for table in _tables(fabric):
         if _builds(table, fabric):
@@ -198,11 +193,7 @@ def _digest(fabric: Topology) -> str:
 def drawable_fabrics(
     runs: Iterable[tuple[Experiment, Sequence[Result]]],
 ) -> dict[str, Topology]:
-    """
-    Build the fabrics of runs for pictures, as far as that is still possible.
-
-    Result: by name of the result; without those whose file has gone, or whose links are others now.
-    """
+    """Build the fabrics of runs for pictures; without those whose file is gone or changed."""
     found = dict[str, Topology]()
     for experiment, results in runs:
         try:

@@ -82,12 +82,7 @@ class Use:
 
 
 class JobHistories:
-    """
-    The network of a finished run, built again.
-
-    `experiment`: What was run: one allocator. `manifest`: Of the result. `result`: Its tables.
-    `inputs`: What was read already for other runs.
-    """
+    """The network of a finished run, built again."""
 
     def __init__(
         self,
@@ -127,11 +122,7 @@ class JobHistories:
         return rank_flows(talk.pattern, n_ranks), n_ranks
 
     def life(self, job: int) -> JobHistory:
-        """
-        Return the run of a job: what the model says of it whenever a job starts or ends.
-
-        Raises a `ResultError` where too many do.
-        """
+        """Return what the model says of a job at each start and end; refuse too many."""
         if isinstance(self._network, SimulatedRateModel):
             raise ResultError(
                 f"model {self._setup.experiment.model!r}: what slowed a job at a time follows "
@@ -194,11 +185,7 @@ class JobHistories:
         return self.topology.link_name(link) if link >= 0 else cable, found or culprits
 
     def users(self, link: int, begin_s: float, end_s: float, most: int) -> list[Use] | None:
-        """
-        Return who used a link in a time, the one with the largest share first.
-
-        Result: None where more than `most` jobs ran then.
-        """
+        """Return the jobs with the largest shares of a link in a time; None above `most` jobs."""
         there = np.flatnonzero((self._start_s < end_s) & (self._end_s > begin_s))
         if there.size > most:
             return None

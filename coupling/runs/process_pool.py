@@ -32,12 +32,7 @@ def worker_context() -> ForkContext | SpawnContext:
 
 
 def spread(work: Callable[[int], Answer], count: int, workers: int) -> list[Answer]:
-    """
-    Return what some work comes to for each number below a count, here and in copies.
-
-    `work`: depends on its number alone. `workers`: processes with this one; where there can be no
-    copies, or one is killed, all is done here.
-    """
+    """Return work(0) ... work(count - 1), by this process and copies where there can be any."""
     workers, context = min(workers, count), worker_context()
     if workers > 1 and isinstance(context, ForkContext):
         try:

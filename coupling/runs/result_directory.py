@@ -102,11 +102,7 @@ class ResultDirectory:
         self._here.add(variant.label)
 
     def complete(self, *, csv: bool) -> tuple[Result, ...]:
-        """
-        Complete the manifest.
-
-        Result: all runs, in the order of the comparison.
-        """
+        """Complete the manifest. Result: all runs, in the order of the comparison."""
         results = tuple(Result.load(self.place(variant)) for variant in self.variants)
         if csv:
             for variant, result in zip(self.variants, results, strict=True):
@@ -125,11 +121,7 @@ class ResultDirectory:
             remove_leftovers(place)
 
     def place(self, variant: Experiment) -> Path:
-        """
-        Return where a run is kept.
-
-        Result: a folder of its own, or the directory itself when nothing is compared.
-        """
+        """Return the folder of a run; the directory itself when nothing is compared."""
         return self.folder if len(self.variants) == 1 else self.folder / variant.label
 
     def _name(self, variant: Experiment, file: str) -> str:
@@ -159,11 +151,7 @@ class ResultDirectory:
 
 
 def holds_results(folder: Path, mark: str, *, resume: bool) -> bool:
-    """
-    Say whether a directory holds results that are to be gone on with; refuse one of others.
-
-    `mark`: what is in every directory of such results. `resume`: whether to go on with them.
-    """
+    """Return whether to go on with a directory's results; refuse one of others."""
     names = sorted(path.name for path in folder.iterdir())
     present = [name for name in names if name != LOCK and not is_leftover(name)]
     if not present:

@@ -49,12 +49,7 @@ class Retraced:
 
 
 def retrace(stored: Stored, run: str | None = None) -> Retraced:
-    """
-    Put the jobs of a finished run on their network again.
-
-    `run`: which of those that are compared; may be left out where there is one. The inputs of the
-    run must still be there, unchanged.
-    """
+    """Put the jobs of a finished run on their network again; inputs must be unchanged."""
     place = place_of(stored, run)
     if why_not := stored.manifest.get(NOT_AGAIN):
         raise ResultError(f"{stored.folder}: its jobs cannot be made again: {why_not}.")

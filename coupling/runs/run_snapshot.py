@@ -18,12 +18,7 @@ from netsim.topology.base import Topology
 
 
 def moment(stored: Stored, at_s: float, run: str | None = None) -> dict[str, Any]:
-    """
-    Return the jobs that ran at one moment.
-
-    Result: a snapshot as a document: the fabric, the routing where the experiment names one, and of
-    each job its nodes and the links that it owned. What jobs sent is not in it.
-    """
+    """Return the jobs of one moment as a snapshot document, without what they sent."""
     place = place_of(stored, run)
     result = Result.load(place)
     if why_not := stored.manifest.get(NOT_AGAIN):

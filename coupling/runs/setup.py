@@ -54,11 +54,7 @@ class Setup:
             return cls(experiment, parts, rate_model(experiment.model)(scene))
 
     def policy(self, free_from_s: float | None = None) -> QueuePolicy:
-        """
-        Make the queue policy; those without a window ignore the one of the experiment.
-
-        `free_from_s`: of a record that is replayed; default: as the experiment says.
-        """
+        """Make the queue policy; those without a window ignore the one of the experiment."""
         policy, record = _policy(self.experiment), self.parts.record
         if record is None:
             return policy
@@ -76,12 +72,8 @@ class Setup:
         return _allocator(self.experiment)
 
     def uncoupled_allocator(self) -> Allocator:
-        """
-        Make an allocator that gives the same schedule on an infinite network.
-
-        Where only the number of free nodes decides, the first free ones do: a random draw takes
-        half the time of such a simulation.
-        """
+        """Make an allocator with the same schedule on an infinite network."""
+        # Where only the number of free nodes decides, the first free ones take half the time.
         allocator, experiment = self.allocator(), self.experiment
         counts = (
             fits_by_count(allocator)
@@ -110,11 +102,7 @@ def check_parts(experiment: Experiment, parts: RunParts) -> None:
 
 
 def baseline_slowdowns(experiment: Experiment, parts: RunParts) -> Mapping[int, float] | None:
-    """
-    Return the slowdowns under Baseline where the model knows them without a simulation.
-
-    Result: by job id; None where a simulation has to tell.
-    """
+    """Return slowdowns under Baseline by job id; None where only a simulation finds them."""
     seed = experiment.all_seeds["model"]
     known = rate_model(experiment.model)
     return known.baseline_slowdowns(parts.workload.jobs, experiment.model_options, seed)

@@ -34,11 +34,7 @@ class Stored:
 
     @classmethod
     def open(cls, folder: Path) -> "Stored":
-        """
-        Read what a result directory says about itself.
-
-        `folder`: as `fabricsim run` wrote it.
-        """
+        """Read what a result directory says about itself. `folder`: as `fabricsim run` wrote it."""
         if not (folder / MANIFEST).is_file():
             hint = f"; it is one run of {folder.parent}" if _is_run(folder) else _held(folder)
             raise ResultError(
@@ -63,11 +59,7 @@ class Stored:
         return cls(folder, experiment, manifest, places)
 
     def results(self) -> list[Result]:
-        """
-        Read the runs.
-
-        Result: in the order of the comparison.
-        """
+        """Read the runs. Result: in the order of the comparison."""
         return [Result.load(place) for place in self.places]
 
 
@@ -90,13 +82,7 @@ class Lineup:
 
 
 def line_up(stored: Sequence[Stored], baseline: str | None = None) -> Lineup:
-    """
-    Put the runs of campaigns beside each other.
-
-    `stored`: the campaigns, at least one. `baseline`: name of the run to compare with; default: the
-    first under ``first-free`` or ``baseline``. Result: runs are called by their allocator, or
-    ``folder/allocator`` where several campaigns are given.
-    """
+    """Put the runs of campaigns beside each other, as ``allocator`` or ``folder/allocator``."""
     folders = [campaign.folder.resolve() for campaign in stored]
     if len(set(folders)) < len(folders):
         twice = next(path for path in folders if folders.count(path) > 1)

@@ -169,12 +169,9 @@ class _Watch:
 
 
 class _Worker:
-    """
-    What a worker process has been given.
+    """What a worker process has been given."""
 
-    Workload and results travel in files: a parent that writes a pipe to a killed worker, or
-    reads one that it had begun to write, would wait for ever.
-    """
+    # Workload and results travel in files: a pipe to or from a killed worker would wait for ever.
 
     board: Board
     desk: Path

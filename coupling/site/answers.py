@@ -14,12 +14,7 @@ from netsim.topology.base import Topology
 
 @dataclass(frozen=True, slots=True)
 class JobNow:
-    """
-    What happens to one job, over all draws of how jobs communicate.
-
-    `slowdown, low, high`: Together / ideal: median, and the values that 5 and 95 % of the draws
-    stay below.
-    """
+    """What happens to one job, over all samples of how jobs communicate."""
 
     id: JobId  # The job
     # user, name: whose it is, and what

@@ -42,15 +42,9 @@ def leave_one_out(
     predict: Predict,
     together: Mapping[int, Prediction],
 ) -> Shares:
-    """
-    Share lost time out in proportion to what each other job's absence would save.
-
-    Result: for every job that is held up. Where no single absence would help, all jobs that the
-    victim meets, directly or through others, have equal shares.
-
-    share_k is proportional to max(0, together - together without k). Costs one prediction per
-    job that shares a link, of those jobs that meet.
-    """
+    """Share lost time out in proportion to max(0, together - together without k)."""
+    # Where no single absence would help, all jobs that the victim meets, directly or through
+    # others, have equal shares. Costs one prediction per job that shares a link.
     shares: Shares = {}
     for group in groups:
         victims = [job for job in group if together[job].held_up]

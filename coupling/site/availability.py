@@ -33,13 +33,7 @@ class NodeHold:
 
 
 class Availability:
-    """
-    What jobs leave free of a machine, now and when some of them have ended.
-
-    `topology`: The fabric. `holding`: All jobs that hold nodes, whether they compute or not.
-    `excluded`: Nodes that take no jobs: drained or down. `connected`: Sets of usable nodes that
-    all reach each other, largest first; one where all do.
-    """
+    """What jobs leave free of a machine, now and when some of them have ended."""
 
     def __init__(self, topology: Topology, holding: Sequence[NodeHold], excluded: Ints) -> None:
         self.topology, self.excluded = topology, excluded
@@ -60,12 +54,7 @@ class Availability:
     def cluster(
         self, ended: int = 0, *, links: bool = False, within: Ints | None = None
     ) -> Cluster:
-        """
-        Return the machine with the nodes of jobs taken.
-
-        `ended`: so many jobs, the first to end, are gone. `links`: links that jobs may send over
-        are taken too. `within`: nodes outside are taken too.
-        """
+        """Return the machine with nodes (and `links`) of jobs taken, the first `ended` gone."""
         left = self.holding[ended:]
         nodes = np.concatenate([self.excluded, *(own.nodes for own in left)])
         if within is not None:
@@ -104,12 +93,7 @@ class Availability:
     def first_fit(
         self, job: Job, allocators: Mapping[str, Allocator], *, links: bool
     ) -> tuple[float, str, Allocation, int] | None:
-        """
-        Find when a job fits at the latest, if no other job starts: jobs end by their limits.
-
-        Result: `end_s`, seconds since 1970, which allocator, its placement, and how many jobs have
-        ended by then; None where it does not fit even then.
-        """
+        """Find time, allocator and placement of the latest start; others end by their limits."""
         known = sum(np.isfinite(own.end_s) for own in self.holding)
         low, high = 1, int(known)
         best: tuple[str, Allocation] | None = None
@@ -135,12 +119,7 @@ class Availability:
     def proposals(
         self, job: Job, allocators: Mapping[str, Allocator], ended: int = 0, *, links: bool
     ) -> Iterator[tuple[str, Allocation]]:
-        """
-        Iterate over what allocators propose.
-
-        `ended`, `links`: as for `cluster`. Yields: allocator and placement, on nodes that all
-        reach each other.
-        """
+        """Yield allocators and their placements on nodes that all reach each other."""
         for nodes in self.connected:
             cluster = self.cluster(ended, links=links, within=nodes)
             for name, allocator in allocators.items() if job.n_nodes <= cluster.n_free else ():
@@ -153,12 +132,8 @@ class Availability:
 
 
 def _connected(group: Ints, reach: Bools) -> Iterator[Ints]:
-    """
-    Yield sets of nodes that all reach each other, one for each group at least, largest first.
-
-    On a damaged tree two groups may both reach a third and not each other, so sets may overlap:
-    each begins with one group and takes the largest ones that all in it reach.
-    """
+    """Yield sets of nodes that all reach each other, one for each group, largest first."""
+    # On a damaged tree two groups may both reach a third and not each other, so sets may overlap.
     size = np.bincount(group[group >= 0], minlength=reach.shape[0])
     order = np.argsort(-size, kind="stable")
     found = set[tuple[int, ...]]()

@@ -72,12 +72,7 @@ class ChangedState:
 
 
 def changed(scene: SiteState, changes: Changes, seed: int = 1) -> ChangedState:
-    """
-    Change a scene.
-
-    Result: before and after. Jobs are moved first; then cables are added, leaves tapered, and parts
-    fail.
-    """
+    """Move jobs, then add cables, taper leaves and fail parts; return before and after."""
     try:
         return _changed(scene, changes, seed)
     except NetsimError as error:

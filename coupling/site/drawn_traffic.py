@@ -48,13 +48,7 @@ class JobLoads:
         self._known: dict[tuple[int, object], JobLoad | None] = {}
 
     def all_draws(self) -> tuple[list[dict[int, JobLoad]], set[int]]:
-        """
-        Return the loads of every draw.
-
-        Result: `loads`: of each draw, by number of the job; jobs that put nothing on the network
-        are not there; `apart`: jobs of which the routing cannot connect two nodes; they have no
-        loads.
-        """
+        """Return the loads of each sample by job number, and jobs whose nodes nothing connects."""
         found: list[dict[int, JobLoad]] = []
         apart: set[int] = set()
         for draw in self._scene.draws:
@@ -82,11 +76,7 @@ class JobLoads:
         return self._traffic_of.latency_bound
 
     def keep(self, known: Mapping[tuple[int, object], JobLoad | None]) -> None:
-        """
-        Take over what is the same on another fabric.
-
-        `known`: part of `known` of other loads.
-        """
+        """Take over what is the same on another fabric. `known`: part of `known` of other loads."""
         self._known.update(known)
 
     @property

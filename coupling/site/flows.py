@@ -94,12 +94,7 @@ class Flows(Tabled):
 
 
 def answer_flows(document: Mapping[str, Any], source: str, folder: Path) -> Flows:
-    """
-    Route flows that start together and simulate them to their ends.
-
-    `document`: fields as in commands: ``topology``, ``routing``, ``fairness``, ``flows``.
-    `folder`: where relative paths start.
-    """
+    """Route flows that start together and simulate them to their ends."""
     table = Table(document, f"{source}:", SnapshotError)
     topology = topology_of(table, folder)
     routing = routing_of(table, topology, folder, table.integer("seed", 1), owned=False)

@@ -18,11 +18,7 @@ class LinkQueue:
 
 
 def queues_of(topology: Topology, use: LinkUse | None) -> tuple[LinkQueue, ...]:
-    """
-    Name the links of a packet simulation.
-
-    `use`: what its links carried; None where no packets were simulated.
-    """
+    """Name the queues of a packet simulation; none where no packets were simulated."""
     if use is None:
         return ()
     rows = zip(use.links.tolist(), use.utilization.tolist(), use.waited_s.tolist(), strict=True)
@@ -44,12 +40,8 @@ class LinkLoad:
 
 
 def within_links(loads: Sequence[LinkLoad], queues: Sequence[LinkQueue]) -> tuple[LinkLoad, ...]:
-    """
-    Return loads that no link exceeds.
-
-    Packets tell the mean iterations of jobs in windows of their own, so few of them may add up to
-    more than a link carries.
-    """
+    """Return loads that no link exceeds."""
+    # Packets give mean iterations of jobs in windows of their own, so few may add up to too much.
     if not queues:
         return tuple(loads)
     total: dict[str, float] = {}

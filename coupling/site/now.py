@@ -126,29 +126,15 @@ def now_of(site: Site) -> Now:
 
 
 def lost_hours(scene: SiteState, found: Outcome) -> tuple[Floats, Floats]:
-    """
-    Return what jobs lose in a day.
-
-    Result: `to_placement`, `to_others` (D, J): node-hours. A job at slowdown s does 1 / s of the
-    work that its nodes could; alone on its placement it would do 1 / factor.
-    """
+    """Return node-hours (D, J) lost a day to placement and to others."""
+    # A job at slowdown s does 1 / s of the work of its nodes; alone on its placement 1 / factor.
     nodes = np.array([job.nodes.size for job in scene.jobs], dtype=np.float64)
     alone = 1.0 / found.factor
     return HOURS * nodes * (1.0 - alone), HOURS * nodes * (alone - 1.0 / found.network_slowdown)
 
 
 def among_worst(network_slowdown: Floats) -> Bools:
-    """
-    Tell which jobs are among the worst.
-
-    `network_slowdown` (D, J): of each job in each draw. Result (D, J): whether fewer than `WORST`
-    others are slower, and the job is slowed down at all.
-
-    Examples
-    --------
-    >>> among_worst(np.array([[1.0, 1.5, 1.1, 1.1, 1.1, 1.1, 1.1]])).sum()
-    np.int64(6)
-    """
+    """Tell (D, J) which jobs are slowed, with fewer than `WORST` others slower."""
     ordered = np.sort(network_slowdown, axis=1)[:, ::-1]
     edge = ordered[:, min(WORST, network_slowdown.shape[1]) - 1 :][:, :1]
     found: Bools = (network_slowdown >= edge) & (network_slowdown > 1.0 + _ROUNDING)
@@ -199,11 +185,7 @@ def _most(values: Ints) -> tuple[int, float]:
 
 
 def spread(hours: Floats) -> LostHours:
-    """
-    Return median and interval of what draws say.
-
-    `hours` (D,): node-hours. Result: median, 5 and 95 %.
-    """
+    """Return median, 5 and 95 % of samples (D,)."""
     low, middle, high = np.quantile(hours, (_LOW, 0.5, _HIGH)).tolist()
     return LostHours(middle, low, high)
 

@@ -22,11 +22,7 @@ _BATCH = 200_000  # flows routed at once: tens of MB
 
 
 def reached_links(snapshot: Snapshot, job: PlacedJob, *, any_routing: bool) -> Iterator[Ints]:
-    """
-    Iterate over the links that a job owns, and those that it can use.
-
-    Yields: directed links, in any order, repeats included.
-    """
+    """Yield the directed links that a job owns and those that it can use, with repeats."""
     topology, partition = snapshot.topology, job.partition
     ways = RankRouting(topology, snapshot.routing)
     if partition.links is not None:
@@ -46,21 +42,13 @@ _NAMED = 3  # links that a sentence names
 
 
 def owned_links(job: PlacedJob) -> Ints:
-    """
-    Return the links that a job owns.
-
-    Result (k,): directed links; none where it owns none.
-    """
+    """Return the links that a job owns. Result (k,): directed links; none where it owns none."""
     links = job.partition.links
     return np.empty(0, dtype=np.int64) if links is None else links
 
 
 def partition_faults(snapshot: Snapshot, tree: FatTree, *, allow_unknown: bool) -> list[str]:
-    """
-    Check the partitions of jobs that own links, before any table is made.
-
-    Result: clauses; empty where all is well.
-    """
+    """Check the partitions of jobs that own links, before any table is made."""
     owners = [job for job in snapshot.jobs if job.partition.links is not None]
     faults = [*_shared_nodes(snapshot), *_shared_cables(snapshot)]
     for job in owners:
@@ -72,11 +60,7 @@ def partition_faults(snapshot: Snapshot, tree: FatTree, *, allow_unknown: bool) 
 
 
 def traffic_faults(snapshot: Snapshot, tables: LFT) -> list[str]:
-    """
-    Check that under new tables no job sends over what another owns.
-
-    Result: clauses; empty where all is well.
-    """
+    """Check that under new tables no job sends over what another owns."""
     under = replace(snapshot, routing=tables)
     faults, reach = [], []
     for job in under.jobs:

@@ -22,12 +22,7 @@ Pairs = Sequence[tuple[int, int]]
 
 
 def read_permutation(path: Path, topology: Topology) -> list[tuple[int, int]]:
-    """
-    Read the flows of a permutation.
-
-    `path`: lines ``source destination`` of nodes by name (in quotes where it has blanks) or number,
-    ``#`` starting a comment, or a JSON list of such pairs; ``-`` is standard input.
-    """
+    """Read pairs of source and destination, as lines or JSON; ``-`` is standard input."""
     text = read_text(path, SnapshotError)
     if text.lstrip().startswith("["):
         return _from_json(text, path, topology)

@@ -239,11 +239,7 @@ def _allocators(
 def _candidates(
     job: Job, room: Availability, allocators: Mapping[str, Allocator], free: Ints, *, isolated: bool
 ) -> tuple[dict[Held, list[str]], bool]:
-    """
-    Return placements on nodes that reach each other, and which allocators propose them.
-
-    Result: also whether these are all that there are.
-    """
+    """Return placements with their allocators, and whether these are all that there are."""
     found: dict[Held, list[str]] = {}
     for name, allocation in room.proposals(job, allocators, links=isolated):
         part = allocation.partition()

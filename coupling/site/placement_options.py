@@ -12,11 +12,7 @@ from netsim.topology.base import Topology
 
 @dataclass(frozen=True, slots=True)
 class PlacementOption:
-    """
-    One placement of the job.
-
-    `slowdown, low, high`: Together / ideal of the new job: median, 5 and 95 % of the draws.
-    """
+    """One placement of the job."""
 
     # Its allocator; ``swaps``: the search from the best of them; none: one of all placements
     allocators: tuple[str, ...]

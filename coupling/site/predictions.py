@@ -48,11 +48,7 @@ Predict = Callable[[Placed], dict[int, Prediction]]
 
 
 def predictor(snapshot: Snapshot) -> Predict:
-    """
-    Return the model of a snapshot as a function of who runs.
-
-    Result: predictions of all jobs given, in any order of them the same.
-    """
+    """Return the model of a snapshot as a function of the running jobs."""
     if snapshot.model == "flow-level":
         try:
             require_paths(snapshot.topology, "model 'flow-level' needs", SnapshotError)
@@ -86,12 +82,7 @@ def setting(snapshot: Snapshot, placed: Placed) -> Setting:
 
 
 def link_use(predict: Predict) -> LinkUse | None:
-    """
-    Return what links carried in the first prediction of a model, if it moves packets over them.
-
-    `predict`: from `predictor`, called once at least. Result: bytes, share of time, and how long
-    packets waited; None for models without packets.
-    """
+    """Return bytes, use and waits of links in the first prediction; None without packets."""
     return predict.links if isinstance(predict, _Packets) else None
 
 
@@ -125,12 +116,7 @@ def groups_that_meet(topology: Topology, placed: Placed) -> list[list[int]]:
 def busiest_shared_links(
     topology: Topology, placed: Placed, together: Mapping[int, Prediction]
 ) -> dict[int, int]:
-    """
-    Return the busiest link that each job shares with another.
-
-    Result: directed link by job number, for jobs that share any; the lowest of equals. Stands in
-    where a model holds a job up but names no link.
-    """
+    """Return the busiest link that each job shares, for models that name none."""
     busy = np.zeros(topology.n_links)
     users = np.zeros(topology.n_links, dtype=np.int64)
     links_of = {}
@@ -152,12 +138,7 @@ def busiest_shared_links(
 def worst_links(
     snapshot: Snapshot, placed: Placed, together: Mapping[int, Prediction]
 ) -> dict[int, int]:
-    """
-    Return the link that holds each job up most.
-
-    `snapshot`: names the model; for `flow-level`, which has none, they are those of `fluid`.
-    Result: directed link by job number, for jobs that others hold up; -1 where it is not known.
-    """
+    """Return the link that delays each job most, -1 if unknown; of `flow-level` by `fluid`."""
     held = [job for job, own in together.items() if own.held_up]
     if not held:
         return {}
@@ -219,11 +200,7 @@ class _Solved:
 
 
 def told_blame(predict: Predict, placed: Placed) -> dict[int, dict[int, float]]:
-    """
-    Return what a model says about who is to blame.
-
-    `predict`: from `predictor`. Result: victim to culprit to share; empty where it does not tell.
-    """
+    """Return a model's own shares of blame, victim to culprit; empty where it has none."""
     return predict.blame(placed) if isinstance(predict, _Solved) else {}
 
 
@@ -304,11 +281,7 @@ class _Packets:
 
 
 def given_iterations(jobs: Sequence[PlacedJob], source: str) -> dict[int, int]:
-    """
-    Return the iterations of all jobs, or of none.
-
-    Result: by job number; empty where no job has any.
-    """
+    """Return the iterations of all jobs by number; empty where no job has any."""
     given = {job.number: job.iterations for job in jobs if job.iterations is not None}
     if given and len(given) < len(jobs):
         missing = next(job.id for job in jobs if job.iterations is None)

@@ -47,12 +47,7 @@ class RunningJobs:
 
 
 def running_in_queue(path: Path | str, *, idle: bool = False) -> RunningJobs:
-    """
-    Read who runs from ``squeue --json``.
-
-    `path`: the queue; ``-`` is standard input. Result: jobs that run. Those that wait, start, end,
-    are suspended or have ended are left out. `idle`: it is no error if none runs.
-    """
+    """Read running jobs from ``squeue --json``; with `idle` there may be none."""
     source = read_source(path)
     entries = squeue_entries(source, Filters())
     found = _running(source, entries, _reason_in_queue, "" if idle else "in the queue")
@@ -64,14 +59,7 @@ def running_in_queue(path: Path | str, *, idle: bool = False) -> RunningJobs:
 def running_at(
     path: Path | str, at: str, *, idle: bool = False, lasting_s: float = 0.0
 ) -> RunningJobs:
-    """
-    Read who ran at a moment from ``sacct -X -P``.
-
-    `path`: the accounting records; ``-`` is standard input. `at`: the moment, on the clock of the
-    records: ``2024-05-30T09:00``, with an offset if they have one, or seconds since 1970.
-    `lasting_s`: who ran at some time in so many seconds from then on; the run time of a job is what
-    it has of them.
-    """
+    """Read jobs that ran at a moment, or within `lasting_s` of it, from ``sacct -X -P``."""
     moment_of(at, "", "--at", offsets=tells_zone(at))  # if it is none, before a file is read
     source = read_source(path)
     entries = sacct_entries(source, Filters(), placed=True)
@@ -157,11 +145,7 @@ def _running(
     when: str,
     span: tuple[float, float] = (0.0, 0.0),
 ) -> RunningJobs:
-    """
-    Part the jobs of a file by whether they compute; with `when` it is an error if none does.
-
-    `span`: begin and length of a time; where it has a length, that is what jobs ran for.
-    """
+    """Part the jobs of a file by whether they compute, at a moment or within a span."""
     reasons = [reason(entry) for entry in entries]
     there = [entry for entry, why in zip(entries, reasons, strict=True) if not why]
     left_out = Counter(why for why in reasons if why)

@@ -120,11 +120,7 @@ def read_site(
 
 
 def refuse_two_stdins(site: Mapping[str, Any]) -> None:
-    """
-    Refuse two inputs of a site that are both standard input.
-
-    `site`: keywords of `read_site` and of commands beside them.
-    """
+    """Refuse two inputs of a site that are both standard input."""
     require_one_stdin({f"--{name.replace('_', '-')}": value for name, value in site.items()})
 
 
@@ -134,11 +130,7 @@ def site_of_snapshot(snapshot: Snapshot) -> Site:
 
 
 def known_names(site: Site, entries: Sequence[str], option: str) -> tuple[list[object], list[str]]:
-    """
-    Return the entries of an option that the fabric has, and what to say of the others.
-
-    The others stop where `site` says so, as hosts of jobs do.
-    """
+    """Return the entries of an option that the fabric has; refuse or remark on the others."""
     names = site.scene.topology.names
     try:
         known, unknown = names.parted(entries)
@@ -154,11 +146,7 @@ def known_names(site: Site, entries: Sequence[str], option: str) -> tuple[list[o
 
 
 def fabric_of(topology: object, name_map: Path | str | None) -> tuple[Topology, list[str]]:
-    """
-    Return the fabric that a user describes, and what its description leaves open.
-
-    `name_map`: file of better names for GUIDs.
-    """
+    """Return the fabric that a user describes, and what its description leaves open."""
     if isinstance(topology, Topology):
         return topology, list(assumptions_of(topology))
     if isinstance(topology, Mapping):

@@ -77,12 +77,7 @@ def scene_of_places(
     draws: int,
     seed: int,
 ) -> SiteState:
-    """
-    Draw what placed jobs send.
-
-    `fabric`: the fabric, and the ways through it. `draws`: how often each job
-    draws, 1 to `MOST_DRAWS`.
-    """
+    """Sample what placed jobs send, 1 to `MOST_DRAWS` times."""
     topology, routing = fabric
     jobs = sorted(places, key=lambda own: own.job.id)
     known = [own.job for own in jobs]
@@ -105,11 +100,7 @@ def scene_of_places(
 
 
 def scene_of_snapshot(snapshot: Snapshot) -> SiteState:
-    """
-    Take the jobs of a snapshot as a scene with one draw.
-
-    `snapshot`: with all that jobs send; its model is `fluid`.
-    """
+    """Take the jobs of a snapshot, of the model `fluid`, as a scene with one sample."""
     if snapshot.model != "fluid":
         raise SnapshotError(
             f"{snapshot.source}: model: expected fluid, with which changes are compared, got "

@@ -31,11 +31,7 @@ class TableCheck:
 
 
 def check_tables(tables: LFT, wiring: Wiring) -> TableCheck:
-    """
-    Walk the tables between all pairs of nodes.
-
-    Result: what was found, up to the first fault.
-    """
+    """Walk the tables between all pairs of nodes. Result: what was found, up to the first fault."""
     topology = wiring.topology
     nodes = np.flatnonzero(wiring.device[: topology.n_nodes] >= 0)
     plain: Routing | None = DModK.on(topology) if isinstance(topology, FatTree) else None

@@ -134,11 +134,7 @@ def whatif_of(site: Site, changes: Changes, seed: int = 1) -> WhatIf:
 def rank_failures(
     site: Site, kind: str, progress: Callable[[int, int], None] | None = None
 ) -> Ranking:
-    """
-    Let each switch, or each cable between switches, fail alone, and rank what that does.
-
-    `kind` {"switch", "cable"}: what fails. Result: those that hurt most first.
-    """
+    """Let each switch or cable fail alone, and rank what that does, worst first."""
     scene = site.scene
     loads = JobLoads(scene)
     before = solve(scene, loads)
@@ -196,11 +192,7 @@ def _hours_of_those_that_go_on(
 
 
 def _untouched(loads: JobLoads, made: ChangedState) -> dict[tuple[int, object], JobLoad | None]:
-    """
-    Return the loads that a failure leaves as they are.
-
-    Flows that meet no failed link keep their ways, unless switches choose anew among those left.
-    """
+    """Return the loads without failed links; they keep their paths unless spread anew."""
     scene = made.before
     if isinstance(scene.routing, (Shortest, LeastLoaded)) or scene.topology.rails > 1:
         return {}

@@ -16,8 +16,6 @@ def parse_task(text: str) -> tuple[int, int]:
     """
     Read which task of an array this is, from 1, and how many there are.
 
-    Examples
-    --------
     >>> parse_task("3/40")
     (3, 40)
     """
@@ -31,17 +29,7 @@ def parse_task(text: str) -> tuple[int, int]:
 
 
 def cells_of_task(n_cells: int, task: int, tasks: int) -> range:
-    """
-    Return the cells of a task: neighbours, which share inputs.
-
-    `task`, `tasks`: the task, from 1, and how many there are. Result: places of cells; every cell
-    is in one task.
-
-    Examples
-    --------
-    >>> [list(cells_of_task(5, task, 2)) for task in (1, 2)]
-    [[0, 1], [2, 3, 4]]
-    """
+    """Return the cells of a task, from 1: neighbours, which share inputs."""
     return range(n_cells * (task - 1) // tasks, n_cells * task // tasks)
 
 
@@ -61,11 +49,7 @@ exec fabricsim sweep {place} --task "$task/{tasks}"
 
 
 def write_array(plan: Plan, folder: Path, tasks: int | None) -> Path:
-    """
-    Write plan and script of an array.
-
-    `tasks`: tasks; None: one for each cell.
-    """
+    """Write plan and script of an array. `tasks`: tasks; None: one for each cell."""
     count = len(plan.cells)
     tasks = count if tasks is None else tasks
     if tasks > count:
@@ -78,11 +62,7 @@ def write_array(plan: Plan, folder: Path, tasks: int | None) -> Path:
 
 
 def spec_of(path: Path, changes: list[str]) -> Spec:
-    """
-    Read a sweep from its file, or from its directory.
-
-    `path`: an experiment file with a table ``[sweep]``, or a directory of a sweep.
-    """
+    """Read a sweep from an experiment file with ``[sweep]``, or from its directory."""
     if not path.is_dir():
         return Spec.read(path, changes)
     if changes:

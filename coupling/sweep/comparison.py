@@ -249,12 +249,8 @@ def _of_metric(cells: pd.DataFrame, metric: str, sides: _Sides) -> pd.DataFrame:
 
 
 def _rows(wide: pd.DataFrame, sides: _Sides, metric: str) -> Iterator[dict[str, str | float]]:
-    """
-    Yield means, difference and interval of each policy: draws are independent units.
-
-    Of times the ratios are averaged as logarithms, so that no interval reaches below -100 %; not
-    where one of them is 0.
-    """
+    """Yield means, difference and interval of each policy: samples are independent units."""
+    # Ratios of times are averaged as logarithms, so that no interval reaches below -100 %.
     relative = _relative(wide, sides)
     least, most = possible(metric)
     for name in relative:
@@ -365,12 +361,8 @@ def _variance(cells: pd.DataFrame, pairs: pd.DataFrame, metric: str, sides: _Sid
 
 
 def explained(outcome: pd.Series, factors: pd.DataFrame) -> dict[str, float]:
-    """
-    Return the share of the variance of an outcome that each factor explains alone.
-
-    Epsilon squared of a one-way analysis of variance, (SS - df MS_within) / SS_total (Kelley35),
-    which is 0 in the mean for a factor without effect; negative ones count 0.
-    """
+    """Return the share of variance that each factor explains alone, at least 0."""
+    # Epsilon squared, (SS - df MS_within) / SS_total (Kelley35), is 0 in the mean without effect.
     known = outcome.notna().to_numpy()
     values, table = outcome[known].reset_index(drop=True), factors[known].reset_index(drop=True)
     total = float(((values - values.mean()) ** 2).sum())

@@ -33,11 +33,7 @@ def missing(plan: Plan, folder: Path, among: Sequence[int]) -> list[int]:
 
 
 def estimate(plan: Plan, folder: Path) -> CostEstimate:
-    """
-    Estimate what the missing cells of a plan will cost.
-
-    Result: from the cost of finished cells, or from the first jobs of one cell per policy.
-    """
+    """Estimate the missing cells of a plan from finished ones, or from their first jobs."""
     store = Store(folder)
     pending = missing(plan, folder, range(len(plan.cells)))
     known = sorted(set(range(len(plan.cells))) - set(pending))

@@ -52,12 +52,7 @@ class Design:
 
 
 def read_design(tables: Any, place: str) -> Design:  # noqa: ANN401 (to be checked)
-    """
-    Read what a sweep varies.
-
-    `tables`: the table ``[sweep]`` (experiment.md); names may be dotted or tables inside each
-    other.
-    """
+    """Read the table ``[sweep]``; names may be dotted, or tables inside each other."""
     tables = plain(tables, place, ExperimentError)
     given = Table(tables, place)
     jobs = given.flag("jobs", default=True)

@@ -91,11 +91,7 @@ def compute_here(folder: Path, pending: Sequence[int], computed: Computed) -> No
 def compute_in_processes(
     folder: Path, pending: Sequence[int], workers: int, computed: Computed
 ) -> None:
-    """
-    Compute cells in processes of this machine.
-
-    `computed`: called after each cell, in any order.
-    """
+    """Compute cells in processes of this machine; `computed` is called after each."""
     with _processes(workers) as pool:
         try:
             _compute_with(pool, folder, pending, computed)
@@ -106,12 +102,7 @@ def compute_in_processes(
 
 
 def compute_on_dask(folder: Path, pending: Sequence[int], address: str, computed: Computed) -> None:
-    """
-    Compute cells on the workers of a Dask scheduler, which see the same files.
-
-    `address`: of the scheduler, e.g. ``"tcp://host:8786"``. `computed`: called after each cell, in
-    any order.
-    """
+    """Compute cells on the workers of a Dask scheduler, which see the same files."""
     try:
         import distributed  # noqa: PLC0415 (optional)
     except ImportError:

@@ -63,11 +63,7 @@ def check_factor(name: str, place: str) -> None:
 def with_values(
     tables: Mapping[str, Any], values: Mapping[str, Any], folder: Path, place: str
 ) -> dict[str, Any]:
-    """
-    Return the tables of an experiment with factors set.
-
-    `folder`: where relative paths start.
-    """
+    """Return the tables of an experiment with factors set. `folder`: where relative paths start."""
     changed = deepcopy(dict(tables))
     for name in sorted(values, key=lambda name: name.count(".")):  # whole tables before their keys
         if name == DRAW:
@@ -85,11 +81,7 @@ def with_values(
 
 
 def placed(name: str, value: Any, folder: Path) -> Any:  # noqa: ANN401 (a TOML value)
-    """
-    Return the value of a field with absolute paths.
-
-    `folder`: where relative paths start.
-    """
+    """Return the value of a field with absolute paths. `folder`: where relative paths start."""
     last = name.rpartition(".")[2]
     if name == "run.plugins" and isinstance(value, list):
         return [str((folder / str(one)).resolve()) for one in value]
@@ -100,16 +92,7 @@ def placed(name: str, value: Any, folder: Path) -> Any:  # noqa: ANN401 (a TOML 
 
 
 def label_of_value(value: object) -> Label:
-    """
-    Write a value as tables of cells have it.
-
-    Result: numbers as they are; the ``label`` of a table, or its name and fields, as text.
-
-    Examples
-    --------
-    >>> label_of_value({"name": "jigsaw", "order": "index"})
-    'jigsaw(order=index)'
-    """
+    """Write a value for tables: a number, the ``label`` of a table, or its name and fields."""
     if isinstance(value, (bool, int, float, str)):
         return value
     if not isinstance(value, Mapping):

@@ -64,11 +64,7 @@ class Plan:
 
     @classmethod
     def load(cls, folder: Path) -> "Plan":
-        """
-        Read a plan.
-
-        `folder`: where `save` wrote it.
-        """
+        """Read a plan. `folder`: where `save` wrote it."""
         if not (folder / PLAN).is_file():
             raise ResultError(f"{folder}: expected a sweep with {PLAN}, found none.")
         document = Table(read_object(folder / PLAN), f"{folder / PLAN}:", ResultError)

@@ -13,12 +13,10 @@ Kind = tuple[str, ...]
 
 @dataclass
 class CellTimes:
-    """
-    Forecast of the time that the missing cells of sweeps take.
+    """Forecast of the time of missing cells, by kind of cell."""
 
-    Cells of one allocator, queue, model, fabric and log take about the same time. A kind of which
-    no cell is finished yet takes the mean time of the others for each job.
-    """
+    # Cells of one allocator, queue, model, fabric and log take about the same time; a new kind
+    # takes the mean of the others for each job.
 
     cells: Sequence[tuple[Kind, float]]  # In the order in which they are computed
     _spent: dict[Kind, list[float]] = field(default_factory=dict)

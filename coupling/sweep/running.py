@@ -45,11 +45,7 @@ class CellRunner:
         self._checked: set[str] = set()
 
     def parts(self, experiment: Experiment) -> RunParts:
-        """
-        Return fabric and workload of an experiment.
-
-        Result: the same object for experiments that differ elsewhere.
-        """
+        """Return fabric and workload, the same object for experiments that differ elsewhere."""
         tables, seeds = experiment.tables(), experiment.all_seeds
         own = [tables.get(key) for key in ("topology", "workload", "communication")]
         key = _key([own, seeds["workload"], seeds["communication"]])
@@ -83,11 +79,7 @@ class CellRunner:
             return run_parts(experiment, self._reference[1], report)
 
     def pilot(self, experiment: Experiment, n_jobs: int) -> tuple[Result, float, int]:
-        """
-        Run the first jobs of an experiment, to see what the whole will cost.
-
-        Result: what came out; CPU seconds for each job; jobs of the whole.
-        """
+        """Run the first jobs; return the result, CPU seconds a job, and jobs in all."""
         parts = self.parts(experiment)
         jobs = parts.workload.jobs
         few = replace(parts, workload=replace(parts.workload, jobs=jobs[:n_jobs]))

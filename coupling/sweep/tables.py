@@ -19,12 +19,7 @@ _AT_ONCE = 500  # cells whose sums are in memory together
 
 
 class SweepTables:
-    """
-    Tables over all cells; each is read when it is asked for, and checked then.
-
-    `folder`: Of the sweep. `digests`: SHA-256 of the file of each table. `tables`: Those that are
-    at hand.
-    """
+    """Tables over all cells, each read and checked when it is asked for."""
 
     def __init__(
         self, folder: Path, digests: Mapping[str, str], tables: Mapping[str, pd.DataFrame]

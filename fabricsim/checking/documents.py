@@ -21,11 +21,7 @@ _HALF = re.compile("[\ud800-\udfff]")  # half a letter, which JSON can escape al
 
 
 def parse_json(text: str, name: str, kind: type[ValueError], *, strict: bool = True) -> Any:  # noqa: ANN401 (whatever it holds)
-    """
-    Parse JSON.
-
-    Result: its value: no deeper than `MOST_DEPTH`, whole numbers of 64 bits.
-    """
+    """Parse JSON. Result: its value: no deeper than `MOST_DEPTH`, whole numbers of 64 bits."""
     if not text or text.isspace():
         raise kind(f"{name}: expected some content, got an empty file.")
     if sum(map(text.count, ",[{")) > MOST_VALUES:
@@ -45,11 +41,7 @@ def parse_json(text: str, name: str, kind: type[ValueError], *, strict: bool = T
 
 
 def parse_toml(text: str, name: str, kind: type[ValueError]) -> dict[str, Any]:
-    """
-    Parse TOML.
-
-    Result: its tables: no deeper than `MOST_DEPTH`, finite numbers, whole ones of 64 bits.
-    """
+    """Parse TOML no deeper than `MOST_DEPTH`, with finite numbers and integers of 64 bits."""
     import tomllib  # noqa: PLC0415 (most commands read none)
 
     if len(text) > MOST_TOML:

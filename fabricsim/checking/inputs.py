@@ -64,12 +64,7 @@ class Input:
 
 
 class Pieces:
-    """
-    An input that is read piece by piece.
-
-    `name`: The path as given, or ``<stdin>``; messages begin with it. `stored`: Where its bytes
-    come from. `kind`: Class of the errors.
-    """
+    """An input that is read piece by piece."""
 
     def __init__(self, name: str, stored: io.BufferedIOBase, kind: type[ValueError]) -> None:
         self.name = name
@@ -86,12 +81,7 @@ class Pieces:
         return self._stored.digest.hexdigest()
 
     def read(self, most: int = MOST_STREAMED) -> bytes:
-        """
-        Return the next piece.
-
-        `most`: bytes that the whole input may have, unpacked. Result: about a megabyte; empty at
-        the end.
-        """
+        """Return about a megabyte, empty at the end; refuse more than `most` bytes in all."""
         with _refusing(self.name, self._kind):
             piece = self._next(_PIECE)
         self._read += len(piece)
@@ -155,11 +145,7 @@ class _Xz:
 
 @contextmanager
 def opened(path: Path | str, kind: type[ValueError]) -> Iterator[Pieces]:
-    """
-    Open an input, to be read piece by piece.
-
-    `path`: a file, packed or not (gzip, xz, Zstandard), or ``-`` for standard input.
-    """
+    """Open a file (plain, gzip, xz, Zstandard) or ``-``, to be read piece by piece."""
     path = path_of("path", path, error=kind)
     if str(path) == "-":
         stdin = getattr(sys.stdin, "buffer", None) or io.BytesIO(sys.stdin.read().encode())
@@ -173,11 +159,7 @@ def opened(path: Path | str, kind: type[ValueError]) -> Iterator[Pieces]:
 
 
 def read_input(path: Path | str, kind: type[ValueError]) -> Input:
-    """
-    Read an input whole.
-
-    `path`: a file, packed or not (gzip, xz, Zstandard), or ``-`` for standard input.
-    """
+    """Read a file (plain, gzip, xz, Zstandard) or ``-`` whole."""
     with opened(path, kind) as pieces:
         data = bytearray()
         while piece := pieces.read(MOST_BYTES):
@@ -186,11 +168,7 @@ def read_input(path: Path | str, kind: type[ValueError]) -> Input:
 
 
 def read_text(path: Path | str, kind: type[ValueError]) -> str:
-    """
-    Read a text whole.
-
-    `path`: a file, packed or not (gzip, xz, Zstandard), or ``-`` for standard input.
-    """
+    """Read a text file (plain, gzip, xz, Zstandard) or ``-`` whole."""
     return decoded(read_input(path, kind), kind)
 
 

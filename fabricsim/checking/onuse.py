@@ -10,12 +10,8 @@ from typing import Any
 
 
 def on_use(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """
-    Return `__getattr__` and `__dir__` of a package.
-
-    Its names come from where it imports them from under ``if TYPE_CHECKING``, which type checkers
-    read; so they are written once. Nothing is read before a name is asked for.
-    """
+    """Return `__getattr__` and `__dir__` that load names when they are asked for."""
+    # Their homes are the imports under ``if TYPE_CHECKING``, which type checkers read too.
 
     @cache
     def homes() -> dict[str, str]:

@@ -60,11 +60,8 @@ def note_read(path: Path | str) -> None:
 
 
 def declare_output(path: Path | str) -> None:
-    """
-    Refuse an output that would overwrite an input or a stored result, before anything is written.
-
-    Files that are read later are checked against it then.
-    """
+    """Refuse an output that would overwrite an input or a stored result."""
+    # Files that are read later are checked against it then.
     require_free(path)
     call, file = _CALL.get(), _file(path)
     if call is not None and file is not None:

@@ -19,13 +19,7 @@ _CHECKS: Mapping[object, Callable[..., object]] = {
 
 
 class Registry(UserDict[str, T]):
-    """
-    Things by name, loaded when they are asked for.
-
-    A user's own are put in as they are.
-
-    `homes`: Where each is found: ``"package.module:name"``.
-    """
+    """Things by name, loaded when they are asked for; a user's own are put in as they are."""
 
     def __init__(self, homes: Mapping[str, str]) -> None:
         super().__init__()
@@ -185,11 +179,7 @@ def build(
 def require_options(
     place: str, needed: Sequence[str], given: Collection[str], error: type[ValueError]
 ) -> None:
-    """
-    Refuse options that lack some without which nothing can be made, and name all of these.
-
-    `place`: what is made, for the error. `needed`: names in order. `given`: names that are there.
-    """
+    """Refuse options that lack needed ones, and name all of these."""
     absent = [name for name in needed if name not in given]
     if len(absent) == 1:
         raise error(f"{place}: {absent[0]}: expected a value, it is missing.")

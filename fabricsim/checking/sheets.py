@@ -18,8 +18,6 @@ def sheet(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     ``+``, ``-``, ``@``, tab or line end) and is no number gets an apostrophe in front, as OWASP
     advises against CSV injection; `plain_cell` takes it off again.
 
-    Examples
-    --------
     >>> sheet(["user", "change"], [["=1+1", -0.5], ["-7", None]])
     "user,change\n'=1+1,-0.5\n-7,\n"
     """
@@ -34,11 +32,7 @@ def sheet(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 def refuse_separator(
     header: Sequence[str], place: str, error: type[ValueError], expected: str = "commas"
 ) -> None:
-    """
-    Refuse a table whose columns are parted by something else than expected.
-
-    `header`: its first line, parted at what was expected. `place`: file and line.
-    """
+    """Refuse a table whose header is not parted by the expected separator."""
     only = header[0].strip() if len(header) == 1 else ""
     found = next((name for mark, name in _SEPARATORS.items() if mark in only), "")
     if found:
@@ -49,8 +43,6 @@ def plain_cell(cell: str) -> str:
     """
     Return the text of a cell that was read.
 
-    Examples
-    --------
     >>> plain_cell("'=1+1"), plain_cell("'tis")
     ('=1+1', "'tis")
     """

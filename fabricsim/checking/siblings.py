@@ -12,13 +12,8 @@ PACKAGES = ("fabricsim", "netsim", "patterns", "scheduler", "coupling")
 
 @cache
 def check_siblings(root: Path | None = None) -> None:
-    """
-    Refuse to go on where another distribution took the place of one of our packages.
-
-    `root`: the folder of the packages; by default that of this one. Each must be imported from
-    there, and begin as our distribution recorded when it was installed: another distribution of
-    the same name may have been written over it, or uninstalled with a part of ours.
-    """
+    """Refuse packages that another distribution of the same name has overwritten or damaged."""
+    # Each must be imported from `root` and begin as recorded when it was installed.
     root = root or Path(__file__).parents[2]
     records = [record.read_text("utf-8") for record in root.glob("fabricsim-*.dist-info/RECORD")]
     for name in PACKAGES:

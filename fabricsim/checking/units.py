@@ -74,12 +74,8 @@ LATENCY = Kind("a duration such as '315 ns'", "s", "ns", _TIME.get, most=1.0)
 
 def quantity(value: object, kind: Kind, error: type[ValueError], place: str = "") -> Stated:
     """
-    Read a quantity.
+    Read a quantity. Result: in SI units; what is `Stated` already is taken as it is.
 
-    Result: in SI units; what is `Stated` already is taken as it is.
-
-    Examples
-    --------
     >>> quantity("40 Gbit/s", RATE, ValueError)
     5000000000.0
     """

@@ -22,13 +22,7 @@ _NUMBERED = 8  # rows and columns up to which each cell holds its number
 
 
 def blame_matrix(blame: pd.DataFrame, most: int = MOST) -> pd.DataFrame:
-    """
-    Return who costs whom how much.
-
-    `blame`: ``victim``, ``culprit`` and ``lost``; pairs may repeat. Result: a row per victim, a
-    column per culprit, the largest first; the rest of each is summed up as ``others``. Empty where
-    nobody loses.
-    """
+    """Return loss by victim (rows) and culprit, largest first; the rest is ``others``."""
     lost = blame[blame["lost"] > 0]
     if lost.empty:
         return pd.DataFrame()
@@ -61,12 +55,7 @@ def blame_pictures(results: Sequence[Result]) -> dict[str, Picture]:
 
 
 def run_blame(result: Result, most: int = MOST) -> pd.DataFrame:
-    """
-    Return who costs whom how many node-hours in a run.
-
-    `most`: as for `blame_matrix`. Result: as from `blame_matrix`; losses that no job is blamed for
-    are left out.
-    """
+    """Return the matrix of node-hours that jobs lost to jobs in a run."""
     known = result.blame[result.blame["culprit"] != -1]
     return blame_matrix(
         pd.DataFrame(
@@ -81,11 +70,7 @@ def run_blame(result: Result, most: int = MOST) -> pd.DataFrame:
 
 
 def named_most(matrix: pd.DataFrame) -> float:
-    """
-    Return the largest loss of one named job to another: what all others cost is no single job's.
-
-    `matrix`: as from `blame_matrix`. Result: at least the largest value where nobody is named.
-    """
+    """Return the largest loss of one named job to another; the largest of all without names."""
     named = matrix.drop(index="others", columns="others", errors="ignore").to_numpy(dtype=float)
     return float(named.max(initial=0.0)) or float(matrix.to_numpy().max())
 
@@ -93,11 +78,7 @@ def named_most(matrix: pd.DataFrame) -> float:
 def blame_picture(
     name: str, matrix: pd.DataFrame, scale: float, *, title: str, unit: str
 ) -> Picture:
-    """
-    Return the picture of a matrix.
-
-    `matrix`: as from `blame_matrix`.
-    """
+    """Return the picture of a matrix. `matrix`: as from `blame_matrix`."""
     height = 1.5 + _ROOM * max(6, len(matrix))
     return Picture(
         name,
@@ -121,23 +102,14 @@ def _paint(figure: Figure, matrix: pd.DataFrame, scale: float, words: tuple[str,
 
 
 def cell_ink(colour: Sequence[float]) -> str:
-    """
-    Return whether black or white is legible on a colour.
-
-    `colour` (3,): red, green and blue of sRGB, 0 to 1. Result: ``black`` or ``white``, with a
-    contrast of at least 4.5 by WCAG 2.
-    """
+    """Return black or white, with a contrast of at least 4.5 by WCAG 2, for an sRGB colour."""
     light = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in colour]  # noqa: PLR2004 (sRGB)
     luminance = 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2]
     return "black" if luminance > _MIDDLE else "white"
 
 
 def draw_blame(axes: Axes, matrix: pd.DataFrame, scale: float, unit: str) -> None:
-    """
-    Draw a matrix of victims and culprits.
-
-    `matrix`: as from `blame_matrix`.
-    """
+    """Draw a matrix of victims and culprits. `matrix`: as from `blame_matrix`."""
     values = matrix.to_numpy(dtype=float)
     image = axes.imshow(
         np.where(values > 0, values, np.nan), aspect="auto", interpolation="nearest",

@@ -21,11 +21,7 @@ LOAD = ("#a9b5c0", "#f0b040", "#d55e00", "#c2255c")
 
 
 def palette(names: Sequence[str]) -> dict[str, str]:
-    """
-    Return the colour of each run.
-
-    Result: the same colour for the same allocator in every report; others get one not in use.
-    """
+    """Return the colour of each run: the same for an allocator in every report."""
     chosen: dict[str, str] = {}
     for name in names:
         used = set(chosen.values())

@@ -56,11 +56,7 @@ class FabricScene:
     title: str = ""  # Above the picture
 
     def table(self) -> pd.DataFrame:
-        """
-        Return what is drawn.
-
-        Result: a row per directed link: its name, ends and load; whether it is marked or chosen.
-        """
+        """Return name, ends and load of each directed link; whether it is marked or chosen."""
         topology = self.topology
         links = np.arange(topology.n_links)
         columns: dict[str, object] = {"link": [topology.link_name(int(e)) for e in links]}

@@ -43,11 +43,7 @@ class Gantt:
     names: tuple[str, ...]  # Name of every node, in the order of the rows
 
     def table(self) -> pd.DataFrame:
-        """
-        Return the cells in which anything ran.
-
-        Result: first node, begin, busy share and slowdown of each.
-        """
+        """Return first node, begin, busy share and slowdown of each used cell."""
         row, column = np.nonzero(self.busy > 0)
         first = np.floor(self.node_edges[row]).astype(np.int64)
         return pd.DataFrame(
@@ -63,11 +59,7 @@ class Gantt:
 def gantt_of(
     result: Result, topology: Topology | None = None, end_s: float | None = None
 ) -> Gantt | None:
-    """
-    Sum jobs up into a map of nodes and time.
-
-    Result: the map; None where no job ran, or nodes of jobs are not among those of the fabric.
-    """
+    """Sum jobs up by nodes and time; None where none ran, or nodes are not of the fabric."""
     names = node_names(result, topology)
     jobs = finished(result.jobs)
     jobs = jobs.loc[
@@ -104,11 +96,7 @@ def gantt_of(
 
 
 def _numbered(texts: Sequence[str], names: Sequence[str]) -> tuple[Ints, Ints] | None:
-    """
-    Return row of the job and number of the node of every node that a job had, from plain lists.
-
-    Lists of all jobs are read at once, where nodes are called n0, n1, ... and lists are n[0-3,7].
-    """
+    """Return job and node of all nodes in lists like n[0-3,7], all read at once."""
     if list(names) != [f"n{number}" for number in range(len(names))]:
         return None
     if not all(map(_PLAIN.fullmatch, texts)):
@@ -164,11 +152,7 @@ def gantt_pictures(
     fabrics: Mapping[str, Topology],
     begin_unix_s: float | None = None,
 ) -> dict[str, Picture]:
-    """
-    Draw nodes and time of each run.
-
-    `begin_unix_s`: moment of second 0 in the log.
-    """
+    """Draw nodes and time of each run. `begin_unix_s`: moment of second 0 in the log."""
     ends = [float(finished(result.jobs)["end_s"].max()) for result in results]
     end_s = max((end for end in ends if end > 0), default=0.0)
     maps = {result.name: gantt_of(result, fabrics.get(result.name), end_s) for result in results}

@@ -35,11 +35,7 @@ _TAIL_HINTS = 40
 
 
 def classes(jobs: pd.DataFrame) -> pd.DataFrame:
-    """
-    Return size class and pattern of each job, for grouping.
-
-    Result: ``size`` and ``pattern``; a job without pattern has `SILENT`.
-    """
+    """Return ``size`` and ``pattern`` class of each job; `SILENT` without a pattern."""
     return pd.DataFrame(
         {
             "size": size_class(jobs["n_nodes"]).astype(str),
@@ -49,12 +45,7 @@ def classes(jobs: pd.DataFrame) -> pd.DataFrame:
 
 
 def class_names(columns: Iterable[pd.Series], by: str) -> list[str]:
-    """
-    Return the classes that occur.
-
-    `columns`: columns as from `classes`. `by` {"size", "pattern"}: which. Result: sizes from the
-    smallest; patterns by name, `SILENT` last.
-    """
+    """Return the classes that occur: sizes ascending, or patterns by name, `SILENT` last."""
     present = {str(name) for column in columns for name in column.unique()}
     if by == "size":
         return [name for name in size_class_names() if name in present]
@@ -62,11 +53,7 @@ def class_names(columns: Iterable[pd.Series], by: str) -> list[str]:
 
 
 def communicating(jobs: pd.DataFrame) -> pd.DataFrame:
-    """
-    Return the jobs that ran and use the network.
-
-    Result: jobs with a communication fraction above 0.
-    """
+    """Return the jobs that ran with a communication fraction above 0."""
     done = finished(jobs)
     return done[done["comm_fraction"] > 0]
 
@@ -78,11 +65,7 @@ def affected(jobs: pd.DataFrame) -> pd.DataFrame:
 
 
 def speedups_to(results: Sequence[Result], baseline: Result | None) -> dict[str, pd.DataFrame]:
-    """
-    Return the speed-ups of every run but Baseline.
-
-    Result: by name of the run, as from `coupling.results.summary.speedup`; empty without Baseline.
-    """
+    """Return the speed-ups of every run but Baseline by name; empty without Baseline."""
     if baseline is None:
         return {}
     return {
@@ -93,13 +76,7 @@ def speedups_to(results: Sequence[Result], baseline: Result | None) -> dict[str,
 
 
 def slowdown_plots(results: Sequence[Result]) -> dict[str, Picture]:
-    """
-    Draw interference and slowdown of the jobs that communicate, or are slowed.
-
-    Result: ``interference-size``, ``interference-pattern``, ``slowdown-size``, ``slowdown-pattern``
-    and, where any job is disturbed, ``tail`` and ``lost``; empty when no job communicates or is
-    slowed.
-    """
+    """Draw interference, slowdown, tail and loss of the jobs that communicate, or are slowed."""
     tables = {result.name: affected(result.jobs) for result in results}
     if all(table.empty for table in tables.values()):
         return {}
@@ -154,12 +131,7 @@ def slowdown_plots(results: Sequence[Result]) -> dict[str, Picture]:
 def speedup_plots(
     speedups: Mapping[str, pd.DataFrame], colours: Mapping[str, str]
 ) -> dict[str, Picture]:
-    """
-    Draw the speed-up of each class of jobs.
-
-    `speedups`: as from `speedups_to`, none of them empty. Result: ``speedup-size`` and
-    ``speedup-pattern``.
-    """
+    """Draw the speed-up of each class of jobs, by size and by pattern."""
     return {
         f"speedup-{by}": Picture(
             f"speedup-{by}",
@@ -278,11 +250,7 @@ def draw_boxes(
     quantity: str,
     by: str,
 ) -> None:
-    """
-    Draw a box per class and run, with the mean and, for speed-ups, the weighted mean.
-
-    `by` {"size", "pattern"}: what the classes are.
-    """
+    """Draw a box per class and run, with the mean and, for speed-ups, the weighted mean."""
     groups = {name: classes(table)[by] for name, table in tables.items()}
     labels = class_names(groups.values(), by)
     places_of, width = places(len(labels), len(tables))

@@ -31,11 +31,7 @@ class Layout:
 
 
 def layout_of(topology: Topology) -> Layout:
-    """
-    Place the nodes and switches of a fabric as people draw them.
-
-    Result: a torus or mesh as slices, a dragonfly as groups, all else by levels.
-    """
+    """Place a torus or mesh as slices, a dragonfly as groups, all else by levels."""
     if isinstance(topology, Torus):
         return _slices(topology)
     if isinstance(topology, Dragonfly):
@@ -44,23 +40,13 @@ def layout_of(topology: Topology) -> Layout:
 
 
 def cables_of(topology: Topology) -> Ints:
-    """
-    Return one direction of each cable between switches, failed ones included.
-
-    Result (C,): directed links, ascending.
-    """
+    """Return (C,) one direction of each cable between switches, failed ones included."""
     links = np.arange(topology.n_links)
     return links[(links < topology.reverse) & between_switches(topology)]
 
 
 def part_of(topology: Topology, links: Ints, nodes: Ints) -> tuple[Topology, Ints]:
-    """
-    Cut a fabric down to some links and nodes, to draw a partition large.
-
-    `links` (k,): links that stay, with their way back. `nodes` (n,): nodes that stay, with their
-    links. Result: `part`: a mere graph under the same names; `kept` (E',): number in `topology` of
-    each of its links.
-    """
+    """Cut a fabric down to links and nodes; return the graph, and its links' old numbers."""
     stays = np.zeros(topology.n_links, dtype=np.bool_)
     stays[links] = stays[topology.reverse[links]] = True
     own = np.zeros(topology.n_nodes + topology.n_switches, dtype=np.bool_)
@@ -88,23 +74,13 @@ def part_of(topology: Topology, links: Ints, nodes: Ints) -> tuple[Topology, Int
 
 
 def between_switches(topology: Topology) -> Bools:
-    """
-    Tell which links join switches.
-
-    Result (E,): False for the links of nodes.
-    """
+    """Tell which links join switches. Result (E,): False for the links of nodes."""
     inner: Bools = np.minimum(topology.link_tail, topology.link_head) >= topology.n_nodes
     return inner
 
 
 def segments(topology: Topology, layout: Layout, links: Ints) -> list[Floats]:
-    """
-    Return the lines of cables.
-
-    `links` (C,): cables, by one of their links. Result: points of each line: straight, in an arc
-    between switches of one level, and two stubs that leave the slice where a cable of a grid does
-    not join neighbours in it.
-    """
+    """Return the lines of cables: straight, an arc within a level, two stubs across a grid."""
     tail, head = (layout.place[end[links]] for end in (topology.link_tail, topology.link_head))
     if layout.kind == "slices":
         return [_stubbed(a, b) for a, b in zip(tail, head, strict=True)]
@@ -137,12 +113,8 @@ def _stubbed(a: Floats, b: Floats) -> Floats:
 
 
 def _levels(topology: Topology) -> Layout:
-    """
-    Place switches by their distance from the nodes.
-
-    Leaves stand over their nodes, each higher level over the full width. Where the fabric is not
-    regular, a gap parts the nodes of two leaves: they have different numbers of them.
-    """
+    """Place switches by distance from the nodes, each level over the full width."""
+    # Where the fabric is not regular, a gap parts the nodes of two leaves.
     level, n = vertex_levels(topology), topology.n_nodes
     there = links_in_service(topology)
     tail, head = topology.link_tail[there], topology.link_head[there]

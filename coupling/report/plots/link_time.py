@@ -33,11 +33,7 @@ class LinkTimes:
     links: pd.DataFrame  # The table of links
 
     def table(self) -> pd.DataFrame:
-        """
-        Return the cells in which anything was carried.
-
-        Result: first link, begin and load of each.
-        """
+        """Return first link, begin and load of each used cell."""
         row, column = np.nonzero(np.nan_to_num(self.load) > 0)
         names = self.links["link"].to_numpy()[self.first]
         return pd.DataFrame(
@@ -52,12 +48,7 @@ class LinkTimes:
 def link_time_pictures(
     results: Sequence[Result], begin_unix_s: float | None = None
 ) -> dict[str, Picture]:
-    """
-    Draw the load of every link over time of each run that recorded it.
-
-    `begin_unix_s`: moment of second 0 in the log. Result: by name of the run, on one scale; empty
-    where no run has ``links/timeline.parquet``.
-    """
+    """Draw the load of links over time, on one scale, of runs that recorded it."""
     loads = {
         result.name: load_of(result.links, result.extras[TIMELINE])
         for result in results

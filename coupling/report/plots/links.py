@@ -45,11 +45,7 @@ def link_classes(results: Sequence[Result]) -> list[str]:
 
 
 def load_plots(results: Sequence[Result]) -> dict[str, Picture]:
-    """
-    Draw the load of each class of links, and the time lost there.
-
-    Result: ``load`` and, where any is lost, ``lost``; empty when no link carried anything.
-    """
+    """Draw the load of each class of links, and the time lost there."""
     if not any(result.links["busy_fraction"].any() for result in results):
         return {}
     labels = link_classes(results)
@@ -125,13 +121,7 @@ def draw_load(axes: Axes, results: Sequence[Result]) -> None:
 
 
 def level_links(topology: Topology, busy: Floats) -> pd.DataFrame:
-    """
-    Return where the links between the levels of a fabric lie.
-
-    `busy` (E,): busy fraction of each link. Result: ``level`` of the lower end, its ``switch``
-    (place within the level), ``up`` (direction), ``port`` of the lower end (by cable, then by the
-    upper end) and ``busy_fraction``; links within a level and of nodes are left out.
-    """
+    """Return level, switch, direction, port and load of links between levels."""
     level = vertex_levels(topology)
     place = np.zeros(level.size, dtype=np.int64)
     for height in np.unique(level):
@@ -161,12 +151,7 @@ def level_links(topology: Topology, busy: Floats) -> pd.DataFrame:
 def link_maps(
     results: Sequence[Result], fabrics: Mapping[str, Topology]
 ) -> tuple[dict[str, Picture], str]:
-    """
-    Draw the load of every link between switches, for each run.
-
-    Result: `pictures`: by name of the run, all on one scale; empty without traffic between
-    switches; `words`: how to read them.
-    """
+    """Draw the load of every link between switches, on one scale; also how to read it."""
     busy = {
         result.name: result.links["busy_fraction"].to_numpy(dtype=float)
         for result in results

@@ -35,14 +35,7 @@ _FAINTEST = 1e-3  # of the brightest: what a map does not tell from nothing
 
 
 def trace_plots(jobs: pd.DataFrame, numbers: Numbers) -> dict[str, Picture]:
-    """
-    Draw what a job log holds.
-
-    `jobs`: as from `scheduler.workload.statistics.job_frame`, at least one row. `numbers`: as from
-    `scheduler.workload.statistics.trace_numbers`. Result: ``size``, ``runtime`` and ``both``;
-    ``requested`` where the log has requests; ``load`` and ``arrivals`` where jobs come at more than
-    one time.
-    """
+    """Draw what a job log holds, as far as it has requests and times."""
     paint: dict[str, tuple[str, Callable[[Figure], None]]] = {
         "size": ("Jobs and node time by size", partial(_paint_sizes, numbers=numbers)),
         "runtime": ("Jobs and node time by run time", partial(_paint_runtimes, jobs=jobs)),

@@ -24,12 +24,7 @@ N_BINS = 150
 
 
 def time_plots(results: Sequence[Result], begin_unix_s: float | None = None) -> dict[str, Picture]:
-    """
-    Draw what happens over time.
-
-    `begin_unix_s`: moment of second 0 in the log, for an axis of dates. Result: ``utilization``,
-    ``mean_interference``, ``queued`` and ``running``; empty when no time passed.
-    """
+    """Draw utilisation, interference, queue and running jobs over time."""
     end_s = max((float(r.timeline["time_s"].max()) for r in results if len(r.timeline)), default=0)
     if not end_s > 0:
         return {}

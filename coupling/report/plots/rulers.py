@@ -51,11 +51,7 @@ def _points(size: float | str, usual: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class LabelSpace:
-    """
-    Points around axes that what is written there takes.
-
-    `across`: from the axes outwards. `before`, `after`: beyond the two ends of the side.
-    """
+    """Points around axes for labels: outwards, and beyond the two ends of the side."""
 
     across: float = 0.0
     before: float = 0.0
@@ -63,11 +59,7 @@ class LabelSpace:
 
 
 class Ruler:
-    """
-    A side of axes as it is for one size of them.
-
-    `length`: of the side, in points.
-    """
+    """A side of axes as it is for one size of them. `length`: of the side, in points."""
 
     def __init__(self, axis: XAxis | YAxis, length: float) -> None:
         self._axis, self._length = axis, length
@@ -152,11 +144,7 @@ class Ruler:
         return LabelSpace(across, max(0.0, before), max(after - self._length, high, 0.0))
 
     def draw(self, axes: Axes, side: tuple[float, float, float, float]) -> None:
-        """
-        Write the side of axes, in place of what Matplotlib would measure and draw tick by tick.
-
-        `side`: left, bottom, width and height of the axes, in points of the figure.
-        """
+        """Write a side of axes, in place of what Matplotlib would measure and draw tick by tick."""
         self._draw_ticks(axes)
         self._draw_words(axes)
         self._draw_names(axes, side)

@@ -53,11 +53,7 @@ class _Field(Axes):
 
 
 class Sheet(Figure):
-    """
-    A figure with one field, or several above each other, and at most one bar of colours.
-
-    Fields are axes; `lay_out` comes when all is drawn on them.
-    """
+    """A figure of one or several fields, and at most one bar of colours; `lay_out` comes last."""
 
     bar: Axes | None = None
     tip: float = 0.0
@@ -68,11 +64,7 @@ class Sheet(Figure):
         self.hints = list[tuple[Axes, Span, Span, str]]()
 
     def hint_boxes(self) -> Iterator[tuple[str, Box]]:
-        """
-        Yield the hints, once all is laid out.
-
-        Result: text, and left, top, width and height in points from the top left.
-        """
+        """Yield text and box of the hints (points from the top left), once all is laid out."""
         points, high = POINTS / self.dpi, self.get_figheight() * POINTS
         for axes, x, y, text in self.hints:
             own = axes.bbox
@@ -212,11 +204,7 @@ def add_bar(
     image: ScalarMappable, axes: Sequence[Axes], label: str, *, percent: bool = False,
     more: bool = False,
 ) -> None:  # fmt: skip
-    """
-    Put a bar of the colours of an image to the right of axes.
-
-    `percent`: its numbers are per cent. `more`: its last colour holds all above.
-    """
+    """Put a bar of the colours of an image beside axes; with `more` the last has all above."""
     figure = axes[0].figure
     if isinstance(figure, Sheet):
         bar = figure.bar = figure.add_axes((0.9, 0.1, 0.02, 0.8), axes_class=_Field)
@@ -245,11 +233,7 @@ def add_bar(
 
 
 def hint(axes: Axes, text: str, x: Span = None, y: Span = None) -> None:
-    """
-    Add the values that a page shows where a part of a chart is pointed at.
-
-    `axes`: of a user's own figure they stay as they are.
-    """
+    """Add the values that a page shows at a part of a chart; not on a user's own figure."""
     if isinstance(axes.figure, Sheet):
         axes.figure.hints.append((axes, x, y, text))
 

@@ -107,21 +107,13 @@ class Picture:
     size: tuple[float, float] = HALF_WIDTH  # (width, height): in inches; the page scales it
 
     def html(self) -> Markup:
-        """
-        Draw the picture as SVG to be put into a page.
-
-        Result: an ``svg`` element; the same bytes for the same picture.
-        """
+        """Return the picture as an ``svg`` element, the same bytes for the same picture."""
         with self._sheet("svg", self.size, {"svg.hashsalt": self.name}) as sheet:
             drawn = _tidy(page_svg(sheet, _DPI), self.alt)
             return Markup(_hinted(drawn, sheet))  # noqa: S704 (texts are escaped)
 
     def file(self, form: str) -> bytes:
-        """
-        Draw the picture for a column of a paper.
-
-        `form` {"svg", "pdf", "png"}: kind of file. Result: the file; the same for the same picture.
-        """
+        """Return the picture as svg, pdf or png, for a column of a paper."""
         width, height = self.size
         size = (COLUMN_WIDTH, COLUMN_WIDTH * height / width)
         buffer = BytesIO()
@@ -185,11 +177,7 @@ def _hinted(text: str, sheet: Sheet) -> str:
 
 
 def places(n_classes: int, n_runs: int) -> tuple[Floats, float]:
-    """
-    Return where the boxes or bars of each class and run stand.
-
-    Result: middle and width; class i spans i - 0.4 to i + 0.4.
-    """
+    """Return middle and width of boxes; class i spans i - 0.4 to i + 0.4."""
     width = 0.8 / n_runs
     offsets: Floats = (np.arange(n_runs, dtype=np.float64) - (n_runs - 1) / 2) * width
     return offsets[:, None] + np.arange(n_classes), width * 0.84
@@ -212,12 +200,7 @@ def boxes(
     names: Sequence[str],
     write: Callable[[float], str],
 ) -> None:
-    """
-    Draw boxes of a colour: quartiles, median, whiskers from 5 to 95 %.
-
-    `x` (n,): where they stand. `values`: what each sums up, never nothing. `names`: of what each
-    sums up, for its hint. `write`: writes a value.
-    """
+    """Draw boxes of a colour: quartiles, median, whiskers from 5 to 95 %."""
     if not values:
         return
     quantiles = np.array([np.quantile(own, _QUANTILES) for own in values])
@@ -264,11 +247,7 @@ def box_numbers(values: Mapping[tuple[str, str], Floats], by: str) -> pd.DataFra
 def lost_numbers(
     interference_delay_s: Mapping[str, pd.Series], labels: Sequence[str], by: str
 ) -> pd.DataFrame:
-    """
-    Return the numbers behind `lost_bars`.
-
-    `interference_delay_s`: as for `lost_bars`. Result: a row per run and class: node-hours lost.
-    """
+    """Return the node-hours lost by run and class."""
     rows = [
         [run, label, float(value) / 3600.0]
         for run, lost in interference_delay_s.items()
@@ -284,11 +263,7 @@ def lost_bars(
     colours: Mapping[str, str],
     by: str,
 ) -> None:
-    """
-    Draw the node-hours lost in each class, a bar per run.
-
-    `labels`: classes, from the left; one that a run does not have counts 0.
-    """
+    """Draw the node-hours lost in each class, a bar per run; 0 where a run lacks the class."""
     axes = figure.add_subplot()
     x, width = places(len(labels), len(interference_delay_s))
     for row, (name, lost) in zip(x, interference_delay_s.items(), strict=True):

@@ -17,11 +17,7 @@ _MOST_SHOWN = 20  # letters of a label below a map
 
 
 def forest_picture(name: str, differences: pd.DataFrame, baseline: str, by: str) -> Picture:
-    """
-    Draw the difference of each policy to the baseline, a group of lines for each class or metric.
-
-    `differences`: columns ``policy``, `by`, ``difference``, ``low``, ``high``; as fractions.
-    """
+    """Draw the difference of each policy to the baseline by class or metric, as fractions."""
     n_rows = len(differences) + differences[by].nunique()
     return Picture(
         name,
@@ -59,11 +55,7 @@ def _paint_forest(figure: Figure, differences: pd.DataFrame, baseline: str, by: 
 
 
 def heat_picture(name: str, table: pd.DataFrame, title: str) -> Picture:
-    """
-    Draw a number over two factors.
-
-    `table`: fractions; its index and its columns are the factors' values, and are called so.
-    """
+    """Draw fractions over two factors, which are index and columns of the table."""
     return Picture(
         name,
         title,

@@ -16,11 +16,7 @@ _MEASURE: Any = text_to_path.get_text_width_height_descent
 
 @lru_cache(_TEXTS)
 def text_size(text: str, font: FontProperties) -> tuple[float, float, float]:
-    """
-    Return the size of a line of text.
-
-    `font`: nobody changes it. Result: width, height and descent in points.
-    """
+    """Return width, height and descent of a line of text in points."""
     size: tuple[float, float, float] = _MEASURE(text, font, ismath=False)
     return size
 
@@ -39,11 +35,7 @@ class _Renderer(RendererSVG):
 
 
 def page_svg(figure: Figure, dots: float) -> str:
-    """
-    Return a figure as SVG without a background.
-
-    `dots`: per inch, of what is drawn as dots.
-    """
+    """Return a figure as SVG without a background. `dots`: per inch, of what is drawn as dots."""
     figure.patch.set_visible(False)
     for axes in figure.axes:
         axes.patch.set_visible(False)

@@ -13,13 +13,7 @@ _DIGITS = re.compile(r"([0-9]{1,18})")
 
 
 def wiring_of(links: pd.DataFrame) -> Topology | None:
-    """
-    Return the fabric that a table of links describes.
-
-    `links`: link table of a result: names such as ``s1.3>s2.0#1``, and classes. Result: a mere
-    graph whose links are the rows; None where names do not part into two ends, or a link has no way
-    back.
-    """
+    """Return the fabric of a result's link table as a graph; None where names do not tell ends."""
     parts = [_LINK.fullmatch(str(name)) for name in links["link"]]
     if not parts or any(part is None for part in parts):
         return None
