@@ -11,18 +11,7 @@ from patterns.trees import broadcast_binomial, rotated
 
 @dataclass(frozen=True, slots=True)
 class RecursiveDoubling(Sized):
-    """
-    Allreduce by recursive doubling: whole vectors at distances 1, 2, 4 and so on.
-
-    Parameters
-    ----------
-    nbytes : float
-        Bytes of the vector, and of each message.
-
-    Notes
-    -----
-    RD of Mishra20, figure 3. See `patterns.doubling.recursive_doubling`.
-    """
+    """Allreduce by recursive doubling: RD of Mishra20, figure 3."""
 
     def _steps(self, n_ranks: int) -> list[Step]:
         """Return the steps."""
@@ -31,18 +20,7 @@ class RecursiveDoubling(Sized):
 
 @dataclass(frozen=True, slots=True)
 class RecursiveHalvingVectorDoubling(Sized):
-    """
-    Allreduce by recursive halving, then vector doubling: most bytes travel far.
-
-    Parameters
-    ----------
-    nbytes : float
-        Bytes of the vector; messages have 1/2, 1/4, ... and back again.
-
-    Notes
-    -----
-    RHVD of Mishra20. See `patterns.doubling.halving_doubling`.
-    """
+    """Allreduce by recursive halving, then vector doubling: RHVD of Mishra20."""
 
     def _steps(self, n_ranks: int) -> list[Step]:
         """Return the steps."""
@@ -51,18 +29,7 @@ class RecursiveHalvingVectorDoubling(Sized):
 
 @dataclass(frozen=True, slots=True)
 class Rabenseifner(Sized):
-    """
-    Allreduce by Rabenseifner's algorithm as in MPICH: most bytes travel to near ranks.
-
-    Parameters
-    ----------
-    nbytes : float
-        Bytes of the vector; messages have 1/2, 1/4, ... and back again.
-
-    Notes
-    -----
-    See `patterns.doubling.rabenseifner`.
-    """
+    """Allreduce by Rabenseifner's algorithm as in MPICH: most bytes travel to near ranks."""
 
     def _steps(self, n_ranks: int) -> list[Step]:
         """Return the steps."""
@@ -71,20 +38,7 @@ class Rabenseifner(Sized):
 
 @dataclass(frozen=True, slots=True)
 class Binomial(Rooted):
-    """
-    Broadcast down a binomial tree.
-
-    Parameters
-    ----------
-    nbytes : float
-        Bytes of each message.
-    root : int
-        Rank at the top.
-
-    Notes
-    -----
-    Binomial of Mishra20. See `patterns.trees.broadcast_binomial`.
-    """
+    """Broadcast down a binomial tree: Binomial of Mishra20."""
 
     def _steps(self, n_ranks: int) -> list[Step]:
         """Return the steps."""
@@ -98,15 +52,6 @@ class Bruck(Sized):
     Allgather by Bruck's algorithm: the known blocks double in each step.
 
     For an all-to-all by Bruck's algorithm take ``all-to-all`` with that `algorithm`.
-
-    Parameters
-    ----------
-    nbytes : float
-        Bytes of the block that each rank gives.
-
-    Notes
-    -----
-    See `patterns.rounds.allgather_bruck`.
     """
 
     def _steps(self, n_ranks: int) -> list[Step]:
@@ -116,18 +61,7 @@ class Bruck(Sized):
 
 @dataclass(frozen=True, slots=True)
 class Pairwise(Sized):
-    """
-    All-to-all by pairwise exchange: n - 1 rounds with one partner each.
-
-    Parameters
-    ----------
-    nbytes : float
-        Bytes that a rank has for each other.
-
-    Notes
-    -----
-    See `patterns.rounds.alltoall_pairwise`.
-    """
+    """All-to-all by pairwise exchange: n - 1 rounds with one partner each."""
 
     def _steps(self, n_ranks: int) -> list[Step]:
         """Return the steps."""

@@ -19,22 +19,11 @@ from patterns.template import Rooted, Template, check_root
 
 @dataclass(frozen=True, slots=True)
 class AllToAll(Collective):
-    """
-    Every rank sends a message of its own to every other (MPI_Alltoall).
+    """Every rank sends a message of its own to every other (MPI_Alltoall; M_a2a of Yang)."""
 
-    Parameters
-    ----------
-    algorithm : {"direct", "pairwise", "bruck", "mpich"}
-        All messages at once; n - 1 rounds in which a rank exchanges with one other; messages
-        gathered and passed on in log2 n steps (Bruck); or what MPICH takes for such sizes.
-    nbytes : float
-        Bytes that a rank has for each other.
-
-    Notes
-    -----
-    M_a2a of Yang, section on communication pattern matrices.
-    """
-
+    # "direct", "pairwise", "bruck", "mpich": all messages at once; n - 1 rounds in which a rank
+    # exchanges with one other; messages gathered and passed on in log2 n steps (Bruck); or what
+    # MPICH takes for such sizes
     algorithm: str = "direct"
 
     algorithms: ClassVar[Mapping[str, Algorithm]] = {
@@ -50,31 +39,19 @@ class SubAllToAll(Template):
     """
     All-to-all inside the lines of a process grid, one dimension after the other.
 
-    Parameters
-    ----------
-    grid : sequence of int, optional
-        Extents, x first; the product must be the number of ranks. Default: near-cubic.
-    over : sequence of int, optional
-        Dimensions along which the lines run, in the order of their steps; 0 is x. Default:
-        all.
-    dims : int
-        Dimensions, 1 to 4; as many as `grid` has where one is given.
-    algorithm : {"direct", "pairwise", "bruck", "mpich"}
-        How each line does it, as in `AllToAll`; ``"direct"`` is one step per dimension.
-    nbytes : float
-        Bytes that a rank has for each other in its line.
-
-    Notes
-    -----
     Sub-a2a of Pollard18, section V: "sub-communicator based all-to-all communication on a 3D
     process grid", over two of the dimensions or over all.
     """
 
+    # extents, x first; the product must be the number of ranks. Default: near-cubic.
     grid: tuple[int, ...] | None = None
+    # dimensions along which the lines run, in the order of their steps; 0 is x. Default: all.
     over: tuple[int, ...] | None = None
-    dims: int = DEFAULT_DIMS
+    dims: int = DEFAULT_DIMS  # dimensions, 1 to 4; as many as `grid` has where one is given
+    # "direct", "pairwise", "bruck", "mpich": how each line does it, as in `AllToAll`; ``"direct"``
+    # is one step per dimension
     algorithm: str = "direct"
-    nbytes: float = DEFAULT_NBYTES
+    nbytes: float = DEFAULT_NBYTES  # bytes that a rank has for each other in its line
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -97,20 +74,7 @@ class SubAllToAll(Template):
 
 @dataclass(frozen=True, slots=True)
 class OneToAll(Rooted):
-    """
-    One rank sends a message to every other, all at once.
-
-    Parameters
-    ----------
-    nbytes : float
-        Bytes of each message.
-    root : int
-        The sender.
-
-    Notes
-    -----
-    M_o2a of Yang, section on communication pattern matrices.
-    """
+    """One rank sends a message to every other, all at once: M_o2a of Yang."""
 
     def _steps(self, n_ranks: int) -> list[Step]:
         """Return the steps."""
@@ -120,20 +84,7 @@ class OneToAll(Rooted):
 
 @dataclass(frozen=True, slots=True)
 class AllToOne(Rooted):
-    """
-    Every rank sends a message to one of them, all at once.
-
-    Parameters
-    ----------
-    nbytes : float
-        Bytes of each message.
-    root : int
-        The receiver.
-
-    Notes
-    -----
-    M_a2o of Yang, section on communication pattern matrices.
-    """
+    """Every rank sends a message to one of them, all at once: M_a2o of Yang."""
 
     def _steps(self, n_ranks: int) -> list[Step]:
         """Return the steps."""

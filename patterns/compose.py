@@ -33,23 +33,10 @@ class Hybrid(Template):
     """
     Weighted sum of communication matrices, in one step.
 
-    Parameters
-    ----------
-    parts : sequence of Pattern
-        Patterns; of each, the matrix of all bytes of an iteration counts.
-    weights : sequence of float
-        Share of each part in all bytes sent, positive, summing to 1.
-    nbytes : float
-        Bytes that a rank sends in an iteration, on average over the ranks.
+    M_hyb = sum of alpha_i M_i, sum of alpha_i = 1, of Yang, section on hybrid communication
+    patterns. Since "alpha_i indicates the percentage of communication amount", each M_i is first
+    scaled to the same sum.
 
-    Notes
-    -----
-    M_hyb = sum of alpha_i M_i, sum of alpha_i = 1, of Yang, section on hybrid
-    communication patterns. Since "alpha_i indicates the percentage of communication amount",
-    each M_i is first scaled to the same sum.
-
-    Examples
-    --------
     Half a chain, half a message from rank 0 to each other rank, 10 bytes a rank.
 
     >>> from patterns import make_pattern
@@ -60,8 +47,10 @@ class Hybrid(Template):
     [(0, 1, 11.25), (0, 2, 7.5), (1, 0, 3.75), (1, 2, 3.75), (2, 1, 3.75)]
     """
 
+    # patterns; of each, the matrix of all bytes of an iteration counts
     parts: tuple[Pattern, ...] = ()
-    weights: tuple[float, ...] = ()
+    weights: tuple[float, ...] = ()  # share of each part in all bytes sent, positive, summing to 1
+    # bytes that a rank sends in an iteration, on average over the ranks
     nbytes: float = DEFAULT_NBYTES
 
     def __post_init__(self) -> None:
@@ -82,20 +71,12 @@ class Hybrid(Template):
 
 @dataclass(frozen=True, slots=True)
 class Sequence(Template):
-    """
-    Patterns one after the other.
+    """Patterns one after the other."""
 
-    Parameters
-    ----------
-    parts : sequence of Pattern
-        Patterns in order.
-    shares : sequence of float, optional
-        Share of each part in the communication time of an ideal placement (all injection
-        time), positive, summing to 1; bytes are scaled so, their total injection time stays.
-        Default: the parts as they are.
-    """
-
-    parts: tuple[Pattern, ...] = ()
+    parts: tuple[Pattern, ...] = ()  # patterns in order
+    # share of each part in the communication time of an ideal placement (all injection time),
+    # positive, summing to 1; bytes are scaled so, their total injection time stays. Default: the
+    # parts as they are.
     shares: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -119,23 +100,12 @@ class Sequence(Template):
 
 @dataclass(frozen=True, slots=True)
 class Mix(Template):
-    """
-    Collectives in sequence, mixed as in the experiment sets A to E of Mishra20.
+    """Collectives in sequence: mixes A to E of compute and communication, Mishra20, figure 6."""
 
-    Parameters
-    ----------
-    mix : {"A", "B", "C", "D", "E"}
-        A, B, C: RHVD, 33, 50 and 70 % of the run time; D: 15 % RD, 35 % binomial; E: 21 % RD,
-        49 % binomial. D and E are those like CMC2D.
-    nbytes : float
-        Bytes of each collective, before they are scaled to the shares (of injection time).
-
-    Notes
-    -----
-    Mishra20, section on mixes of compute and communication (figure 6).
-    """
-
+    # "A", "B", "C", "D", "E": A, B, C: RHVD, 33, 50 and 70 % of the run time; D: 15 % RD, 35 %
+    # binomial; E: 21 % RD, 49 % binomial. D and E are those like CMC2D.
     mix: str = "D"
+    # bytes of each collective, before they are scaled to the shares (of injection time)
     nbytes: float = DEFAULT_NBYTES
 
     def __post_init__(self) -> None:

@@ -59,10 +59,8 @@ def recursive_doubling(n_ranks: int, nbytes: float) -> list[Step]:
     """
     Return an allreduce in which the whole vector is exchanged at doubling distances.
 
-    Result: steps, log2 n; two more where n is no power of two.
-
-    Mishra20, figure 3; Thakur, Rabenseifner and Gropp, *Optimization of collective
-    communication operations in MPICH*, 2005, section 4.5.
+    log2 n steps; two more where n is no power of two. Mishra20, figure 3; Thakur, Rabenseifner and
+    Gropp, *Optimization of collective communication operations in MPICH*, 2005, section 4.5.
     """
     fold = _fold(n_ranks)
     exchanges = [fold.exchange(distance, nbytes) for distance in fold.distances]
@@ -73,11 +71,10 @@ def rabenseifner(n_ranks: int, nbytes: float) -> list[Step]:
     """
     Return Rabenseifner's allreduce as MPICH does it.
 
-    Result: twice log2 n steps; two more where n is no power of two.
-
-    Reduce-scatter at distances 1, 2, 4 and so on with 1/2, 1/4, 1/8 of the vector, then the
-    same steps backwards as allgather: most bytes travel to near ranks. Thakur et al., 2005,
-    section 4.5; MPICH, ``allreduce_intra_reduce_scatter_allgather.c``.
+    Reduce-scatter at distances 1, 2, 4 and so on with 1/2, 1/4, 1/8 of the vector, then the same
+    steps backwards as allgather: most bytes travel to near ranks. Two more steps where n is no
+    power of two. Thakur et al., 2005, section 4.5; MPICH,
+    ``allreduce_intra_reduce_scatter_allgather.c``.
     """
     fold = _fold(n_ranks)
     halving = [fold.exchange(distance, nbytes / (2 * distance)) for distance in fold.distances]
@@ -88,12 +85,10 @@ def halving_doubling(n_ranks: int, nbytes: float) -> list[Step]:
     """
     Return recursive halving with vector doubling (RHVD), an allreduce.
 
-    Result: twice log2 n steps; two more where n is no power of two.
-
     Mishra20: the first half of the ranks does not talk to the second after the first step of
     halving, and messages double in vector doubling. Bytes as in MPICH's MPI_Reduce_scatter by
-    recursive halving (distance n/2 with 1/2 of the vector, n/4 with 1/4, and so on), then the
-    same backwards, as in its MPI_Allgather by recursive doubling: most bytes travel far.
+    recursive halving (distance n/2 with 1/2 of the vector, n/4 with 1/4, and so on), then the same
+    backwards, as in its MPI_Allgather by recursive doubling: most bytes travel far.
     """
     fold = _fold(n_ranks)
     share = nbytes / fold.members.size
@@ -105,11 +100,8 @@ def reduce_scatter_halving(n_ranks: int, nbytes: float) -> list[Step]:
     """
     Return a reduce-scatter by recursive halving.
 
-    `nbytes`: bytes of the vector that each rank gives; each ends with 1/n of it. Result: steps,
-    log2 n; two more where n is no power of two.
-
-    Thakur et al., 2005, section 4.4; MPICH, ``reduce_scatter_intra_recursive_halving.c``: a
-    member sends the blocks that the half without it will own.
+    Thakur et al., 2005, section 4.4; MPICH, ``reduce_scatter_intra_recursive_halving.c``: a member
+    sends the blocks that the half without it will own.
     """
     fold, block = _fold(n_ranks), nbytes / n_ranks
     index = np.arange(fold.members.size)
@@ -123,8 +115,6 @@ def reduce_scatter_halving(n_ranks: int, nbytes: float) -> list[Step]:
 def allgather_doubling(n_ranks: int, nbytes: float) -> list[Step]:
     """
     Return an allgather by recursive doubling.
-
-    Result: steps, log2 n; two more where n is no power of two.
 
     Thakur et al., 2005, section 4.1: a member sends all blocks it holds. For counts that are no
     power of two the folding is ours; MPICH takes Bruck's algorithm or the ring there.

@@ -16,19 +16,11 @@ DEFAULT_DIMS = 3
 @lru_cache(maxsize=4096)
 def near_cubic(n_ranks: int, dims: int) -> tuple[int, ...]:
     """
-    Return the most cubic process grid of exactly so many ranks.
+    Return the most cubic process grid of exactly so many ranks, largest extent first.
 
-    `n_ranks`: ranks, at least 1. `dims`: dimensions, at least 1. Result: extents, largest first;
-    their product is `n_ranks`.
-
-    The halo of a rank that owns 1/n of a cubic domain has an area proportional to the sum of
-    the extents of the process grid; the grid with the least sum is taken, among equals the
-    one with the smallest extents in front.
-
-    Examples
-    --------
-    >>> near_cubic(60, 3), near_cubic(7, 3), near_cubic(16, 4)
-    ((5, 4, 3), (7, 1, 1), (2, 2, 2, 2))
+    The halo of a rank that owns 1/n of a cubic domain has an area proportional to the sum of the
+    extents; the grid with the least sum is taken, of equals the one with the smallest extents in
+    front.
     """
     if dims == 1:
         return (n_ranks,)
@@ -46,12 +38,7 @@ def _divisors(number: int) -> list[int]:
 
 
 def check_grid(dims: object, grid: object) -> tuple[int, tuple[int, ...] | None]:
-    """
-    Check the options that describe a process grid.
-
-    `dims`: number of dimensions of a near-cubic grid, 1 to 4. Result: `dims`: number of dimensions;
-    that of the grid where one is given; `grid`: extents.
-    """
+    """Check the options of a process grid; return its dimensions and extents."""
     count = integer("dims", dims, 1, MAX_DIMS)
     if grid is None:
         return count, None
@@ -63,11 +50,7 @@ def check_grid(dims: object, grid: object) -> tuple[int, tuple[int, ...] | None]
 
 
 def grid_for(n_ranks: int, dims: int, grid: tuple[int, ...] | None) -> tuple[int, ...]:
-    """
-    Return the grid of a job: the given one, or a near-cubic one.
-
-    Result: extents, x first.
-    """
+    """Return the grid of a job: the given one, or a near-cubic one, x first."""
     if grid is None:
         return near_cubic(n_ranks, dims)
     if prod(grid) != n_ranks:
@@ -77,19 +60,11 @@ def grid_for(n_ranks: int, dims: int, grid: tuple[int, ...] | None) -> tuple[int
 
 
 def coordinates(grid: tuple[int, ...]) -> Ints:
-    """
-    Return where each rank lies in the grid.
-
-    Result (dims, n): coordinates of every rank; x runs fastest.
-    """
+    """Return where each rank lies in the grid (dims, n); x runs fastest."""
     return np.array(np.unravel_index(np.arange(prod(grid)), grid, order="F"), dtype=np.int64)
 
 
 def lines(grid: tuple[int, ...], dimension: int) -> Ints:
-    """
-    Return the ranks of every grid line along one dimension.
-
-    Result (n / extent, extent): ranks of each line, in order.
-    """
+    """Return the ranks of every grid line along one dimension (n / extent, extent), in order."""
     ranks = np.arange(prod(grid)).reshape(grid, order="F")
     return np.moveaxis(ranks, dimension, -1).reshape(-1, grid[dimension])

@@ -40,35 +40,20 @@ _COLUMNS = (["src", "dst", "bytes"], ["src", "dst", "messages"])
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MatrixFile:
-    """
-    What a file says: bytes of each sender and receiver.
+    """What a file says: bytes of each sender and receiver."""
 
-    Parameters
-    ----------
-    entries : Step
-        Positive entries off the diagonal, in order of sender, then receiver.
-    n_ranks : int
-        Ranks of the matrix; in a CSV file, the highest that occurs plus one.
-    square : bool
-        Whether the file itself states the number of ranks.
-    digest : str
-        SHA-256 of the file.
-    """
-
-    entries: Step
-    n_ranks: int
-    square: bool
+    entries: Step  # positive entries off the diagonal, in order of sender, then receiver
+    n_ranks: int  # ranks of the matrix; in a CSV file, the highest that occurs plus one
+    square: bool  # whether the file itself states the number of ranks
     digest: str
 
 
 def read_matrix(file: str) -> MatrixFile:
     """
-    Read a communication matrix.
+    Read a matrix: ``.csv``, ``.mtx`` (MatrixMarket) or ``.npz``, with or without ``.gz``.
 
-    `file`: path whose name ends in ``.csv`` (header ``src,dst,bytes`` or ``src,dst,messages``),
-    ``.mtx`` (MatrixMarket) or ``.npz`` (one square array, or what `scipy.sparse.save_npz` writes),
-    with or without ``.gz``. Result: its entries; equal pairs summed, zeros and the diagonal left
-    out.
+    CSV has a header ``src,dst,bytes`` or ``src,dst,messages``; ``.npz`` one square array, or what
+    `scipy.sparse.save_npz` writes. Equal pairs are summed, zeros and the diagonal left out.
     """
     suffix = Path(file.removesuffix(".gz")).suffix
     if suffix not in _READERS:

@@ -19,29 +19,18 @@ class UnstructuredMesh(Template):
     """
     Exchange with the nearest neighbours of random points in a cube, in one step.
 
-    Each rank is a random point in its cell of the near-cubic 3D process grid, so ranks with
-    near numbers tend to be near, as a partitioner numbers them. Two ranks exchange messages
-    when either is among the nearest of the other; both directions have the same bytes.
-
-    Parameters
-    ----------
-    neighbors : int
-        Nearest points of a rank that it exchanges with; symmetry gives some ranks more, a
-        small job fewer.
-    nbytes : float
-        Bytes of a middle-sized message; each pair draws a quarter, half, once or twice that.
-    seed : int
-        Equal seeds give equal meshes.
-
-    Notes
-    -----
-    Unstr-mesh of Pollard18, section V: "unstructured near-neighbor communication on a 3D
-    process grid"; it states neither degrees nor sizes.
+    Each rank is a random point in its cell of the near-cubic 3D process grid, so ranks with near
+    numbers tend to be near, as a partitioner numbers them. Two ranks exchange messages when either
+    is among the nearest of the other; both directions have the same bytes. Unstr-mesh of Pollard18,
+    section V, which states neither degrees nor sizes.
     """
 
+    # nearest points of a rank that it exchanges with; symmetry gives some ranks more, a small job
+    # fewer
     neighbors: int = 6
+    # bytes of a middle-sized message; each pair draws a quarter, half, once or twice that
     nbytes: float = DEFAULT_NBYTES
-    seed: int = 1
+    seed: int = 1  # equal seeds give equal meshes
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -73,10 +62,9 @@ class UnstructuredMesh(Template):
 
 def _nearest(points: Floats, n_nearest: int) -> Ints:
     """
-    Return the nearest of each of some points, itself among them, in any order.
+    Return the nearest of each of some points (n, n_nearest), itself among them, in any order.
 
-    `points` (n, 3). Result (n, n_nearest). To load a tree of SciPy's takes a third of a second,
-    which is more than a short run needs for all the rest.
+    To load a tree of SciPy's takes a third of a second, more than the rest of a short run.
     """
     if len(points) > _FEW:
         from scipy.spatial import cKDTree  # noqa: PLC0415 (slow to load)

@@ -9,11 +9,7 @@ from patterns.base import Floats, Ints, Step
 
 
 def message_step(src: Ints, dst: Ints, nbytes: float | Floats) -> Step:
-    """
-    Return a step of messages, those of a rank to itself left out.
-
-    `src`, `dst` (F,): sending and receiving rank.
-    """
+    """Return a step of messages, those of a rank to itself left out."""
     size = np.broadcast_to(np.asarray(nbytes, dtype=np.float64), src.shape)
     apart = src != dst
     if apart.all():
@@ -22,11 +18,7 @@ def message_step(src: Ints, dst: Ints, nbytes: float | Floats) -> Step:
 
 
 def exchange_step(a: Ints, b: Ints, nbytes: float) -> Step:
-    """
-    Return a step of pairs that send to each other, in order of sender, then receiver.
-
-    `a`, `b` (P,): the two ranks of each pair, never equal.
-    """
+    """Return a step of pairs that send to each other, in order of sender, then receiver."""
     src, dst = np.concatenate([a, b]), np.concatenate([b, a])
     order = np.lexsort((dst, src))
     return message_step(src[order], dst[order], nbytes)
@@ -38,23 +30,13 @@ def seeded(seed: int, n_ranks: int) -> "np.random.Generator":
 
 
 def first_of_each_pair(src: Ints, dst: Ints, n_ranks: int) -> Ints:
-    """
-    Return which messages are the first from their sender to their receiver.
-
-    `src`, `dst` (F,): sending and receiving rank. Result (K,): positions of those messages, in
-    order of sender, then receiver.
-    """
+    """Return the positions of the first message of each sender and receiver, in order."""
     first: Ints = np.unique(src * n_ranks + dst, return_index=True)[1]
     return first
 
 
 def within(groups: Ints, steps: Sequence[Step]) -> list[Step]:
-    """
-    Return steps that every group does at the same time.
-
-    `groups` (G, m): ranks of each of G disjoint groups of equal size. `steps`: steps of one group,
-    over its members 0..m-1.
-    """
+    """Return steps that every group (G, m) of ranks does at the same time, of one group's steps."""
 
     def everywhere(step: Step) -> Step:
         src, dst = groups[:, step.src].ravel(), groups[:, step.dst].ravel()
@@ -64,11 +46,7 @@ def within(groups: Ints, steps: Sequence[Step]) -> list[Step]:
 
 
 def demand(steps: Iterable[Step], n_ranks: int) -> Step:
-    """
-    Return all messages of an iteration, summed for each sender and receiver.
-
-    Result: at most one message for each pair, in order of sender, then receiver.
-    """
+    """Return all messages of an iteration, summed for each sender and receiver, in order."""
     listed = list(steps)
     key = np.concatenate([step.src * n_ranks + step.dst for step in listed])
     nbytes = np.concatenate([step.nbytes for step in listed])
@@ -81,10 +59,8 @@ def injection_bytes(steps: Iterable[Step], n_ranks: int) -> float:
     """
     Return the bytes that pass the busiest rank, step by step.
 
-    Divided by the bandwidth of a node link, with one rank on each node, this is the injection
-    time of an iteration: what it takes where only the job's own node links limit it.
-
-    Result: sum over the steps of the most bytes that one rank sends or receives.
+    Divided by the bandwidth of a node link, with one rank on each node, this is the injection time
+    of an iteration: what it takes where only the job's own node links limit it.
     """
     total = 0.0
     for step in steps:
@@ -95,11 +71,7 @@ def injection_bytes(steps: Iterable[Step], n_ranks: int) -> float:
 
 
 def scaled(steps: Sequence[Step], factor: float) -> list[Step]:
-    """
-    Return steps with all bytes multiplied.
-
-    Result: the same messages with other bytes.
-    """
+    """Return steps with all bytes multiplied."""
     return replaced(steps, lambda step: replace(step, nbytes=step.nbytes * factor))
 
 

@@ -20,11 +20,7 @@ def settle(pattern: object, **values: object) -> None:
 
 
 def size(name: str, value: object) -> float:
-    """
-    Return bytes of a message.
-
-    `value`: a number of bytes, or a text such as ``"1 MiB"``. Result: bytes.
-    """
+    """Return the bytes of a number, or of a text such as ``"1 MiB"``."""
     nbytes = quantity(value, SIZE, PatternError, name)
     if not nbytes:
         raise checking.wrong(name, f"{SIZE.expected}, above 0", value, PatternError)

@@ -14,24 +14,13 @@ from patterns.template import Sized, Template
 @dataclass(frozen=True, slots=True)
 class Pairs(Template):
     """
-    Random disjoint pairs of ranks that exchange messages, in one step.
+    Random disjoint pairs of ranks that exchange messages, in one step; an odd rank is idle.
 
-    With an odd number of ranks one is idle.
-
-    Parameters
-    ----------
-    nbytes : float
-        Bytes of each message; a pair sends one each way.
-    seed : int
-        Equal seeds give equal pairs.
-
-    Notes
-    -----
     Pairs of Pollard18, section V: "random-pairs communication".
     """
 
-    nbytes: float = DEFAULT_NBYTES
-    seed: int = 1
+    nbytes: float = DEFAULT_NBYTES  # bytes of each message; a pair sends one each way
+    seed: int = 1  # equal seeds give equal pairs
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -48,23 +37,13 @@ class Pairs(Template):
 
 @dataclass(frozen=True, slots=True)
 class Permutation(Template):
-    """
-    Every rank sends one message and receives one, in one step.
-
-    Parameters
-    ----------
-    nbytes : float
-        Bytes of each message.
-    seed : int
-        Equal seeds give equal permutations; each permutation without fixed points is as
-        likely.
-    to : sequence of int, optional
-        The permutation itself, for jobs of just so many ranks: rank i sends to ``to[i]``; a
-        fixed point sends nothing.
-    """
+    """Every rank sends one message and receives one, in one step."""
 
     nbytes: float = DEFAULT_NBYTES
+    # equal seeds give equal permutations; each permutation without fixed points is as likely
     seed: int = 1
+    # the permutation itself, for jobs of just so many ranks: rank i sends to ``to[i]``; a fixed
+    # point sends nothing
     to: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -100,16 +79,9 @@ class Shift(Template):
     Every rank i sends to rank i + distance, modulo the number of ranks, in one step.
 
     A distance that is a multiple of the number of ranks sends nothing.
-
-    Parameters
-    ----------
-    distance : int
-        How far; negative for backwards.
-    nbytes : float
-        Bytes of each message.
     """
 
-    distance: int = 1
+    distance: int = 1  # how far; negative for backwards
     nbytes: float = DEFAULT_NBYTES
 
     def __post_init__(self) -> None:
@@ -129,11 +101,6 @@ class Ring(Sized):
     Every rank exchanges with the next and the previous of a ring, in one step.
 
     With two ranks, both neighbours are the same rank and get one message.
-
-    Parameters
-    ----------
-    nbytes : float
-        Bytes of each message.
     """
 
     def _steps(self, n_ranks: int) -> list[Step]:
@@ -144,19 +111,7 @@ class Ring(Sized):
 
 @dataclass(frozen=True, slots=True)
 class NearestNeighbor(Sized):
-    """
-    Every rank exchanges with the ranks one below and one above, in one step.
-
-    Parameters
-    ----------
-    nbytes : float
-        Bytes of each message.
-
-    Notes
-    -----
-    M_nn of Yang, section on communication pattern matrices: the matrix is zero except
-    just above and just below its diagonal.
-    """
+    """Every rank exchanges with the ranks one below and one above: M_nn of Yang."""
 
     def _steps(self, n_ranks: int) -> list[Step]:
         """Return the steps."""

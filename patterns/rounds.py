@@ -12,11 +12,7 @@ from patterns.messages import message_step, repeated
 
 
 def alltoall_direct(n_ranks: int, nbytes: float) -> list[Step]:
-    """
-    Return an all-to-all in one step.
-
-    Result: one step of n (n - 1) messages.
-    """
+    """Return an all-to-all in one step of n (n - 1) messages."""
     here, distance = np.arange(n_ranks), np.arange(1, n_ranks)
     there = (here[:, None] + distance) % n_ranks
     return [message_step(np.repeat(here, n_ranks - 1), there.ravel(), nbytes)]
@@ -24,10 +20,9 @@ def alltoall_direct(n_ranks: int, nbytes: float) -> list[Step]:
 
 def alltoall_pairwise(n_ranks: int, nbytes: float) -> list[Step]:
     """
-    Return an all-to-all in which a rank talks to one other in each round.
+    Return an all-to-all of rounds in which a rank exchanges with one other, as MPICH does.
 
-    As MPICH: in round k a rank exchanges with rank XOR k when n is a power of two, and sends
-    to rank + k otherwise.
+    In round k with rank XOR k when n is a power of two; else it sends to rank + k.
     """
     here = np.arange(n_ranks)
     if n_ranks & (n_ranks - 1):
@@ -37,13 +32,11 @@ def alltoall_pairwise(n_ranks: int, nbytes: float) -> list[Step]:
 
 def alltoall_bruck(n_ranks: int, nbytes: float) -> list[Step]:
     """
-    Return an all-to-all that passes messages on in few steps.
+    Return an all-to-all in one step for each binary digit of n - 1.
 
-    Result: one for each binary digit of n - 1.
-
-    Bruck et al., *Efficient algorithms for all-to-all communications*, 1997, index algorithm
-    with radix 2: in step k a rank sends to rank + 2^k all that has to travel a distance with
-    binary digit k set.
+    Bruck et al., *Efficient algorithms for all-to-all communications*, 1997, index algorithm with
+    radix 2: in step k a rank sends to rank + 2^k all that has to travel a distance with binary
+    digit k set.
     """
     here, travel = np.arange(n_ranks), np.arange(1, n_ranks)
     return [
@@ -56,10 +49,8 @@ def allgather_bruck(n_ranks: int, nbytes: float) -> list[Step]:
     """
     Return an allgather in which the known blocks double in each step.
 
-    Result: one for each binary digit of n - 1.
-
-    Bruck et al., 1997, concatenation algorithm: in step k a rank sends its first 2^k blocks,
-    or as many as are missing, to rank - 2^k.
+    Bruck et al., 1997, concatenation algorithm: in step k a rank sends its first 2^k blocks, or as
+    many as are missing, to rank - 2^k.
     """
     here = np.arange(n_ranks)
     return [
@@ -69,38 +60,22 @@ def allgather_bruck(n_ranks: int, nbytes: float) -> list[Step]:
 
 
 def allgather_ring(n_ranks: int, nbytes: float) -> list[Step]:
-    """
-    Return an allgather in which each block travels round the ring.
-
-    Result: one step of n - 1 equal rounds.
-    """
+    """Return an allgather in which each block travels round the ring in n - 1 equal rounds."""
     return _ring(n_ranks, nbytes, n_ranks - 1)
 
 
 def reduce_scatter_ring(n_ranks: int, nbytes: float) -> list[Step]:
-    """
-    Return a reduce-scatter in which each block gathers its sum round the ring.
-
-    Result: one step of n - 1 equal rounds.
-    """
+    """Return a reduce-scatter in which each block gathers its sum in n - 1 rounds of a ring."""
     return _ring(n_ranks, nbytes / n_ranks, n_ranks - 1)
 
 
 def reduce_scatter_pairwise(n_ranks: int, nbytes: float) -> list[Step]:
-    """
-    Return a reduce-scatter in which each block goes straight to its owner.
-
-    Result: as many rounds as other ranks; in round k a rank sends to rank + k.
-    """
+    """Return a reduce-scatter in which a rank sends a block to rank + k in round k."""
     return _shifts(n_ranks, nbytes / n_ranks)
 
 
 def allreduce_ring(n_ranks: int, nbytes: float) -> list[Step]:
-    """
-    Return an allreduce made of a reduce-scatter and an allgather round the ring.
-
-    Result: one step of 2 (n - 1) equal rounds.
-    """
+    """Return an allreduce of a reduce-scatter and an allgather round the ring."""
     return _ring(n_ranks, nbytes / n_ranks, 2 * (n_ranks - 1))
 
 

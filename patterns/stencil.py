@@ -20,44 +20,23 @@ class Stencil(Template):
     """
     Halo exchange with the neighbours on a process grid, in one step.
 
-    Ranks are numbered with x fastest. A neighbour that occurs twice, because a periodic
-    dimension is two ranks long, gets one message, the largest; a dimension of one rank has
-    no neighbours.
+    Ranks are numbered with x fastest. A neighbour that occurs twice, because a periodic dimension
+    is two ranks long, gets one message, the largest; a dimension of one rank has no neighbours.
 
-    Parameters
-    ----------
-    dims : int
-        Dimensions, 1 to 4; as many as `grid` has where one is given.
-    points : {"faces", "all"}
-        Neighbours across faces only, or across edges and corners too (27 points in 3D).
-    periodic : bool or sequence of bool
-        Whether opposite ends of the grid are neighbours, for all dimensions or each.
-    grid : sequence of int, optional
-        Extents, x first; the product must be the number of ranks. Default: near-cubic.
-    nbytes : float
-        Bytes of the message across a face.
-
-    Notes
-    -----
-    A message across an edge or corner is smaller: the subdomain of a rank is taken as a cube
-    of L^d values of 8 bytes, so a face has L^(d-1) values, and a neighbour that differs in k
-    coordinates gets L^(d-k). The 4D stencil is Pollard18, section V; the 27-point one is
-    that of HPCG.
-
-    Examples
-    --------
-    On a ring of four, each rank sends to both sides.
-
-    >>> step, = Stencil(dims=1, nbytes=10).steps(4)
-    >>> step.src.tolist(), step.dst.tolist()
-    ([0, 0, 1, 1, 2, 2, 3, 3], [1, 3, 0, 2, 1, 3, 0, 2])
+    A message across an edge or corner is smaller: the subdomain of a rank is taken as a cube of L^d
+    values of 8 bytes, so a face has L^(d-1) values, and a neighbour that differs in k coordinates
+    gets L^(d-k). The 4D stencil is Pollard18, section V; the 27-point one is that of HPCG.
     """
 
-    dims: int = DEFAULT_DIMS
+    dims: int = DEFAULT_DIMS  # dimensions, 1 to 4; as many as `grid` has where one is given
+    # "faces", "all": neighbours across faces only, or across edges and corners too (27 points in
+    # 3D)
     points: str = "faces"
+    # whether opposite ends of the grid are neighbours, for all dimensions or each
     periodic: bool | tuple[bool, ...] = True
+    # extents, x first; the product must be the number of ranks. Default: near-cubic.
     grid: tuple[int, ...] | None = None
-    nbytes: float = DEFAULT_NBYTES
+    nbytes: float = DEFAULT_NBYTES  # bytes of the message across a face
 
     def __post_init__(self) -> None:
         """Check the options."""

@@ -15,12 +15,7 @@ class Template(ABC):
     __slots__ = ()
 
     def steps(self, n_ranks: int) -> list[Step]:
-        """
-        Return the steps of one iteration.
-
-        `n_ranks`: ranks of the job, at least 1. Result: in order; empty steps are left out, so a
-        job of one rank has none. Equal steps may be one object.
-        """
+        """Return the steps of an iteration, without empty ones; equal ones may be one object."""
         n_ranks = integer("n_ranks", n_ranks, 1)
         if n_ranks == 1:
             return []
@@ -33,16 +28,9 @@ class Template(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Sized(Template):
-    """
-    Pattern that knows one size.
+    """Pattern that knows one size."""
 
-    Parameters
-    ----------
-    nbytes : float
-        Bytes, as the pattern says of what.
-    """
-
-    nbytes: float = DEFAULT_NBYTES
+    nbytes: float = DEFAULT_NBYTES  # bytes, as the pattern says of what
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -51,18 +39,9 @@ class Sized(Template):
 
 @dataclass(frozen=True, slots=True)
 class Rooted(Template):
-    """
-    Pattern that knows one size and one special rank.
+    """Pattern that knows one size and one special rank."""
 
-    Parameters
-    ----------
-    nbytes : float
-        Bytes, as the pattern says of what.
-    root : int
-        The special rank.
-    """
-
-    nbytes: float = DEFAULT_NBYTES
+    nbytes: float = DEFAULT_NBYTES  # bytes, as the pattern says of what
     root: int = 0
 
     def __post_init__(self) -> None:

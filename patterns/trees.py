@@ -18,11 +18,7 @@ from patterns.rounds import allgather_ring
 
 
 def broadcast_binomial(n_ranks: int, nbytes: float) -> list[Step]:
-    """
-    Return a broadcast down the tree.
-
-    Result: one for each binary digit of n - 1, the furthest messages first.
-    """
+    """Return a broadcast down the tree, the furthest messages first."""
     return [message_step(src, dst, nbytes) for src, dst, _ in _levels(n_ranks)]
 
 
@@ -37,11 +33,7 @@ def allreduce_binomial(n_ranks: int, nbytes: float) -> list[Step]:
 
 
 def scatter_binomial(n_ranks: int, nbytes: float) -> list[Step]:
-    """
-    Return a scatter down the tree.
-
-    Result: one for each binary digit of n - 1; a message holds what its receiver's subtree needs.
-    """
+    """Return a scatter down the tree: a message holds what its receiver's subtree needs."""
     return [message_step(src, dst, nbytes * below) for src, dst, below in _levels(n_ranks)]
 
 
@@ -51,51 +43,30 @@ def gather_binomial(n_ranks: int, nbytes: float) -> list[Step]:
 
 
 def scatter_linear(n_ranks: int, nbytes: float) -> list[Step]:
-    """
-    Return a scatter in one step.
-
-    Result: one step in which rank 0 sends to all others.
-    """
+    """Return a scatter in one step, in which rank 0 sends to all others."""
     here = np.arange(n_ranks)
     return [message_step(np.zeros_like(here), here, nbytes)]
 
 
 def gather_linear(n_ranks: int, nbytes: float) -> list[Step]:
-    """
-    Return a gather in one step.
-
-    Result: one step in which all others send to rank 0.
-    """
+    """Return a gather in one step, in which all others send to rank 0."""
     return _backwards(scatter_linear(n_ranks, nbytes))
 
 
 def broadcast_scatter_ring(n_ranks: int, nbytes: float) -> list[Step]:
-    """
-    Return a broadcast made of a scatter down the tree and an allgather round the ring.
-
-    Result: the scatter, then n - 1 equal rounds.
-    """
+    """Return a broadcast of a scatter down the tree and an allgather round the ring."""
     block = nbytes / n_ranks
     return scatter_binomial(n_ranks, block) + allgather_ring(n_ranks, block)
 
 
 def broadcast_scatter_doubling(n_ranks: int, nbytes: float) -> list[Step]:
-    """
-    Return a broadcast made of a scatter down the tree and an allgather by doubling.
-
-    Result: the scatter, then the steps of `patterns.doubling.allgather_doubling`.
-    """
+    """Return a broadcast of a scatter down the tree and an allgather by doubling."""
     block = nbytes / n_ranks
     return scatter_binomial(n_ranks, block) + allgather_doubling(n_ranks, block)
 
 
 def rotated(steps: Iterable[Step], root: int, n_ranks: int) -> list[Step]:
-    """
-    Return steps in which another rank takes the part of rank 0.
-
-    `steps`: steps with root 0. `root`: rank that takes the part of 0; root + 1 that of 1, and so on
-    round.
-    """
+    """Return steps in which `root` takes the part of rank 0, root + 1 that of 1, and so on."""
     if root == 0:
         return list(steps)
     return [

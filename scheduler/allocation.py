@@ -16,16 +16,7 @@ LEAF_UP, L2_UP = 1, 2  # levels of the tree at which leaf and L2 uplinks start
 
 
 def bits(mask: int) -> Iterator[int]:
-    """
-    Iterate over the set bits of a mask, lowest first.
-
-    Yields: index of each set bit.
-
-    Examples
-    --------
-    >>> list(bits(0b10110))
-    [1, 2, 4]
-    """
+    """Iterate over the set bits of a mask, lowest first."""
     while mask:
         low = mask & -mask
         yield low.bit_length() - 1
@@ -39,16 +30,7 @@ def _places(mask: int) -> tuple[int, ...]:
 
 
 def lowest(mask: int, count: int) -> int:
-    """
-    Return the lowest set bits of a mask.
-
-    `mask`: at least `count` bits set. Result: the mask of those bits.
-
-    Examples
-    --------
-    >>> bin(lowest(0b10110, 2))
-    '0b110'
-    """
+    """Return the mask of the lowest set bits of a mask, which has at least `count`."""
     surplus = mask.bit_count() - count
     if surplus < count:  # the shorter way: clear the highest instead
         for _ in range(surplus):

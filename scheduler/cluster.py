@@ -18,22 +18,11 @@ from scheduler.job import Job
 
 @dataclass(slots=True)
 class Tally:
-    """
-    Work counted; the copies of a cluster count into the same tally.
+    """Work counted; the copies of a cluster count into the same tally."""
 
-    Parameters
-    ----------
-    allocator_calls : int
-        How often an allocator was asked for a placement.
-    cluster_copies : int
-        Copies made of the machine, to ask what would be.
-    rate_changes : int
-        How often a job was given a rate, its first one among them.
-    """
-
-    allocator_calls: int = 0
-    cluster_copies: int = 0
-    rate_changes: int = 0
+    allocator_calls: int = 0  # how often an allocator was asked for a placement
+    cluster_copies: int = 0  # copies made of the machine, to ask what would be
+    rate_changes: int = 0  # how often a job was given a rate, its first one among them
 
 
 CAP = 8  # units of a link that may be taken: 80 % of its capacity of 10 (Smith21, 5.4.2)
@@ -41,20 +30,10 @@ CAP = 8  # units of a link that may be taken: 80 % of its capacity of 10 (Smith2
 
 class SharedLinks:
     """
-    Units taken on every uplink of leaves and L2 switches.
+    Units taken on every uplink of leaves and L2 switches, as `CAP` masks of each switch.
 
-    Units are counted in unary: bit q of the k-th mask of a switch is set when at least k + 1
-    units of its up-port q are taken, so one operation changes all ports of a switch.
-
-    Parameters
-    ----------
-    n_leaves, n_l2 : int
-        Switches of each kind.
-
-    Attributes
-    ----------
-    leaf, l2 : list of tuple of int
-        The `CAP` masks of each switch.
+    Units are counted in unary: bit q of the k-th mask of a switch is set when at least k + 1 units
+    of its up-port q are taken, so one operation changes all ports of a switch.
     """
 
     __slots__ = ("l2", "leaf")
@@ -71,11 +50,7 @@ class SharedLinks:
 
 
 def without_room(taken: tuple[int, ...], units: int) -> int:
-    """
-    Return the up-ports of a switch that cannot take so many units more.
-
-    `units`: wanted on a port; `CAP` asks for unused ports.
-    """
+    """Return the up-ports that cannot take so many units more; `CAP` asks for unused ports."""
     return taken[CAP - units]
 
 

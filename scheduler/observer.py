@@ -104,19 +104,7 @@ class Observer:
 
 
 class Observers:
-    """
-    Callbacks of the observers of a simulation, by event.
-
-    Parameters
-    ----------
-    observers : sequence of Observer
-        In the order in which they are called.
-
-    Attributes
-    ----------
-    on_submit, on_decide, on_decided, on_wait, on_change, on_instant : list of callable
-        The methods of this name, of the observers that override it.
-    """
+    """Callbacks of observers by event: of each event, the methods that override it, in order."""
 
     def __init__(self, observers: Sequence[Observer]) -> None:
         self.on_submit = _overridden(observers, "on_submit")

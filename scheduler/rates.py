@@ -48,21 +48,7 @@ FULL_RATE = JobRate()
 
 
 class JobRates(Mapping[int, JobRate]):
-    """
-    Rates of jobs in columns; a `JobRate` is made when one job's is looked up.
-
-    Parameters
-    ----------
-    jobs : list of int
-        Ids, each once.
-    interference, placement_factor : list of float
-        Of each job, as in `JobRate`.
-
-    Raises
-    ------
-    SchedulerError
-        If a factor is no positive number.
-    """
+    """Rates of jobs in columns; a `JobRate` is made when one job's is looked up."""
 
     __slots__ = ("_place", "interference", "jobs", "placement_factor")
 
@@ -147,61 +133,18 @@ class JobClock(RateModel, Protocol):
     """
     A rate model that simulates jobs itself, and says when their work is done.
 
-    The event loop lets it go on from instant to instant. The rate of such a job is how it has
-    gone of late; nothing follows from it.
+    The event loop lets it go on from instant to instant. The rate of such a job is how it has gone
+    of late; nothing follows from it.
     """
 
     def moves(self, job: int) -> bool:
-        """
-        Say whether a running job is simulated; others go at their rate.
-
-        Parameters
-        ----------
-        job : int
-            Its id.
-
-        Returns
-        -------
-        bool
-            The same as long as the job runs.
-        """
+        """Say whether a running job is simulated, as long as it runs; others go at their rate."""
 
     def advance(self, until_s: float) -> float:
-        """
-        Go on to the first instant at which work is done, if it comes.
-
-        Parameters
-        ----------
-        until_s : float
-            How far at most, in seconds; infinity where nothing else will happen.
-
-        Returns
-        -------
-        float
-            The instant.
-        """
+        """Go on to the first instant at which work is done, or to `until_s`; return the instant."""
 
     def done(self) -> Sequence[int]:
-        """
-        Return the jobs whose work is done at the instant that was reached.
-
-        Returns
-        -------
-        sequence of int
-            Ids, ascending.
-        """
+        """Return the jobs, ascending, whose work is done at the instant that was reached."""
 
     def interference_delay_s(self, job: int) -> float:
-        """
-        Return by how much other jobs have made a job run longer until now.
-
-        Parameters
-        ----------
-        job : int
-            Id of a job that it moves.
-
-        Returns
-        -------
-        float
-            In seconds; exactly 0 for a job never disturbed.
-        """
+        """Return how much longer, in seconds, others have made a job run until now."""

@@ -144,11 +144,7 @@ class WaitReasons:
 
 
 def trace_roots(verdicts: dict[int, Verdict]) -> None:
-    """
-    Find out why the jobs in front wait that hold the reservations.
-
-    `verdicts`: by job id; those of reservations get their root.
-    """
+    """Find out why the jobs in front wait that hold the reservations; set their root."""
     for job, verdict in verdicts.items():
         if verdict.reason != RESERVATION:
             continue

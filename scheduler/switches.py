@@ -15,16 +15,10 @@ DEFAULT_PATIENCE_S = 300.0  # Slurm's max_switch_wait
 
 def parse_switches(text: str, where: str) -> tuple[int, float]:
     """
-    Read ``count[@time]`` as Slurm's ``--switches`` takes it.
+    Read ``count[@time]`` as Slurm's ``--switches`` takes it: leaf switches and seconds.
 
-    `text`: switches at most (0: no limit) and how long to wait for that; a bare number of the time
-    is minutes, and without a time it is 300 s, Slurm's ``max_switch_wait``. Result: `count`: leaf
-    switches at most; `patience_s`: seconds.
-
-    Examples
-    --------
-    >>> parse_switches("2@1:30", "switches"), parse_switches("1", "switches")
-    ((2, 90.0), (1, 300.0))
+    Count 0 is no limit. A bare time is in minutes; without one it is 300 s, Slurm's
+    ``max_switch_wait``.
     """
     count, at, time = text.strip().partition("@")
     patience_s = slurm_duration(time) if at else DEFAULT_PATIENCE_S
@@ -134,11 +128,7 @@ class SwitchLimit:
 
 
 def leaf_switches(placement: Allocation, cluster: Cluster) -> int:
-    """
-    Return the number of switches that the nodes of a placement hang on.
-
-    Result: leaves of a tree, routers elsewhere; the first one of a node with several rails.
-    """
+    """Return the number of leaves or routers of a placement; of several rails the first counts."""
     fabric = cluster.fabric
     if isinstance(fabric, FatTree) or cluster.geometry.hierarchy is not None:
         return len(placement.leaves)

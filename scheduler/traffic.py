@@ -23,26 +23,14 @@ _PAIR = 2  # fewer ranks send nothing
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankFlows:
-    """
-    The steps of a pattern as flat arrays over its F messages.
+    """The steps of a pattern as flat arrays over its F messages."""
 
-    Parameters
-    ----------
-    step : (F,) int array
-        Step of each message, ascending.
-    src, dst : (F,) int array
-        Ranks.
-    nbytes : (F,) float array
-        Bytes, of all rounds of the step together.
-    rounds : (A,) int array, optional
-        Equal rounds of each step; absent: one.
-    """
-
-    step: Ints
+    step: Ints  # (F,): step of each message, ascending
+    # src, dst: (F,): ranks
     src: Ints
     dst: Ints
-    nbytes: Floats
-    rounds: Ints | None = None
+    nbytes: Floats  # (F,): bytes, of all rounds of the step together
+    rounds: Ints | None = None  # (A,): equal rounds of each step; absent: one
 
     @property
     def flow_rounds(self) -> Ints:
@@ -57,21 +45,7 @@ class RankFlows:
 
 @lru_cache(maxsize=CACHED_PATTERNS)
 def rank_flows(pattern: Pattern, n_ranks: int) -> RankFlows:
-    """
-    Return the messages of one iteration as flat arrays.
-
-    Parameters
-    ----------
-    pattern : Pattern
-        Hashable.
-    n_ranks : int
-        Ranks of the job.
-
-    Returns
-    -------
-    RankFlows
-        Empty for a job that sends nothing.
-    """
+    """Return the messages of one iteration as flat arrays."""
     steps = pattern.steps(n_ranks)
     if not steps:
         none = np.empty(0, dtype=np.int64)
@@ -88,22 +62,11 @@ def rank_flows(pattern: Pattern, n_ranks: int) -> RankFlows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlacedTraffic:
-    """
-    Traffic of a placed job, and its times without other jobs.
+    """Traffic of a placed job, and its times without other jobs."""
 
-    Parameters
-    ----------
-    traffic : Traffic
-        What the job puts on the network in each iteration.
-    ideal_s : float
-        Seconds of an iteration with communication at injection time.
-    alone_s : float
-        Seconds of an iteration alone on this placement and routing.
-    """
-
-    traffic: Traffic
-    ideal_s: float
-    alone_s: float
+    traffic: Traffic  # what the job puts on the network in each iteration
+    ideal_s: float  # seconds of an iteration with communication at injection time
+    alone_s: float  # seconds of an iteration alone on this placement and routing
 
     @property
     def placement_factor(self) -> float:
@@ -112,17 +75,7 @@ class PlacedTraffic:
 
 
 def computing_s(injection_s: float, fraction: float) -> float:
-    """
-    Return the time beside communication that makes this a fraction of the ideal iteration.
-
-    `fraction`: its share of the ideal iteration, above 0, at most 1. Result: seconds of an
-    iteration without communication.
-
-    Examples
-    --------
-    >>> computing_s(1.0, 0.25)
-    3.0
-    """
+    """Return the time beside communication that makes this a fraction of the ideal iteration."""
     return injection_s * (1.0 / fraction - 1.0)
 
 
@@ -130,18 +83,9 @@ class TrafficOf:
     """
     Computes the traffic of placed jobs on one fabric.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    routing : Routing
-        Finds the way of each flow.
-
-    Attributes
-    ----------
-    latency_bound : int
-        Jobs so far that were left without traffic because the latency of their messages alone
-        takes at least the communication time that fraction and length of the iteration leave.
+    `latency_bound`: jobs so far that were left without traffic because the latency of their
+    messages alone takes at least the communication time that fraction and length of the iteration
+    leave.
     """
 
     def __init__(self, topology: Topology, routing: Routing) -> None:

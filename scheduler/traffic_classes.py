@@ -20,9 +20,9 @@ def traffic_class(flows: RankFlows) -> str:
     """
     Return the traffic class of a job.
 
-    Result: `STEPS` from three steps on; `ONE` where one rank sends or gets more than half of all
-    bytes, in four messages at once or more; else `FEW` or `MANY` by how many messages a sender
-    has open at once, as the mean over the bytes.
+    `STEPS` from three steps on; `ONE` where one rank sends or gets more than half of all bytes, in
+    four messages at once or more; else `FEW` or `MANY` by how many messages a sender has open at
+    once, as the mean over the bytes.
     """
     if flows.n_rounds >= _STEPS:
         return STEPS
@@ -61,19 +61,7 @@ def communicating_nodes(placed: PlacedTraffic) -> float:
 
 
 def dominant_class(weighted: Iterable[tuple[str, float]]) -> str:
-    """
-    Return the class that dominates a mix of jobs.
-
-    `weighted`: class and weight of each job; a weight is node-time spent on communication. Result:
-    the class that has two thirds of it or more, else `ANY`.
-
-    Examples
-    --------
-    >>> dominant_class([("multi-step", 3.0), ("low-fanout", 1.0)])
-    'multi-step'
-    >>> dominant_class([("multi-step", 3.0), ("low-fanout", 2.0)])
-    'mixed'
-    """
+    """Return the class with two thirds or more of the node-time on communication, else `ANY`."""
     total: dict[str, float] = {}
     for kind, weight in weighted:
         total[kind] = total.get(kind, 0.0) + weight

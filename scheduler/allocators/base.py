@@ -23,26 +23,7 @@ check_count = partial(whole, error=AllocationError)
 
 @lru_cache(maxsize=16)
 def require_tree(allocator: str, fabric: Topology) -> FatTree:
-    """
-    Return the fabric as a two- or three-level fat-tree: full, tapered, damaged, with any cables.
-
-    Parameters
-    ----------
-    allocator : str
-        Name of the allocator, for the message.
-    fabric : Topology
-        The machine.
-
-    Returns
-    -------
-    FatTree
-        The fabric.
-
-    Raises
-    ------
-    AllocationError
-        If it is no such tree, or nodes have several links.
-    """
+    """Return the fabric as a two- or three-level fat-tree, whole or not, with any cables."""
     need = f"allocator {allocator!r} needs a fat-tree of 2 or 3 levels with one link per node, got"
     if not isinstance(fabric, FatTree):
         why = fabric.origin.irregularity.rstrip(".") if fabric.origin is not None else ""
@@ -57,8 +38,7 @@ def largest(fits: Callable[[int], object], size: int) -> str:
     """
     Say how large a job may be that owns an uplink for each of its nodes on several leaves.
 
-    `fits`: places a job of so many nodes on the empty machine, or returns None. `size`: does not
-    fit.
+    `fits`: places a job of so many nodes on the empty machine, or returns None.
     """
     low, high = 0, size
     while high - low > 1:
@@ -123,16 +103,9 @@ class Allocator(Protocol):
 
 @runtime_checkable
 class Bounded(Protocol):
-    """
-    An allocator whose searches end after so many steps, found or not.
+    """An allocator whose searches end after so many steps; `out_of_steps` counts those given up."""
 
-    Attributes
-    ----------
-    out_of_steps : int
-        Searches given up so far: a reader of the result must know.
-    """
-
-    out_of_steps: int
+    out_of_steps: int  # searches given up so far: a reader of the result must know
 
 
 class Exhaustive(Allocator, Protocol):
@@ -147,57 +120,21 @@ class Exhaustive(Allocator, Protocol):
 
     def no_room_beside(self, job: Job, cluster: Cluster, other: Allocation) -> bool:
         """
-        Say whether it is plain, without a search, that a job finds no place beside another one.
+        Say whether it is plain, without a search, that a job finds no place beside another.
 
-        Parameters
-        ----------
-        job : Job
-            Only its size is looked at.
-        cluster : Cluster
-            The machine as it is; left unchanged.
-        other : Allocation
-            A placement for the present state.
-
-        Returns
-        -------
-        bool
-            True when `allocate` would return None once the other one is placed; False says
-            nothing.
+        True when `allocate` would return None once the other one is placed; False says nothing.
+        Only the job's size is looked at.
         """
 
     def most_nodes(self, cluster: Cluster) -> int:
-        """
-        Return a size beyond which no job finds a place, without a search.
-
-        Parameters
-        ----------
-        cluster : Cluster
-            The machine as it is; left unchanged.
-
-        Returns
-        -------
-        int
-            `allocate` returns None for any job of more nodes; for one of fewer it may.
-        """
+        """Return a size, without a search, beyond which no job finds a place."""
 
     def no_room_in(self, job: Job, cluster: Cluster, nodes: int) -> bool:
         """
         Say whether it is plain, without a search, that a job finds no place on some nodes.
 
-        Parameters
-        ----------
-        job : Job
-            Only its size is looked at.
-        cluster : Cluster
-            The machine; of its state nothing is looked at.
-        nodes : int
-            Those that are free, as in `Footprint`.
-
-        Returns
-        -------
-        bool
-            True when `allocate` would return None on a machine on which only these are free,
-            whatever links are; False says nothing.
+        `nodes`: those that are free, as in `Footprint`. True when `allocate` would return None with
+        only these free, whatever links are; False says nothing.
         """
 
 

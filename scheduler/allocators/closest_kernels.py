@@ -36,10 +36,10 @@ def _first_least(leaving: Ints, entering: Ints, size: int) -> int:
 @njit(int64(_INTS, _TABLE, _INTS, int64), cache=True)
 def grid_window(nodes: Ints, place: Ints, ring: Ints, size: int) -> int:
     """
-    Return where on the list the window with least sum begins, the first of equals.
+    Return where on the list the window with least sum of distances begins, the first of equals.
 
-    ``place[k, node]`` is a coordinate on a ring of ``ring[k]``; distances along all rings add
-    up. A line is a ring of twice its length.
+    ``place[k, node]`` is a coordinate on a ring of ``ring[k]``; a line is a ring of twice its
+    length.
     """
     n_listed = nodes.size
     leaving = np.zeros(n_listed, dtype=np.int64)
@@ -60,11 +60,7 @@ def grid_window(nodes: Ints, place: Ints, ring: Ints, size: int) -> int:
 
 @njit(int64(_INTS, _INTS, _TABLE, int64), cache=True)
 def table_window(nodes: Ints, group: Ints, hops: Ints, size: int) -> int:
-    """
-    Return where on the list the window with least sum begins, the first of equals.
-
-    ``hops[group[one], group[other]]`` is the distance of two nodes.
-    """
+    """Return where the window with least sum of ``hops[group, group]`` begins, first of equals."""
     n_listed = nodes.size
     leaving = np.zeros(n_listed, dtype=np.int64)
     entering = np.zeros(n_listed, dtype=np.int64)

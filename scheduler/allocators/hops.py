@@ -14,19 +14,10 @@ from scheduler.errors import AllocationError
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GridHops:
-    """
-    Hops on a torus or mesh: distances along the axes add up.
+    """Hops on a torus or mesh: distances along the axes add up."""
 
-    Parameters
-    ----------
-    place : (D, N) int array
-        Coordinates of each node.
-    ring : (D,) int array
-        Routers along each axis; twice as many on an axis that is no ring.
-    """
-
-    place: Ints
-    ring: Ints
+    place: Ints  # (D, N): coordinates of each node
+    ring: Ints  # (D,): routers along each axis; twice as many on an axis that is no ring
 
     def least_window(self, nodes: Ints, size: int) -> int:
         """Return where the successive nodes of a list with the least sum of hops begin."""
@@ -36,19 +27,10 @@ class GridHops:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableHops:
-    """
-    Hops on any other machine: a table over groups of nodes attached to the same switches.
+    """Hops on any other machine: a table over groups of nodes attached to the same switches."""
 
-    Parameters
-    ----------
-    group : (N,) int array
-        Group of each node; 0 for nodes that take no jobs.
-    hops : (G, G) int array
-        Hops between groups.
-    """
-
-    group: Ints
-    hops: Ints
+    group: Ints  # (N,): group of each node; 0 for nodes that take no jobs
+    hops: Ints  # (G, G): hops between groups
 
     def least_window(self, nodes: Ints, size: int) -> int:
         """Return where the successive nodes of a list with the least sum of hops begin."""
@@ -58,24 +40,7 @@ class TableHops:
 
 @lru_cache(maxsize=8)
 def window_hops(fabric: Topology) -> GridHops | TableHops:
-    """
-    Put the hops of a machine in the form that suits it.
-
-    Parameters
-    ----------
-    fabric : Topology
-        Any machine.
-
-    Returns
-    -------
-    GridHops or TableHops
-        The same hops as `Topology.hops`.
-
-    Raises
-    ------
-    AllocationError
-        If two nodes that take jobs are not connected.
-    """
+    """Put the hops of a machine in the form that suits it; all nodes must be connected."""
     if isinstance(fabric, Torus):
         routers = np.arange(fabric.n_nodes) // fabric.nodes_per_router
         sides = zip(fabric.dims, fabric.wrap, strict=True)

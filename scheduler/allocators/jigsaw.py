@@ -41,10 +41,8 @@ def in_one_pod(
     """
     Search a placement inside one pod: the first half of Algorithm 1 of Smith21.
 
-    Result: None when no pod has a legal placement: the search is exhaustive.
-
-    n_L descends: ascending spreads small jobs over leaves. L_T and n_L^r follow from n_L,
-    which the listing leaves open.
+    The search is exhaustive. n_L descends: ascending spreads small jobs over leaves. L_T and n_L^r
+    follow from n_L, which the listing leaves open.
     """
     if size <= cluster.nodes_per_leaf:
         found = _on_one_leaf(pods.views, size, with_links=leaf_links)
@@ -113,27 +111,11 @@ class WholeLeafSearch:
     """
     Search a placement over pods that uses whole leaves and at most one remainder leaf.
 
-    This is the second half of Algorithm 1 of Smith21 with its FIND_L3. All leaves but the
-    remainder leaf give all their indices, and as many nodes, so any of a pod's whole leaves will do
-    and only their number matters. Then S is all indices: on a full tree, all L2 switches of a pod.
-
-    Parameters
-    ----------
-    pods : Pods
-        What is free.
-    leaves : int
-        Whole leaves needed, of all pods together.
-    rest : int
-        n_L^r, nodes of the remainder leaf; 0 for none.
-    width : int
-        Number of indices: nodes of a whole leaf.
-    cluster : Cluster
-        The machine, for its dimensions.
-
-    Notes
-    -----
-    L_T descends. The search is exhaustive. The remainder's links are chosen first (S^r,
-    then S_i^{*r}) and the others around them: the other order fails needlessly.
+    The second half of Algorithm 1 of Smith21 with its FIND_L3. All leaves but the remainder leaf
+    give all their indices, and as many nodes, so any of a pod's whole leaves will do and only their
+    number matters. Then S is all indices: on a full tree, all L2 switches of a pod. L_T descends.
+    The search is exhaustive. The remainder's links are chosen first (S^r, then S_i^{*r}) and the
+    others around them: the other order fails needlessly.
     """
 
     __slots__ = (
@@ -154,11 +136,7 @@ class WholeLeafSearch:
         self._remainders: list[PodView] = []
 
     def find(self) -> Placement | None:
-        """
-        Return the first placement.
-
-        Result (leaves, l2s): as in `Allocation`; None when there is no such placement.
-        """
+        """Return leaves and L2 switches of the first placement, as in `Allocation`; None: none."""
         whole, deepest = self._pods.depths
         if whole < self._leaves:
             return None
@@ -271,10 +249,10 @@ def in_pod_or_over_pods(
     views: PodViews, tree: FatTree, job: Job, cluster: Cluster, *, leaf_links: bool, round_up: bool
 ) -> Allocation | None:
     """
-    Place a job in one pod if it fits there, else on whole leaves over pods.
+    Place a job in one pod if it fits there, else on whole leaves over pods, exhaustively.
 
     `leaf_links`: a job on one leaf takes up-ports, too. `round_up`: over pods it takes whole leaves
-    only, so nodes idle. Result: None when there is no such place: the search is exhaustive.
+    only, so nodes idle.
     """
     size = job.n_nodes
     if max(cluster.pod_free) < size and size > most_nodes(tree, cluster):
@@ -337,9 +315,8 @@ def no_room_beside(
     """
     Say whether a job can be seen, without a search, to find no place beside another one.
 
-    `other`: a placement that is free. Result: True when no pod alone has had a place, and the other
-    leaves fewer whole leaves than wanted; False says nothing, as always where cables are lost or
-    double, and a leaf may be whole with some of its up-ports.
+    True when no pod alone has had a place, and the other leaves fewer whole leaves than wanted.
+    False where cables are lost or double: a leaf may be whole with some of its up-ports.
     """
     pods = views.of(cluster)
     if not _is_intact(tree) or any(view.refused > size for view in pods.views):
@@ -354,11 +331,7 @@ def no_room_beside(
 def _over_pods(
     views: PodViews, tree: FatTree, size: int, cluster: Cluster, *, round_up: bool
 ) -> Found | None:
-    """
-    Search a placement over pods on whole leaves.
-
-    `round_up`: take whole leaves only, so nodes idle.
-    """
+    """Search a placement over pods on whole leaves; `round_up` takes these only, so nodes idle."""
     if not cluster.l2_up:
         return None
     for indices in whole_leaf_indices(tree):

@@ -39,28 +39,13 @@ class StepsExhaustedError(Exception):
 
 
 class PodsShape(NamedTuple):
-    """
-    Node counts of a placement over pods, in the words of conditions (1)-(3).
+    """Node counts of a placement over pods, in the words of conditions (1)-(3)."""
 
-    Parameters
-    ----------
-    trees : int
-        T, full trees.
-    leaves : int
-        L_T, leaves of each.
-    nodes : int
-        n_L, nodes of each leaf but the remainder leaf.
-    rest_leaves : int
-        L_T^r, leaves of `nodes` nodes in the remainder tree.
-    rest : int
-        n_L^r, nodes of the remainder leaf.
-    """
-
-    trees: int
-    leaves: int
-    nodes: int
-    rest_leaves: int
-    rest: int
+    trees: int  # T, full trees
+    leaves: int  # L_T, leaves of each
+    nodes: int  # n_L, nodes of each leaf but the remainder leaf
+    rest_leaves: int  # L_T^r, leaves of `nodes` nodes in the remainder tree
+    rest: int  # n_L^r, nodes of the remainder leaf
 
 
 @dataclass(slots=True)
@@ -76,23 +61,10 @@ class LegalSearch:
     """
     Search a placement over pods with any number of nodes per leaf.
 
-    Parameters
-    ----------
-    views : sequence of PodView
-        The pods in the order in which they are tried.
-    size : int
-        Nodes of the job.
-    cluster : Cluster
-        The machine, for its dimensions.
-    steps : int
-        Leaves and pods that may be tried.
-
-    Notes
-    -----
-    n_L descends, then L_T. Chosen pods narrow the L2 indices common to all (candidates for
-    S) and, for each index, the common spines (candidates for S_i^*); S and S_i^* themselves
-    are fixed at the end, around S^r and S_i^{*r}. The search is exhaustive while the steps
-    last, and on an empty whole tree it never has to go back.
+    n_L descends, then L_T. Chosen pods narrow the L2 indices common to all (candidates for S) and,
+    for each index, the common spines (candidates for S_i^*); S and S_i^* themselves are fixed at
+    the end, around S^r and S_i^{*r}. The search is exhaustive while the steps last, and on an empty
+    whole tree it never has to go back.
     """
 
     __slots__ = ("_cluster", "_fields", "_shape", "_size", "_steps", "_views", "_width")
@@ -105,11 +77,7 @@ class LegalSearch:
         self._shape = PodsShape(0, 0, 0, 0, 0)
 
     def find(self) -> Placement | None:
-        """
-        Return the first placement.
-
-        Result (leaves, l2s): as in `Allocation`; None when there is no legal placement over pods.
-        """
+        """Return leaves and L2 switches of the first legal placement over pods; None: none."""
         for shape in self._shapes():
             self._shape = shape
             found = self._trees(self._views, [], -1, (1 << self._width) - 1)
@@ -399,21 +367,7 @@ class LeastConstrainedShared:
 
 @lru_cache(maxsize=1 << 17)
 def bandwidth_units(seed: int, job_id: int) -> int:
-    """
-    Return how many tenths of a link's bandwidth a job needs.
-
-    Parameters
-    ----------
-    seed : int
-        Of the draw.
-    job_id : int
-        Number of the job.
-
-    Returns
-    -------
-    int
-        1, 2, 3 or 4, equally likely.
-    """
+    """Return how many tenths of a link's bandwidth a job needs: 1 to 4, equally likely."""
     draw = np.random.default_rng((seed, job_id % _ID_RANGE)).integers(1, CLASSES, endpoint=True)
     return int(draw)
 
@@ -421,12 +375,7 @@ def bandwidth_units(seed: int, job_id: int) -> int:
 def search(
     size: int, pods: Pods, tree: FatTree, cluster: Cluster, steps: int
 ) -> tuple[Placement | None, bool]:
-    """
-    Search a placement in one pod, then over pods.
-
-    `steps`: limit of the search over pods; `EMPTY_STEPS` when the machine is empty. Result: `found`
-    (leaves, l2s): as in `Allocation`; `gave_up`: whether the steps ran out.
-    """
+    """Search a placement in one pod, then over pods; `gave_up`: whether the steps ran out."""
     leaves = in_one_pod(pods, size, cluster, leaf_links=False)
     if leaves is not None:
         return (leaves, ()), False

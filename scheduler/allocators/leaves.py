@@ -41,11 +41,10 @@ def require_switches(cluster: Cluster, allocator: str) -> Topology:
 
 def lowest_switch(size: int, cluster: Cluster, allocator: str) -> Sequence[int] | None:
     """
-    Find the lowest switch with enough free nodes.
+    Return the leaves below the lowest switch with enough free nodes.
 
-    Result: the leaves below it; of several switches at one level, of that with the fewest free
-    nodes, then of the first. None where no switch has enough, which is so on parts that nothing
-    joins only, while so many nodes are free.
+    Of several switches at one level, of that with the fewest free nodes, then of the first. None
+    where no switch has enough: while so many nodes are free, only on parts that nothing joins.
     """
     fabric = require_switches(cluster, allocator)
     counts = [mask.bit_count() for mask in cluster.leaf_free]
@@ -57,12 +56,7 @@ def lowest_switch(size: int, cluster: Cluster, allocator: str) -> Sequence[int] 
 
 
 def lowest_set(size: int, counts: Ints, below: tuple[Bools, ...]) -> list[int] | None:
-    """
-    Find the lowest switch with enough free nodes on a tree that is not regular.
-
-    `counts` (L,): free nodes of each leaf. `below`: as of a `Hierarchy`. Result: the leaves below
-    it; None where none has enough.
-    """
+    """Return the leaves below the lowest switch with enough free nodes, on any hierarchy."""
     for sets in (np.eye(counts.size, dtype=np.bool_), *below):
         free = sets @ counts
         enough = np.flatnonzero(free >= size)
@@ -73,11 +67,7 @@ def lowest_set(size: int, counts: Ints, below: tuple[Bools, ...]) -> list[int] |
 
 
 def best_switch(size: int, counts: list[int], tree: FatTree) -> range:
-    """
-    Find the lowest switch with enough free nodes on a regular tree.
-
-    Result: the leaves below it; all where none has enough.
-    """
+    """Return the leaves below the lowest switch with enough free nodes on a tree; all: none has."""
     for level in range(1, tree.levels):
         width = prod(tree.children[1:level])  # leaves below a switch
         free = [sum(counts[first : first + width]) for first in range(0, len(counts), width)]
@@ -138,13 +128,10 @@ Portion = tuple[int, int]  # leaf, and nodes taken of it
 
 def free_leaves(job: Job, cluster: Cluster, allocator: str) -> dict[int, int] | None:
     """
-    Return the leaves below the lowest switch that has enough free nodes for a job.
+    Return free nodes of leaves below the lowest switch that has enough; None: too few are free.
 
-    Result: free nodes of each leaf below the switch that Slurm's best fit would choose, full leaves
-    left out; None when too few nodes are free.
-
-    Line 2 of algorithms 1 and 2 of Mishra20. Among switches of one level the paper does not
-    choose; as in Slurm, the one with the fewest free nodes is taken.
+    Line 2 of algorithms 1 and 2 of Mishra20. Among switches of one level the paper does not choose;
+    as in Slurm, the one with the fewest free nodes is taken. Full leaves are left out.
     """
     check_size(job, cluster)
     require_switches(cluster, allocator)
@@ -159,11 +146,7 @@ def free_leaves(job: Job, cluster: Cluster, allocator: str) -> dict[int, int] | 
 
 
 def ratios(leaves: Sequence[int], cluster: Cluster) -> list[float]:
-    """
-    Return the communication ratio of leaves.
-
-    Result: equation (1) of Mishra20 for each.
-    """
+    """Return the communication ratio of leaves: equation (1) of Mishra20."""
     comm = np.array([cluster.leaf_comm[leaf] for leaf in leaves])
     nodes = np.array([cluster.leaf_nodes[leaf].bit_count() for leaf in leaves])
     free = np.array([cluster.leaf_free[leaf].bit_count() for leaf in leaves])
@@ -205,11 +188,7 @@ def take(job: Job, portions: Iterable[Portion], cluster: Cluster) -> Allocation:
 def placement_cost(
     pattern: Pattern, allocation: Allocation, cluster: Cluster, *, hop_bytes: bool = False
 ) -> float:
-    """
-    Return what a job's communication would cost on a placement.
-
-    Result: equation (6) of Mishra20; 0 for a job that sends nothing.
-    """
+    """Return a job's communication cost on a placement: equation (6) of Mishra20."""
     flows = rank_flows(pattern, allocation.job.n_nodes)
     leaf = cluster.geometry.groups(allocation.nodes())
     comm = np.array(cluster.leaf_comm)
@@ -223,11 +202,7 @@ def placement_cost(
 
 
 def switch_levels(geometry: Geometry) -> Callable[[Ints, Ints], Ints]:
-    """
-    Return the function for the level of the lowest switch above pairs of leaves of a tree.
-
-    Result: takes two arrays of leaves; 1 where both are one leaf.
-    """
+    """Return the function for the level of the lowest switch above pairs of leaves of a tree."""
     hierarchy, tree = geometry.hierarchy, geometry.fabric
     if hierarchy is not None:
         return lambda leaf_i, leaf_j: hierarchy.level[leaf_i, leaf_j]

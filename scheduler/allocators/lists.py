@@ -21,15 +21,9 @@ class OrderedList:
     """
     What the allocators of Stoltzfus13 share: they choose from the list of free nodes.
 
-    A job fits whenever enough nodes are free, wherever they are. Ranks run along the
-    ordering, whatever the order in which the nodes were found: the paper says nothing of
-    ranks, and MIND does not depend on them.
-
-    Parameters
-    ----------
-    order : str, default "row-major"
-        The node ordering, a key of `scheduler.allocators.ordering.ORDERINGS`. The paper's is by
-        node number (section 7.1).
+    A job fits whenever enough nodes are free, wherever they are. Ranks run along the ordering,
+    whatever the order in which the nodes were found: the paper says nothing of ranks, and MIND does
+    not depend on them.
     """
 
     isolating: ClassVar[bool] = False
@@ -37,6 +31,8 @@ class OrderedList:
     monotone_in_free: ClassVar[bool] = True
     fits_by_count: ClassVar[bool] = True
 
+    # the node ordering, a key of `scheduler.allocators.ordering.ORDERINGS`. The paper's is by node
+    # number (section 7.1).
     order: str = "row-major"
 
     def __post_init__(self) -> None:
@@ -277,11 +273,8 @@ def first_fit(free: Ints, size: int, gap: int) -> Ints:
     """
     Take the first run that is long enough; else halve the job and place both halves so.
 
-    `free` (F,): places of free nodes. `size`: nodes of the job, 1..F. Result (size,): places of the
-    job, run after run.
-
-    Stoltzfus13, Figure 11. Of an odd number the first half is the smaller one: the figure says
-    "in half", and whole numbers are halved downwards in the language of its simulator.
+    Stoltzfus13, Figure 11. Of an odd number the first half is the smaller one: the figure says "in
+    half", and whole numbers are halved downwards in the language of its simulator.
     """
     pieces: list[Ints] = []
     wanted = [size]
@@ -302,11 +295,8 @@ def largest_fit(free: Ints, size: int, gap: int, *, whole_runs: bool) -> Ints:
     """
     Take the first run that is long enough, else the longest one and go on with the rest.
 
-    `free` (F,): places of free nodes. `size`: nodes of the job, 1..F. Result (size,): places of the
-    job, run after run.
-
-    Stoltzfus13, Figure 18, where the node that ends a run is left out of the next one: the list
-    is cleared, and that node is not put into it (unlike in Figure 11).
+    Stoltzfus13, Figure 18, where the node that ends a run is left out of the next one: the list is
+    cleared, and that node is not put into it (unlike in Figure 11).
     """
     pieces: list[Ints] = []
     while size:
@@ -327,13 +317,9 @@ def largest_fit(free: Ints, size: int, gap: int, *, whole_runs: bool) -> Ints:
 
 def closest_fit(free: Ints, size: int, gap: int) -> Ints:
     """
-    Take the window whose largest gap is least.
+    Take the first window whose largest gap is least: Stoltzfus13, Figure 23.
 
-    `free` (F,): places of free nodes. `size`: nodes of the job, 1..F. Result (size,): places of the
-    job: `size` successive free nodes, the first such of equals.
-
-    Stoltzfus13, Figure 23. The largest gaps of all windows together, by doubling the window:
-    O(F log size).
+    The largest gaps of all windows together, by doubling the window: O(F log size).
     """
     if size == 1:
         return free[:1]
@@ -348,17 +334,7 @@ def closest_fit(free: Ints, size: int, gap: int) -> Ints:
 
 
 def runs(free: Ints, gap: int) -> tuple[Ints, Ints]:
-    """
-    Part a list where the gap is larger than allowed.
-
-    `free` (F,): places of free nodes, F at least 1. Result: `starts`, `lengths` (R,): index of the
-    first node of each run in the list, and its nodes.
-
-    Examples
-    --------
-    >>> runs(np.array([3, 4, 6, 9, 10]), 2)
-    (array([0, 3]), array([3, 2]))
-    """
+    """Return starts and lengths (R,) of the runs of a list parted at gaps larger than allowed."""
     breaks = np.flatnonzero(np.diff(free) > gap) + 1
     starts = np.concatenate((np.zeros(1, dtype=np.int64), breaks))
     return starts, np.diff(starts, append=free.size)

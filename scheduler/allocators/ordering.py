@@ -24,20 +24,12 @@ class NodeOrder:
 
     A node's *place* on the line (its ordinal in Stoltzfus13) counts every node, also those that
     take no jobs: the gap across a login node is the same as across a busy one.
-
-    Parameters
-    ----------
-    geometry : Geometry
-        How the machine's nodes lie in groups.
-    node : (N,) int array
-        Node at each place.
-    slot : (N,) int array
-        Bit of the node at each place, in the masks of a cluster one after the other, each
-        filled up to whole bytes.
     """
 
-    geometry: Geometry
-    node: Ints
+    geometry: Geometry  # how the machine's nodes lie in groups
+    node: Ints  # (N,): node at each place
+    # (N,): bit of the node at each place, in the masks of a cluster one after the other, each
+    # filled up to whole bytes
     slot: Ints
 
     def free(self, cluster: Cluster) -> Bools:
@@ -52,12 +44,7 @@ class NodeOrder:
         return np.flatnonzero(self.free(cluster))
 
     def allocation(self, job: Job, places: Ints) -> Allocation:
-        """
-        Return a job on the nodes at some places, its ranks along the line.
-
-        `places` (n,): different places, in any order. Result: it has an `order` where ranks do not
-        ascend with node numbers.
-        """
+        """Return a job on the nodes at some places, its ranks along the line."""
         return allocation_of(job, self.node[np.sort(places)].tolist(), self.geometry)
 
 
@@ -75,33 +62,7 @@ def allocation_of(job: Job, nodes: Sequence[int], geometry: Geometry) -> Allocat
 
 @lru_cache(maxsize=16)
 def node_order(name: str, fabric: Topology) -> NodeOrder:
-    """
-    Put the nodes of a machine on a line.
-
-    Parameters
-    ----------
-    name : str
-        Key of `ORDERINGS`.
-    fabric : Topology
-        The machine.
-
-    Returns
-    -------
-    NodeOrder
-        The line.
-
-    Raises
-    ------
-    AllocationError
-        If the ordering has no meaning on this machine.
-
-    Examples
-    --------
-    >>> from netsim.topology.torus import build_torus
-    >>> torus = build_torus((3, 2), "100 Gb/s")
-    >>> node_order("row-major", torus).node, node_order("snake", torus).node
-    (array([0, 1, 2, 3, 4, 5]), array([0, 1, 2, 5, 4, 3]))
-    """
+    """Put the nodes of a machine on a line, by a key of `ORDERINGS`."""
     node = ORDERINGS[name](fabric)
     geometry = Geometry.of(fabric)
     group, bit = np.divmod(geometry.places(node), geometry.nodes_per_leaf)
@@ -109,12 +70,7 @@ def node_order(name: str, fabric: Topology) -> NodeOrder:
 
 
 def row_major(fabric: Topology) -> Ints:
-    """
-    Order nodes by their number.
-
-    Result (N,): row by row on a torus (axis 0 fastest), group by group and there row by row on a
-    dragonfly, leaf by leaf on a tree.
-    """
+    """Order nodes by number: axis 0 fastest on a torus, leaf by leaf on a tree."""
     return np.arange(fabric.n_nodes)
 
 
@@ -122,8 +78,7 @@ def snake(fabric: Topology) -> Ints:
     """
     Order routers row by row, every other row (and plane, ...) backwards.
 
-    Result (N,): successive routers differ by one step on one axis of the torus; on a dragonfly, by
-    the column, the row or the group.
+    Successive routers differ by one step on one axis; on a dragonfly, by column, row or group.
     """
     dims, nodes_per_router = _grid("snake", fabric)
     rank = np.zeros(int(np.prod(dims)), dtype=np.int64)
@@ -134,14 +89,11 @@ def snake(fabric: Topology) -> Ints:
 
 def hilbert(fabric: Topology) -> Ints:
     """
-    Order routers along a Hilbert curve.
+    Order routers along a Hilbert curve; on a dragonfly, of each group's rows and columns.
 
-    Result (N,): on a dragonfly the groups follow one another, and the curve runs through the rows
-    and columns of each.
-
-    The curve fills the smallest cube of 2^k routers a side that covers the grid; what lies
-    outside the grid is passed over, so successive routers are neighbours for certain only
-    where the grid is such a cube.
+    The curve fills the smallest cube of 2^k routers a side that covers the grid; what lies outside
+    the grid is passed over, so successive routers are neighbours for certain only where the grid is
+    such a cube.
     """
     dims, nodes_per_router = _grid("hilbert", fabric)
     axes = _coordinates(dims)
@@ -153,13 +105,11 @@ def hilbert(fabric: Topology) -> Ints:
 
 def hilbert_index(coordinates: Ints) -> Ints:
     """
-    Return how far along the Hilbert curve points of a grid lie.
+    Return how far along the Hilbert curve points of a grid lie (n,), 0 at the origin.
 
-    `coordinates` (D, n): not negative. Result (n,): 0 at the origin.
-
-    C. Hamilton, *Compact Hilbert indices*, Dalhousie University CS-2006-07, section 2: from
-    the top bit down, the sub-cube of each point is a word of D bits that the entry point and
-    direction of the curve in the cube turn into a place of the Gray code.
+    C. Hamilton, *Compact Hilbert indices*, Dalhousie University CS-2006-07, section 2: from the top
+    bit down, the sub-cube of each point is a word of D bits that the entry point and direction of
+    the curve in the cube turn into a place of the Gray code.
     """
     n_axes = len(coordinates)
     cubes = np.arange(1 << n_axes)

@@ -18,17 +18,7 @@ _FREE = itemgetter(0)
 
 
 def pack(masks: Sequence[int], width: int) -> int:
-    """
-    Put masks side by side into one integer, so that one operation applies to all.
-
-    `masks`: each of `width` bits. `width`: bits of a field. Result: mask i is the field from bit
-    ``i * width`` on.
-
-    Examples
-    --------
-    >>> bin(pack([0b01, 0b11], 2))
-    '0b1101'
-    """
+    """Put masks of `width` bits side by side, so that one operation applies to all."""
     packed = 0
     for mask in reversed(masks):
         packed = packed << width | mask
@@ -55,68 +45,25 @@ def _packed(masks: tuple[int, ...], width: int) -> tuple[int, int]:
 
 
 class Shape(NamedTuple):
-    """
-    Node counts of a placement inside one pod, in the words of conditions (1)-(3).
+    """Node counts of a placement inside one pod, in the words of conditions (1)-(3)."""
 
-    Parameters
-    ----------
-    leaves : int
-        L_T, leaves with `nodes` nodes each.
-    nodes : int
-        n_L.
-    rest : int
-        n_L^r, nodes of the remainder leaf; 0 for none.
-    """
-
-    leaves: int
-    nodes: int
-    rest: int
+    leaves: int  # L_T, leaves with `nodes` nodes each
+    nodes: int  # n_L
+    rest: int  # n_L^r, nodes of the remainder leaf; 0 for none
 
 
 class PodView:
     """
     The free part of a pod, prepared for searching.
 
-    Parameters
-    ----------
-    cluster : Cluster
-        The machine as it is.
-    pod : int
-        Number of the pod.
-    leaf_up, l2_up : sequence of int
-        Masks of the indices that a job may take at the leaves, and of the up-ports of each.
-    width : int
-        Number of indices: up-ports of a leaf.
-    fewest_first : bool
-        Try leaves with the fewest free nodes first, else by number.
-
-    Attributes
-    ----------
-    pod : int
-        Number of the pod.
-    free : int
-        Free nodes.
-    rows : list of Row
-        (free nodes, mask of free up-ports, leaf) of the leaves with free nodes, in the
-        order of the search.
-    spines : int
-        Masks of free up-ports of the L2 switches, packed as by `pack`; 0 in a two-level tree.
-    largest : int
-        Free nodes of the leaf that has most.
-    usable : list of int
-        The lesser of free nodes and free up-ports of each leaf, descending, and a zero after
-        them.
-    whole : list of int
-        Leaves that can give as many nodes and up-ports as any leaf can.
-    n_whole : int
-        Their number.
-    spare_spines : int
-        The fewest free up-ports that an L2 switch of the pod has.
-    deepest : int
-        The largest L_T of a full tree of whole leaves that the pod could be, were it alone.
-    refused : int
-        The smallest size for which a search failed; none as large fits. No shape is lost
-        by taking away a node, so this holds until the pod changes.
+    `rows`: (free nodes, mask of free up-ports, leaf) of the leaves with free nodes, in the order of
+    the search. `spines`: masks of free up-ports of the L2 switches, packed; 0 in a two-level tree.
+    `largest`: free nodes of the leaf that has most. `usable`: the lesser of free nodes and free
+    up-ports of each leaf, descending, and a zero after them. `whole`: leaves that can give as many
+    nodes and up-ports as any leaf can. `spare_spines`: the fewest free up-ports of an L2 switch.
+    `deepest`: the largest L_T of a full tree of whole leaves that the pod could be, were it alone.
+    `refused`: the smallest size for which a search failed; none as large fits. No shape is lost by
+    taking away a node, so this holds until the pod changes.
     """
 
     __slots__ = (
@@ -189,11 +136,7 @@ class PodView:
         return bisect_right(self.usable, -n_nodes, key=neg)
 
     def single_leaf(self, n_nodes: int, *, with_links: bool) -> tuple[Row, ...] | None:
-        """
-        Place a job on one leaf.
-
-        Result: None when no leaf will do.
-        """
+        """Place a job on one leaf; None when no leaf will do."""
         for count, up, leaf in self.rows:
             if count >= n_nodes and not with_links:
                 return (self.take(leaf, n_nodes, 0),)
@@ -202,11 +145,7 @@ class PodView:
         return None
 
     def several_leaves(self, shape: Shape) -> tuple[Row, ...] | None:
-        """
-        Place a job on leaves that use one set of L2 switches: conditions (2) and (4).
-
-        Result: None when there is no such placement: the search is exhaustive.
-        """
+        """Place a job on leaves that use one set of L2 switches: conditions (2) and (4)."""
         nodes = shape.nodes
         rows = [row for row in self.rows if row[0] >= nodes and row[1].bit_count() >= nodes]
         return self._choose(rows, [], -1, shape)
@@ -260,23 +199,12 @@ class Indices:
     Where p parallel cables join a leaf and an L2 switch, the switch stands for p: each has one of
     the cables and an equal share of the up-ports. That takes ways away and adds none, so what is
     legal there is rearrangeable non-blocking on the tree itself.
-
-    Parameters
-    ----------
-    ports : tuple of int
-        Up-port of each index, ascending.
-    switch : tuple of int
-        L2 switch in its pod.
-    spines : tuple of int
-        Mask of those of its up-ports that are the index's.
-    plain : bool
-        Index i is up-port i and L2 switch i with all its up-ports.
     """
 
-    ports: tuple[int, ...]
-    switch: tuple[int, ...]
-    spines: tuple[int, ...]
-    plain: bool
+    ports: tuple[int, ...]  # up-port of each index, ascending
+    switch: tuple[int, ...]  # L2 switch in its pod
+    spines: tuple[int, ...]  # mask of those of its up-ports that are the index's
+    plain: bool  # index i is up-port i and L2 switch i with all its up-ports
 
     def of_leaf(self, up: int) -> int:
         """Return a mask of up-ports of a leaf as one of indices."""
@@ -359,21 +287,7 @@ Found = tuple[Placement, int]
 
 
 class Pods:
-    """
-    The pods of a machine in one state.
-
-    Parameters
-    ----------
-    views : list of PodView
-        In the order in which pods are tried.
-
-    Attributes
-    ----------
-    views : list of PodView
-        The same.
-    known : dict of int to Found
-        What a search found, by size: the same search is never made twice.
-    """
+    """The pods of a machine in one state; `known` has by size what a search found."""
 
     __slots__ = ("_depths", "known", "views")
 
@@ -394,16 +308,10 @@ class Pods:
 
 class PodViews:
     """
-    Views of the pods of a cluster, kept while the pods do not change.
+    Views of the pods of a cluster, valid while the pods do not change.
 
-    Parameters
-    ----------
-    fewest_first : bool
-        Pods and leaves with the fewest free nodes first, else by number.
-    units : int, default 0
-        Show the up-ports on which so many units are free; 0: unused ones.
-    indices : Indices or None
-        Show these of a leaf's up-ports; None: all.
+    `fewest_first`: pods and leaves with the fewest free nodes first, else by number. `units`: show
+    the up-ports on which so many units are free; 0: unused ones. `indices`: of these only.
     """
 
     __slots__ = (

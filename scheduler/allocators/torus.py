@@ -25,11 +25,7 @@ Box = tuple[int, ...]
 
 
 def dimension(box: Box) -> int:
-    """
-    Return how many sides of a box are longer than one router.
-
-    Result: 3 for a cube, 2 for a mesh, 1 for a list, 0 for one router.
-    """
+    """Return how many sides of a box are longer than one router."""
     return sum(side > 1 for side in box)
 
 
@@ -39,16 +35,7 @@ def is_balanced(box: Box) -> bool:
 
 
 def boxes(volume: int, dims: Box) -> Iterator[Box]:
-    """
-    Iterate over the boxes of so many routers that a torus can hold.
-
-    `volume`: routers, at least 1.
-
-    Examples
-    --------
-    >>> sorted(boxes(6, (3, 4)))
-    [(2, 3), (3, 2)]
-    """
+    """Iterate over the boxes of so many routers that a torus can hold."""
     if not dims:
         if volume == 1:
             yield ()
@@ -62,29 +49,11 @@ def boxes(volume: int, dims: Box) -> Iterator[Box]:
 @lru_cache(maxsize=4096)
 def chunk_boxes(torus: Torus, routers: int, dimensions: int, balance: str) -> tuple[Box, ...]:
     """
-    Return the boxes that hold so many routers with least to spare.
+    Return the boxes that hold so many routers with least to spare, of so many long sides.
 
-    Parameters
-    ----------
-    torus : Torus
-        The machine.
-    routers : int
-        Routers needed.
-    dimensions : int
-        Number of sides longer than one router; 0 for any.
-    balance : {"any", "balanced", "unbalanced"}
-        Whether these sides are equal.
-
-    Returns
-    -------
-    tuple of tuple of int
-        All of the smallest volume that has one: those of more dimensions first, balanced
-        before unbalanced, then by mean hops; empty where the machine has none.
-
-    Notes
-    -----
-    The classes and their order are those of Yang, Table 1 (3D-B, 3D-UB, 2D-B, 2D-UB) and
-    the 1D list that its section VI-A adds.
+    Those of more dimensions first, balanced before unbalanced, then by mean hops; `dimensions` 0:
+    any. The classes and their order are those of Yang, Table 1 (3D-B, 3D-UB, 2D-B, 2D-UB) and the
+    1D list that its section VI-A adds.
     """
     for volume in range(routers, prod(torus.dims) + 1):
         found = [
@@ -117,11 +86,7 @@ def compact_boxes(torus: Torus, routers: int) -> tuple[Box, ...]:
 
 
 def mean_hops(torus: Torus, box: Box) -> float:
-    """
-    Return the mean hops between two routers of a box, drawn independently.
-
-    Result: the sum over the axes; a box that goes all the way round a ring uses its wrap.
-    """
+    """Return the mean hops between two random routers of a box; a whole ring uses its wrap."""
     total = 0.0
     for side, length, ring in zip(box, torus.dims, torus.wrap, strict=True):
         apart = np.arange(side)
@@ -134,18 +99,7 @@ def mean_hops(torus: Torus, box: Box) -> float:
 
 
 class FreeBoxes:
-    """
-    The free nodes of a torus, and where boxes of them are.
-
-    Parameters
-    ----------
-    torus : Torus
-        The machine.
-    free : (N,) bool array
-        Whether each node is free.
-    lanes : int
-        Nodes needed on every router of a box, side by side.
-    """
+    """The free nodes of a torus, `lanes` on every router, and where boxes of them are."""
 
     __slots__ = ("_known", "lanes", "torus")
 
@@ -156,10 +110,9 @@ class FreeBoxes:
 
     def find(self, box: Box) -> Ints | None:
         """
-        Return the nodes of the lowest-numbered free box.
+        Return the nodes of the lowest-numbered free box, the shortest side first.
 
-        Result (n,): along the shortest side first, so that the first so many of them are compact
-        too; None where no such box is free.
+        So the first so many of them are compact too; None where no such box is free.
         """
         starts = self._starts(box)
         first = int(starts.argmax())
@@ -187,14 +140,7 @@ class FreeBoxes:
 
 
 def all_along(grid: Bools, axis: int, length: int, *, ring: bool) -> Bools:
-    """
-    Say from which cells of a grid on so many in a row are true.
-
-    Examples
-    --------
-    >>> all_along(np.array([True, True, False, True]), 0, 2, ring=True)
-    array([ True, False, False,  True])
-    """
+    """Say from which cells of a grid on so many in a row are true."""
     width = 1
     while width < length:
         more = min(width, length - width)

@@ -30,11 +30,8 @@ class Record:
     """
     What the scheduler has learned from jobs that have ended.
 
-    Notes
-    -----
-    Yang, section VI: a job is looked up by user name and executable, then by size and
-    communication pattern. What is kept is the *stretch*, run time / expected run time, as
-    submissions of one job differ in length; its mean by shape.
+    Yang, section VI: a job is looked up by user name and executable, then by size and communication
+    pattern. Stored is the mean of the *stretch*, run time / expected run time, by shape.
     """
 
     def __init__(self) -> None:
@@ -54,8 +51,7 @@ class Record:
         """
         Return how long a job is expected to take on a shape, relative to its estimate.
 
-        Result: mean of the same job on this shape; where it never ran on it, of all its runs; 1 if
-        it never ran.
+        The mean of the same job on this shape; where it never ran on it, of all its runs; else 1.
         """
         shapes = self._seen.get(_key(job))
         if not shapes:
@@ -75,22 +71,11 @@ METRICS = ("turnaround", "capacity")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Offer:
-    """
-    A job, the shape that it can have now, and the one that it prefers.
-
-    Parameters
-    ----------
-    job : Job
-        A waiting job.
-    shape : str
-        Of the place that is free now.
-    preferred : str
-        The shape of which the record expects most.
-    """
+    """A job, the shape that it can have now, and the one that it prefers."""
 
     job: Job
-    shape: str
-    preferred: str
+    shape: str  # of the place that is free now
+    preferred: str  # the shape of which the record expects most
 
 
 class Reckless:

@@ -54,11 +54,8 @@ class Attempts:
     """
     Places jobs, and remembers what the allocator has refused in this pass.
 
-    Parameters
-    ----------
-    machine : Machine
-        Its free nodes only become fewer while this object is used. If its allocator is monotone
-        in size, the smallest refused size covers all larger ones.
+    Free nodes only become fewer while it is used. If the allocator is monotone in size, the
+    smallest refused size covers all larger ones.
     """
 
     __slots__ = ("_least", "_machine", "_monotone", "_sizes")
@@ -76,11 +73,7 @@ class Attempts:
         return size >= self._least or size in self._sizes
 
     def place(self, job: Job) -> Allocation | None:
-        """
-        Ask the allocator for a placement now.
-
-        Result: None when it does not fit now, or only on more switches than it wants.
-        """
+        """Ask the allocator for a placement now, on no more switches than the job wants."""
         machine = self._machine
         found = machine.try_to_place(job)
         if found is None and (
@@ -97,11 +90,8 @@ class ExcludingPlacements:
     """
     Placements beside which a job finds no place, on a machine of which ever less is free.
 
-    Parameters
-    ----------
-    nested : bool
-        Whether it holds for all placements that take at least as much; else for the same nodes and
-        links, until something else is placed.
+    `nested`: this holds for all placements that take at least as much; else for the same nodes and
+    links, until something else is placed.
     """
 
     __slots__ = ("_nested", "_of", "_taken")
@@ -150,66 +140,25 @@ class BackfillRule(Protocol):
     """
     What jobs must respect that would run past the head's reserved time, while that stands.
 
-    Attributes
-    ----------
-    time_s : float
-        Jobs that end by then cannot delay the head.
-    spare : int
-        Nodes left for a long job beside the head, wherever they are: the limit of an allocator that
-        takes any free nodes.
+    `spare`: nodes left for a long job beside the head, wherever they are: the limit of an allocator
+    that takes any free nodes.
     """
 
-    time_s: float
+    time_s: float  # jobs that end by then cannot delay the head
 
     @property
     def spare(self) -> int:
         """Return how many nodes are left."""
 
     def place(self, job: Job, attempts: Attempts) -> Allocation | None:
-        """
-        Place a job that will run past the reserved time.
-
-        Parameters
-        ----------
-        job : Job
-            A waiting job behind the head, of no more than the spare nodes.
-        attempts : Attempts
-            Places jobs on the machine as it is.
-
-        Returns
-        -------
-        Allocation or None
-            A placement that does not delay the head; None: it must wait.
-        """
+        """Place a job, of no more than the spare nodes, that will run past the reserved time."""
 
     def note(self, placement: Allocation, *, long: bool) -> None:
-        """
-        Take note of a job that was started.
-
-        Parameters
-        ----------
-        placement : Allocation
-            What it holds.
-        long : bool
-            Whether it will run past the reserved time.
-        """
+        """Take note of a job that was started; `long`: it will run past the reserved time."""
 
 
 class HeadStillFits:
-    """
-    Rule R2: the head must still fit at its time beside the job where it would go now.
-
-    Parameters
-    ----------
-    head : Job
-        First in the queue.
-    machine : Machine
-        The machine now.
-    time_s : float
-        The reserved time of the head.
-    reserved : Place
-        Where it will go then; its copy of the machine is used up.
-    """
+    """Rule R2: the head must still fit at its time beside the job where it would go now."""
 
     def __init__(self, head: Job, machine: Machine, time_s: float, reserved: Place) -> None:
         self.time_s = time_s
@@ -275,20 +224,7 @@ class HeadStillFits:
 
 
 class HeadIsFixed:
-    """
-    Rule R3: the head's nodes and links are fixed, the job may use anything else.
-
-    Parameters
-    ----------
-    head : Job
-        First in the queue.
-    machine : Machine
-        The machine now.
-    time_s : float
-        The reserved time of the head.
-    reserved : Place
-        Where it will go then.
-    """
+    """Rule R3: the head's nodes and links are fixed, the job may use anything else."""
 
     def __init__(self, head: Job, machine: Machine, time_s: float, reserved: Place) -> None:
         del head
@@ -329,15 +265,6 @@ class NodesAreCounted:
     The textbook rule: long jobs may use as many nodes as the head leaves at its time.
 
     Where the allocator refuses only for want of nodes this is rule R2 without asking it.
-
-    Parameters
-    ----------
-    head : Job
-        First in the queue.
-    machine : Machine
-        The machine now.
-    time_s : float
-        When enough nodes for the head are expected to be free.
     """
 
     def __init__(self, head: Job, machine: Machine, time_s: float) -> None:
@@ -510,10 +437,9 @@ class Easy:
 
     def _backfill_rule(self, head: Job, machine: Machine) -> BackfillRule:
         """
-        Return the rule for the head's reservation.
+        Return the rule for the head's reservation; its copy of the machine lasts as long.
 
-        While the reservation stands, the rule's copy of the machine does: jobs that end by then are
-        not in it, and longer ones were noted when they started.
+        Jobs that end by then are not in the copy, and longer ones were noted when they started.
         """
         if self._rule == NODE_COUNT:
             return NodesAreCounted(head, machine, enough_nodes_s(head, machine))

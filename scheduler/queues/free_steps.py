@@ -38,14 +38,9 @@ class _Held(NamedTuple):
 
 class FreeSteps:
     """
-    Free nodes and links over time, as `FreeNodes` has them more slowly.
+    Free nodes and links over time, on a machine where none is refused for want of patience.
 
-    They follow a machine: only what has changed since the last instant is entered.
-
-    Parameters
-    ----------
-    machine : Machine
-        The machine, on which places are not refused for want of patience.
+    They follow the machine: only what has changed since the last instant is entered.
     """
 
     __slots__ = (
@@ -92,11 +87,7 @@ class FreeSteps:
         self._scratch = np.empty((3, self._widths[0]), dtype=np.uint64)
 
     def follow(self, bookings: Mapping[int, Booking]) -> None:
-        """
-        Enter what has changed on the machine, and in the plan.
-
-        `bookings`: all there are, by job id.
-        """
+        """Enter what has changed on the machine, and in the bookings by job id."""
         machine = self._machine
         running, ends_s, held = machine.cluster.running, machine.expected_end_s, self._held
         self._kernels.begin(tuple(self._timeline), machine.now_s)
@@ -222,9 +213,9 @@ class FreeSteps:
         """
         Find the next booking for which enough nodes are free sooner.
 
-        `first`: with which to begin; after the last comes the first. `most`: how many to look at.
-        `after_s`: for the first one only later times. Result: how many before it there is none for;
-        from when on, and which nodes are free.
+        After the last booking comes the first; at most `most` are looked at, the first one only
+        after `after_s`. Returns how many before it there is none for; from when on, and which nodes
+        are free.
         """
         done, step = self._kernels.first_window(
             tuple(self._timeline),
@@ -247,9 +238,9 @@ class FreeSteps:
         self, n_nodes: int, length_s: float, moved: Booking | None = None
     ) -> Iterator[tuple[float, int]]:
         """
-        Iterate over the instants from which so many nodes are free for so long.
+        Iterate over the instants from which so many nodes are free for so long, and the nodes.
 
-        As `FreeNodes.windows` does.
+        `moved`: a booking that is to begin sooner, and is thought away.
         """
         first = 0
         before_s, own = self._of(moved)
@@ -268,11 +259,7 @@ class FreeSteps:
         return moved.start_s, self._bookings.taken[self._booked[moved.placement.job.id][1]]
 
     def during(self, from_s: float, until_s: float, nodes: int, moved: Booking | None) -> Footprint:
-        """
-        Return what is free in a window all the time.
-
-        `nodes`: as `windows` yields them. `moved`: as there.
-        """
+        """Return what is free in a window all the time; `nodes` as `windows` yields them."""
         if self._links is not None:
             return Footprint(nodes, *self._links)
         left = np.empty(sum(self._widths[1:]), dtype=np.uint64)

@@ -17,37 +17,18 @@ from scheduler.reasons import RECORDED, Verdict
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pin:
-    """
-    When and where a job ran.
+    """When and where a job ran."""
 
-    Parameters
-    ----------
-    start_s, end_s : float
-        In seconds, on the clock of the simulation.
-    ranks : (n,) int array
-        Node of each rank; every node of the job is among them.
-    """
-
+    # start_s, end_s: in seconds, on the clock of the simulation
     start_s: float
     end_s: float
-    ranks: Ints
+    ranks: Ints  # (n,): node of each rank; every node of the job is among them
 
 
 class Pinned:
     """
-    Starts jobs as a record says; those that it starts later than some time are free.
+    Starts jobs as a record says; those that it starts at `free_from_s` or later are free.
 
-    Parameters
-    ----------
-    pins : mapping of int to Pin
-        By job id, of all jobs.
-    policy : QueuePolicy
-        Has all jobs that the record starts at `free_from_s` or later, and sees none before.
-    free_from_s : float, default infinity
-        From when on the queue is free.
-
-    Notes
-    -----
     A record may have two jobs on one node. The first holds it for the cluster; when it ends, the
     second does. Both send from it all the time.
     """

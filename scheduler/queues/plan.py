@@ -21,8 +21,7 @@ class Refusals:
     """
     What was free when an allocator refused a waiting job, by job and time.
 
-    An allocator that is monotone in what is free and has refused a job refuses it again where
-    no more is free.
+    An allocator that is monotone in what is free refuses it again where no more is free.
     """
 
     __slots__ = ("_free", "_times")
@@ -67,11 +66,7 @@ Free = FreeNodes | FreeSteps
 
 
 def report_reasons(waiting: Sequence[Job], found: Mapping[int, Verdict], machine: Machine) -> None:
-    """
-    Write why jobs within reach do not start, and what follows for the rest.
-
-    `waiting`: in order. `found`: by job id.
-    """
+    """Write why jobs within reach do not start, and what follows for the rest."""
     reasons = machine.wait_reasons
     if reasons is None or not waiting:
         return
@@ -89,14 +84,7 @@ _MANY = 1_000_000  # looking at so many steps costs more than to load compiled c
 
 
 class Plan:
-    """
-    Bookings of waiting jobs; two never hold the same node or link at the same time.
-
-    Attributes
-    ----------
-    bookings : dict of int to Booking
-        By job id.
-    """
+    """Bookings of waiting jobs by id; no two hold a node or link at the same time."""
 
     def __init__(self) -> None:
         self.bookings: dict[int, Booking] = {}
@@ -119,8 +107,7 @@ class Plan:
         """
         Find the first time from now on at which a job fits beside all other bookings.
 
-        `moved`: the job's booking, if it is to begin sooner than that. Result: not entered into the
-        plan; None when there is none.
+        `moved`: the job's booking, if it is to begin sooner than that.
         """
         for window in free.windows(job.n_nodes, machine.estimate_s(job), moved):
             found = self._in_window(window, job, machine, free, place=place, moved=moved)
@@ -138,11 +125,7 @@ class Plan:
         place: Place | None = None,
         moved: Booking | None = None,
     ) -> Booking | None:
-        """
-        Return a booking in a window if the allocator finds a place.
-
-        `window`: from when on, and which nodes are free. The others: as in `earliest`.
-        """
+        """Return a booking in a window if the allocator finds a place."""
         time_s, nodes = window
         # a job that is expected to run for no time holds its nodes, too
         until_s = max(time_s + machine.estimate_s(job), nextafter(time_s, inf))
@@ -261,11 +244,7 @@ class Plan:
         return FreeNodes(machine, self.bookings.values(), footprint)
 
     def book(self, jobs: Iterable[Job], machine: Machine, place: Place | None = None) -> None:
-        """
-        Enter the earliest time and place of each of some jobs.
-
-        `jobs`: waiting jobs without a booking, in order.
-        """
+        """Enter the earliest time and place of each of some jobs, in order."""
         free: Free | None = None
         if place is None and machine.switch_limit is None:
             free = self._kept_steps(machine) or self._latest
@@ -284,8 +263,8 @@ class Plan:
         """
         Return whose booking leaves a job too few nodes if it started now.
 
-        Result: id of the one that begins first of those that want nodes that are free now; None
-        where the others leave nodes enough.
+        The one that begins first of those that want nodes that are free now; None where the others
+        leave nodes enough.
         """
         now_s = machine.now_s
         until_s, cluster = now_s + machine.estimate_s(job), machine.cluster

@@ -16,16 +16,7 @@ Key = Callable[[Job, Machine], float]
 
 
 class SortedLine:
-    """
-    Waiting jobs by a key that does not change while they wait.
-
-    Parameters
-    ----------
-    reach : int
-        Jobs that `reachable` returns at most.
-    key : callable
-        Of job and machine; the smallest is first, equals in the order of submission.
-    """
+    """Waiting jobs by a key that does not change while they wait, equals by submission."""
 
     __slots__ = ("_jobs", "_key", "_new", "_reach", "_serial")
     stable: ClassVar[bool] = False
@@ -78,16 +69,9 @@ class FairShareLine:
     """
     Waiting jobs, those of the users with the least use first.
 
-    A user's use is the node-seconds (nodes x expected run time) of its jobs at their start,
-    halved every half-life, as Slurm's ``PriorityDecayHalfLife`` does; jobs of one user stay in the
-    order of submission, and users of equal use come in the order of their first job.
-
-    Parameters
-    ----------
-    reach : int
-        Jobs that `reachable` returns at most.
-    half_life_s : float
-        After which a use counts half.
+    A user's use is the node-seconds (nodes x expected run time) of its jobs at their start, halved
+    every half-life, as Slurm's ``PriorityDecayHalfLife`` does; jobs of one user stay in the order
+    of submission, and users of equal use come in the order of their first job.
     """
 
     __slots__ = ("_count", "_half_life_s", "_machine", "_reach", "_since_s", "_used", "_users")

@@ -13,38 +13,19 @@ from scheduler.machine import Machine
 
 
 class Place(NamedTuple):
-    """
-    A place that an allocator found for a later time.
-
-    Parameters
-    ----------
-    placement : Allocation
-        Nodes and links.
-    cluster : Cluster
-        The machine then; a copy that the caller may change.
-    """
+    """A place that an allocator found for a later time."""
 
     placement: Allocation
-    cluster: Cluster
+    cluster: Cluster  # the machine then; a copy that the caller may change
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reservation:
-    """
-    When and where the head of the queue is expected to start.
+    """When and where the head of the queue is expected to start."""
 
-    Parameters
-    ----------
-    time_s : float
-        The first expected end after which the allocator can place the head.
-    place : Place or None
-        Where it would go then; None where nodes were counted instead.
-    refused_s : float
-        The last expected end before, after which the allocator could not place it.
-    """
-
-    time_s: float
-    place: Place | None = None
+    time_s: float  # the first expected end after which the allocator can place the head
+    place: Place | None = None  # where it would go then; None where nodes were counted instead
+    # the last expected end before, after which the allocator could not place it
     refused_s: float = -inf
 
 
@@ -67,11 +48,7 @@ def departures(machine: Machine) -> list[tuple[float, list[int]]]:
 
 
 def enough_nodes_s(job: Job, machine: Machine) -> float:
-    """
-    Return when enough nodes for a job are expected to be free, wherever they are.
-
-    Result: now, or an expected end, in seconds.
-    """
+    """Return when enough nodes for a job are expected to be free, wherever they are."""
     running, free = machine.cluster.running, machine.cluster.n_free
     if free >= job.n_nodes:
         return machine.now_s
@@ -88,10 +65,9 @@ def reserve(
     """
     Return the first time at which the allocator is expected to be able to place a job.
 
-    `placed`: whether the place is wanted; where it is not, nodes are counted if that is enough.
-    `refused_s`: until then it is known to find no place. Result: time and place. A job that wants
-    few switches is expected to lose patience when its time for that is over, or so long after the
-    first time at which it fits otherwise.
+    Where its place is not wanted, nodes are counted if that is enough. Until `refused_s` it is
+    known to find none. A job that wants few switches is expected to lose patience when its time for
+    that is over, or so long after the first time at which it fits otherwise.
     """
     if machine.fits_by_count and not placed:
         return Reservation(enough_nodes_s(job, machine))

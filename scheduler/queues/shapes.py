@@ -19,60 +19,24 @@ class Shapes(Protocol):
     """Kinds of places for jobs on a machine."""
 
     def possible(self, job: Job) -> tuple[str, ...]:
-        """
-        Return the shapes that an empty machine has for a job.
-
-        Parameters
-        ----------
-        job : Job
-            A waiting job.
-
-        Returns
-        -------
-        tuple of str
-            The most compact first.
-        """
+        """Return the shapes that an empty machine has for a job, the most compact first."""
 
     def place(
         self, job: Job, cluster: Cluster, time_s: float, shape: str
     ) -> tuple[Allocation, str] | None:
         """
-        Place a job.
+        Place a job in a shape; ``any`` is whatever the allocator finds.
 
-        Parameters
-        ----------
-        job : Job
-            A waiting job.
-        cluster : Cluster
-            The machine at that time.
-        time_s : float
-            When it would start.
-        shape : str
-            One of the possible ones; the last, ``any``, is whatever the allocator finds.
-
-        Returns
-        -------
-        tuple of Allocation and str, or None
-            Where, and of what shape that is; None when there is no such place.
+        Returns where, and of what shape that is; None when there is no such place.
         """
 
 
 class TorusShapes:
     """
-    Chunks of a torus, asked for by shape; else what the allocator finds.
+    Chunks of a torus, asked for by shape; else what the allocator finds, ``any``.
 
-    Parameters
-    ----------
-    machine : Machine
-        Its fabric is a torus.
-    torus : Torus
-        The fabric.
-
-    Notes
-    -----
-    Yang, Table 1: ``3d-balanced``, ``3d-unbalanced``, ``2d-balanced``, ``2d-unbalanced``,
-    and ``1d-balanced``, the list of section V-A. What the allocator proposes when no chunk is
-    free is ``any``.
+    Yang, Table 1: ``3d-balanced``, ``3d-unbalanced``, ``2d-balanced``, ``2d-unbalanced``, and
+    ``1d-balanced``, the list of section V-A.
     """
 
     def __init__(self, machine: Machine, torus: Torus) -> None:
@@ -111,17 +75,10 @@ class TorusShapes:
 
 class TreeShapes:
     """
-    What the allocator proposes on a tree, by the switches that it spans.
+    What the allocator proposes on a tree, by the switches it spans: ``leaf``, ``pod``, ``any``.
 
-    Parameters
-    ----------
-    machine : Machine
-        Its fabric is a fat-tree.
-
-    Notes
-    -----
-    ``leaf``, ``pod``, or ``any``. Yang is about tori; on a tree a job has a shape of its
-    own choice only as far as the allocator finds one.
+    Yang is about tori; on a tree a job has a shape of its own choice only as far as the allocator
+    finds one.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -149,14 +106,7 @@ class TreeShapes:
 
 
 class OneShape:
-    """
-    What the allocator proposes on a machine that has no shapes.
-
-    Parameters
-    ----------
-    machine : Machine
-        Any.
-    """
+    """What the allocator proposes on a machine that has no shapes."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine

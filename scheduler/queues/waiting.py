@@ -8,82 +8,35 @@ from scheduler.machine import Machine
 
 
 class Line(Protocol):
-    """
-    Waiting jobs in some order.
+    """Waiting jobs in some order; if `stable`, a job within reach stays so until it is removed."""
 
-    Attributes
-    ----------
-    stable : bool
-        A job within reach stays so until it is removed.
-    """
-
-    stable: ClassVar[bool]
+    stable: ClassVar[bool]  # a job within reach stays so until it is removed
 
     def __len__(self) -> int:
         """Return the number of waiting jobs."""
 
     def append(self, job: Job) -> None:
-        """
-        Take a job.
-
-        Parameters
-        ----------
-        job : Job
-            Submitted last.
-        """
+        """Take a job, submitted last."""
 
     def settle(self, machine: Machine) -> None:
-        """
-        Bring the line into order; the first thing done at every instant.
-
-        Parameters
-        ----------
-        machine : Machine
-            The machine now.
-        """
+        """Bring the line into order; the first thing done at every instant."""
 
     def head(self) -> Job | None:
-        """
-        Return the first job.
-
-        Returns
-        -------
-        Job or None
-            None when no job waits.
-        """
+        """Return the first job; None when no job waits."""
 
     def reachable(self) -> list[Job]:
-        """
-        Return the first jobs of the line, as many as the policy sees.
-
-        Returns
-        -------
-        list of Job
-            The head first; a copy.
-        """
+        """Return the first jobs of the line, as many as the policy sees, in a new list."""
 
     def remove(self, job: Job) -> None:
-        """
-        Take out a job that starts.
-
-        Parameters
-        ----------
-        job : Job
-            One of `reachable`.
-        """
+        """Take out a job of `reachable` that starts."""
 
 
 class WaitingLine:
     """
     Waiting jobs in the order of submission.
 
-    The jobs within reach of the policy are kept apart, so that taking one out costs the same
-    for 10 waiting jobs and for 100,000.
-
-    Parameters
-    ----------
-    reach : int
-        Jobs that `reachable` returns at most.
+    The jobs within reach of the policy lie apart, so that taking one out costs the same for 10
+    waiting jobs and for 100,000.
     """
 
     __slots__ = ("_backlog", "_front", "_reach")

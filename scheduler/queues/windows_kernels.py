@@ -121,10 +121,9 @@ def span(
     steps: Steps, from_s: float, until_s: float, taken: Words, n_nodes: int, change: int
 ) -> None:
     """
-    Enter a span of time in which nodes and links are taken, or take it out.
+    Enter a span of time in which nodes and links are taken (`change` 1), or take it out (-1).
 
-    There is room for two more steps. `from_s`, `until_s`: what is over is left out. `n_nodes`: of
-    those taken. `change`: 1 to enter it, -1 to take it out.
+    There is room for two more steps; what is over at `from_s`, `until_s` is left out.
     """
     timeline = Timeline(*steps)
     place, step_of = timeline.place, timeline.step
@@ -215,9 +214,9 @@ def window(
     """
     Return the first step from which so many nodes are free for so long, or -1.
 
-    `first`, `last_s`: no step before it, or from then on. `before_s`, `own`: when a booking begins
-    that is thought away, and what it holds; only steps before; not a number: there is none.
-    `scratch`: three rows of the words of nodes; the first one gets those that are free.
+    No step before `first`, or from `last_s` on. A booking that begins at `before_s` and holds `own`
+    is thought away; NaN: there is none. `scratch`: three rows of words of nodes; the first gets
+    those that are free.
     """
     timeline = Timeline(*steps)
     times, place, step_of = timeline.times, timeline.place, timeline.step
@@ -275,10 +274,9 @@ def first_window(
     """
     Find the next booking for which enough nodes are free sooner.
 
-    `order`: rows of bookings. `first`: with which to begin; after the last comes the first. `most`:
-    how many to look at. `after_s`: for that one only later steps. `scratch`: as for `window`.
-
-    Result: how many before it there is none for, and the step, or -1.
+    Bookings are rows of `order` from `first` on, then from the start, at most `most`; for the first
+    one only steps after `after_s`. Returns how many before it there is none for, and the step, or
+    -1.
     """
     timeline, bookings = Timeline(*steps), Bookings(*line)
     times = timeline.times[: timeline.size[0]]
@@ -328,11 +326,7 @@ def common(
     skip: int,
     left: Words,
 ) -> None:
-    """
-    Put into `left` what is free from a step on until some time, without so many first words.
-
-    `before_s`, `own`: as for `window`.
-    """
+    """Put into `left` what is free from a step on until some time, without so many first words."""
     timeline = Timeline(*steps)
     times = timeline.times[: timeline.size[0]]
     left[:] = ~np.uint64(0)

@@ -240,12 +240,7 @@ def _keys(spec: object) -> set[str]:
 
 
 def busiest_bytes(pattern: Pattern, slots: Ints) -> float:
-    """
-    Return the bytes that the busiest node sends or receives, summed over the steps.
-
-    `slots` (ranks,): of each rank its place among the nodes of the job, from 0. Result: divided by
-    the bandwidth of a node: the injection time in seconds.
-    """
+    """Return the bytes that the busiest node sends or receives, summed over the steps."""
     total = 0.0
     for step in pattern.steps(slots.size):
         src, dst = slots[step.src], slots[step.dst]

@@ -22,38 +22,15 @@ Unit = Callable[[str | float], float]
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """
-    A distribution of numbers, or one number.
+    """A distribution of numbers, or one number."""
 
-    Parameters
-    ----------
-    kind : {"constant", "uniform", "log_uniform", "lognormal", "choice"}
-        Its form.
-    numbers : tuple of float
-        The constant; lowest and highest value; mean and deviation of the logarithm; or
-        the values.
-    weights : tuple of float
-        Of the values of a choice; empty for equal ones.
-    """
-
-    kind: str
+    kind: str  # "constant", "uniform", "log_uniform", "lognormal", "choice": its form
+    # the constant; lowest and highest value; mean and deviation of the logarithm; or the values
     numbers: tuple[float, ...]
-    weights: tuple[float, ...] = ()
+    weights: tuple[float, ...] = ()  # of the values of a choice; empty for equal ones
 
     def quantile(self, share: Floats) -> Floats:
-        """
-        Return the values that these shares of all draws stay below.
-
-        `share` (n,): in [0, 1). Result (n,): the inverse of the cumulative distribution; uniform
-        shares give draws.
-
-        Examples
-        --------
-        >>> Distribution("uniform", (10, 20)).quantile(np.array([0.0, 0.5]))
-        array([10., 15.])
-        >>> Distribution("choice", (1, 2, 3), (1, 2, 1)).quantile(np.array([0.2, 0.7, 0.8]))
-        array([1., 2., 3.])
-        """
+        """Return the inverse of the cumulative distribution at shares (n,) in [0, 1)."""
         if self.kind == "choice":
             weights = self.weights or (1.0,) * len(self.numbers)
             edges = np.array(list(accumulate(weights))) / math.fsum(weights)
@@ -90,11 +67,11 @@ def _exp(power: float) -> float:
 
 def read_distribution(value: object, unit: Unit, place: str) -> Distribution:
     """
-    Read a distribution as a communication profile writes it.
+    Read a number, or a table with one of the forms, as a communication profile has it.
 
-    `value`: a number, or a table with one of ``uniform = [low, high]``, ``log_uniform = [low,
-    high]``, ``lognormal = [mu, sigma]`` (of the natural logarithm of the value in seconds, bytes or
-    as a fraction) and ``choice = [...]``, this with ``weights`` where they are not equal.
+    ``uniform = [low, high]``, ``log_uniform = [low, high]``, ``lognormal = [mu, sigma]`` (of the
+    natural logarithm of the value in seconds, bytes or as a fraction), or ``choice = [...]``, with
+    ``weights`` where they are not equal.
     """
     if not isinstance(value, Mapping):
         return Distribution("constant", _numbers([value], unit, place))

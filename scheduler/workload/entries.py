@@ -66,71 +66,40 @@ _SHOWN = 40  # characters of a bad value in a message
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """
-    One job as a log has it; -1 where a number is missing.
+    """One job as a log has it; -1 where a number is missing."""
 
-    Parameters
-    ----------
-    place : str
-        File and line, or file and position, for errors.
-    id : int or None
-        None where the log has no usable number.
-    submit_s, runtime_s, requested_s : float
-        Seconds.
-    n_nodes : int
-        Nodes.
-    unfit : str
-        Reason to drop the job that only this format knows; empty if none.
-    name : str
-        Job name.
-    labels : mapping of str to object
-        ``user``, ``group``, ``executable``, ``queue``, as numbers or names.
-    extra : tuple of (str, str)
-        Further columns.
-    start_s : float or None
-        When it started, on the clock of `submit_s`; None where the log lacks it.
-    hosts : str
-        Where it ran: a host list.
-    end_s : float or None
-        When it ended, or has to by its limit, on the clock of `submit_s`; None where the log
-        lacks it.
-    skipped : bool
-        Whether one of its times is none, as the clock was set forward over it.
-    twice : bool
-        Whether one of its times was there twice, as the clock was set back; the first is taken.
-    zoned : bool
-        Whether its times have a time zone.
-    padded : int
-        Cells that had blanks around their text.
-    """
-
-    place: str
-    id: int | None
+    place: str  # file and line, or file and position, for errors
+    id: int | None  # none where the log has no usable number
+    # submit_s, runtime_s, requested_s: seconds
     submit_s: float
     runtime_s: float
     n_nodes: int
     requested_s: float = MISSING
-    unfit: str = ""
+    unfit: str = ""  # reason to drop the job that only this format knows; empty if none
     name: str = ""
+    # ``user``, ``group``, ``executable``, ``queue``, as numbers or names
     labels: Mapping[str, object] = field(default_factory=dict)
     extra: tuple[tuple[str, str], ...] = ()
+    # when it started, on the clock of `submit_s`; None where the log lacks it
     start_s: float | None = None
-    hosts: str = ""
+    hosts: str = ""  # where it ran: a host list
+    # when it ended, or has to by its limit, on the clock of `submit_s`; None where the log lacks it
     end_s: float | None = None
-    skipped: bool = False
+    skipped: bool = False  # whether one of its times is none, as the clock was set forward over it
+    # whether one of its times was there twice, as the clock was set back; the first is taken
     twice: bool = False
-    zoned: bool = True
-    padded: int = 0
+    zoned: bool = True  # whether its times have a time zone
+    padded: int = 0  # cells that had blanks around their text
 
 
 def workload_of(entries: Sequence[Entry], filters: Filters, source: Source) -> Workload:
     """
     Turn the entries of a log into a workload.
 
-    `entries`: in the order of the log. A number and a start are one run: what repeats it is
-    dropped, and a later run of the same number keeps it as the further column ``jobid``. Those
-    without a number get numbers above all others; labels that are names are numbered in the order
-    in which they appear, and kept as further columns.
+    A number and a start are one run: what repeats it is dropped, and a later run of the same number
+    has it in the further column ``jobid``. Those without a number get numbers above all others;
+    labels that are names are numbered in the order in which they appear, with the names as further
+    columns.
     """
     if not entries:
         raise WorkloadError(f"{source.name}: expected at least one job, got none.")
@@ -171,10 +140,9 @@ def workload_of(entries: Sequence[Entry], filters: Filters, source: Source) -> W
 
 def repeated_runs(entries: Sequence[Entry]) -> tuple[set[int], set[int]]:
     """
-    Find repeated entries of a run, and later runs of a number.
+    Return places of repeated entries of a run, and of later runs of a number.
 
-    A number and a start are one run; of entries about the same run, the first with its end
-    counts. Result: places in `entries` of the others; and of runs whose number an earlier one has.
+    A number and a start are one run; of entries about the same run, the first with its end counts.
     """
     best: dict[tuple[int, float], int] = {}
     for at, entry in enumerate(entries):
@@ -279,10 +247,9 @@ def _with_names(
 
 def backwards(start_s: float, end_s: float, runtime_s: float) -> str:
     """
-    Return why a job is dropped that ends before it starts; empty where there is no reason.
+    Return why a job is dropped that ends before it starts; empty where it does not.
 
-    There is none where a time is missing (0 or less), or the clock was set back by an hour
-    meanwhile.
+    Nor where a time is missing (0 or less), or the clock was set back by an hour meanwhile.
     """
     known = 0 < end_s < start_s and runtime_s > 0
     return BACKWARDS if known and not set_by_an_hour(end_s - start_s - runtime_s) else ""
@@ -301,20 +268,12 @@ def refuse(place: str, name: str, expected: str, got: object) -> WorkloadError:
 
 
 def missing(value: object) -> bool:
-    """
-    Say whether a value means that nothing is known.
-
-    Result: True for nothing, an empty text, -1 and words such as ``Unknown``.
-    """
+    """Say whether a value means unknown: nothing, an empty text, -1, ``Unknown``."""
     return value is None or (not isinstance(value, bool) and str(value).lower() in _NOTHING)
 
 
 def seconds(value: object, place: str, name: str) -> float:
-    """
-    Read a time or duration.
-
-    Result: seconds; -1 where missing.
-    """
+    """Read a time or duration in seconds; -1 where missing."""
     if missing(value):
         return float(MISSING)
     number = _number(value)
@@ -324,11 +283,7 @@ def seconds(value: object, place: str, name: str) -> float:
 
 
 def count(value: object, place: str, name: str) -> int:
-    """
-    Read a whole number.
-
-    Result: the number; -1 where missing.
-    """
+    """Read a whole number; -1 where missing."""
     if missing(value):
         return MISSING
     number = _number(value)
@@ -346,11 +301,7 @@ def n_hosts(text: str, place: str, name: str) -> int:
 
 
 def identity(value: object, place: str, name: str = "id") -> int | None:
-    """
-    Read the number of a job, which has up to 63 bits (Flux's has more than a float holds).
-
-    Result: the number; None where missing.
-    """
+    """Read the number of a job, which has up to 63 bits (Flux's has more than a float holds)."""
     if missing(value):
         return None
     text = "" if isinstance(value, bool) else str(value)

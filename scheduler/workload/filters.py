@@ -42,26 +42,7 @@ class Reader(Protocol):
     """Reads a job log; the registry of formats holds these."""
 
     def __call__(self, path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
-        """
-        Read a job log.
-
-        Parameters
-        ----------
-        path : str or Path
-            Plain or gzip, recognised by content; ``-`` is standard input.
-        **options : ReadOptions
-            The fields of `Filters`.
-
-        Returns
-        -------
-        Workload
-            Jobs, and what was dropped.
-
-        Raises
-        ------
-        WorkloadError
-            If the file cannot be read; the message names file, line and field.
-        """
+        """Read a job log, plain or gzip, or ``-``, with the fields of `Filters` as options."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,57 +144,35 @@ def _edge(edge: object) -> object:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Records:
-    """
-    Columns of a log; -1 where a value is missing.
+    """Columns of a log; -1 where a value is missing."""
 
-    Parameters
-    ----------
-    id : (n,) int array
-        Job numbers, unique.
-    submit_s, runtime_s, requested_s : (n,) float array
-        Seconds.
-    n_nodes : (n,) int array
-        Nodes, before scaling; below 1 where the log has no size.
-    unfit : mapping of str to (n,) bool array
-        Jobs that this format drops, by reason.
-    labels : mapping of str to sequence of int
-        Columns ``user``, ``group``, ``executable``, ``queue``, where the log has them.
-    names : sequence of str or None
-        Job names.
-    extra : sequence of tuple or None
-        Further columns of each job (`Job.extra`).
-    start_s : (n,) float array or None
-        When the jobs started, on the clock of `submit_s`; NaN where the log lacks it.
-    hosts : sequence of str or None
-        Where they ran, as host lists.
-    begin_unix_s : float or None
-        Moment of second 0 of `submit_s`, seconds since 1970; None where the log has no dates.
-    remarks : mapping of str to int
-        What the reader did not use or has changed, by what it is: how many.
-    """
-
-    id: Ints
+    id: Ints  # (n,): job numbers, unique
+    # submit_s, runtime_s, requested_s: (n,): seconds
     submit_s: Floats
     runtime_s: Floats
     requested_s: Floats
-    n_nodes: Ints
+    n_nodes: Ints  # (n,): nodes, before scaling; below 1 where the log has no size
+    # jobs that this format drops, by reason
     unfit: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    # columns ``user``, ``group``, ``executable``, ``queue``, where the log has them
     labels: Mapping[str, Ints] = field(default_factory=dict)
     names: Sequence[str] | None = None
+    # further columns of each job (`Job.extra`)
     extra: Sequence[tuple[tuple[str, str], ...]] | None = None
+    # (n,): when the jobs started, on the clock of `submit_s`; NaN where the log lacks it
     start_s: Floats | None = None
-    hosts: Sequence[str] | None = None
+    hosts: Sequence[str] | None = None  # where they ran, as host lists
+    # moment of second 0 of `submit_s`, seconds since 1970; None where the log has no dates
     begin_unix_s: float | None = None
+    # what the reader did not use or has changed, by what it is: how many
     remarks: Mapping[str, int] = field(default_factory=dict)
 
 
 def nodes_of(processors: Ints, requested: Ints, per_node: int) -> Ints:
     """
-    Return the nodes that jobs of so many processors take.
+    Return the nodes that jobs of so many processors take (n,): processors / `per_node`, up.
 
-    `processors`, `requested` (n,): processors used, and asked for; the latter counts where the
-    former is below 1. Result (n,): processors / `per_node`, rounded up; below 1 where both are
-    missing.
+    `requested` counts where `processors` is below 1; the result is below 1 where both are missing.
     """
     size = np.where(processors > 0, processors, requested)
     return np.where(size > 0, -(-size // per_node), MISSING)
@@ -221,11 +180,10 @@ def nodes_of(processors: Ints, requested: Ints, per_node: int) -> Ints:
 
 def select(records: Records, filters: Filters, source: Source) -> Workload:
     """
-    Turn the columns of a log into a workload.
+    Turn the columns of a log into a workload, by submit time.
 
-    `records`: all jobs of the log, in its order. Result: jobs by submit time. A job that several
-    reasons drop counts under the first: run time, processors, those of the format, submit time,
-    size, window.
+    A job that several reasons drop counts under the first: run time, processors, those of the
+    format, submit time, size, window.
     """
     nodes = _scaled(records.n_nodes, filters.scale_nodes, source)
     reasons: dict[str, NDArray[np.bool_]] = {

@@ -20,11 +20,7 @@ def load_json(source: Source) -> Any:  # noqa: ANN401 (whatever the file holds)
 
 
 def job_tables(source: Source) -> list[tuple[str, Mapping[str, Any]]]:
-    """
-    Return the job list of a JSON document.
-
-    `source`: a list of objects, or an object with such a list under ``jobs``.
-    """
+    """Return the job list of a JSON document: the list itself, or that under ``jobs``."""
     value = load_json(source)
     jobs = value.get("jobs") if isinstance(value, Mapping) else value
     if not isinstance(jobs, list):
@@ -42,10 +38,8 @@ def read_flux_json(path: str | Path, **options: Unpack[ReadOptions]) -> Workload
     """
     Read a job list of Flux, as ``flux jobs -a --json`` prints it.
 
-    `path`: plain or gzip, recognised by content; ``-`` is standard input. `**options`: the fields
-    of `Filters`. Result: unfinished jobs and jobs that were cancelled before they ran are dropped;
-    those that were cancelled while they ran are kept. Run time is ``t_cleanup - t_run``, the
-    requested time ``duration``, 0 meaning none.
+    Jobs that were cancelled while they ran count; unfinished ones and others do not. Run time is
+    ``t_cleanup - t_run``, the requested time ``duration``, 0 meaning none.
     """
     filters = Filters(**options)
     source = read_source(path)
@@ -91,12 +85,10 @@ def _flux_entry(table: Mapping[str, Any], place: str) -> Entry:
 
 def read_batsim_json(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     """
-    Read a workload of Batsim.
+    Read a workload of Batsim: jobs of ``delay`` profiles, whose name is a further column.
 
-    `path`: plain or gzip, recognised by content; ``-`` is standard input. `**options`: the fields
-    of `Filters`; ``res`` counts processors, where nodes have several. Result: jobs of ``delay``
-    profiles; the run time of others follows from a platform that is not in the file, so they are
-    dropped. The profile's name is kept as a further column.
+    The run time of other profiles follows from a platform that is not in the file, so they are
+    dropped. ``res`` counts processors, where nodes have several.
     """
     filters = Filters(**options)
     source = read_source(path)

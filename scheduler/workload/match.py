@@ -39,30 +39,19 @@ _NAMED: Mapping[str, tuple[str, tuple[str, ...]]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """
-    Conditions on a job, all of which must hold.
+    """Conditions on a job, all of which must hold."""
 
-    Parameters
-    ----------
-    min_nodes, max_nodes : int or None
-        Bounds on its nodes, both included.
-    numbers : mapping of str to tuple of int
-        Allowed values of ``size`` (nodes), ``user``, ``group``, ``executable`` and
-        ``queue``.
-    names : tuple of str
-        Shell-style patterns, one of which its name fits; empty for any name.
-    columns : mapping of str to tuple of str
-        Allowed values of further columns of the log (`Job.extra`).
-    labels : mapping of str to tuple of str
-        Shell-style patterns, one of which the name of its ``user``, ``group``, ``executable``,
-        ``queue``, ``account`` or ``partition`` fits.
-    """
-
+    # min_nodes, max_nodes: bounds on its nodes, both included
     min_nodes: int | None = None
     max_nodes: int | None = None
+    # allowed values of ``size`` (nodes), ``user``, ``group``, ``executable`` and ``queue``
     numbers: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    # shell-style patterns, one of which its name fits; empty for any name
     names: tuple[str, ...] = ()
+    # allowed values of further columns of the log (`Job.extra`)
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # shell-style patterns, one of which the name of its ``user``, ``group``, ``executable``,
+    # ``queue``, ``account`` or ``partition`` fits
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def select(self, jobs: Sequence[Job], n_nodes: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -92,10 +81,9 @@ class Match:
 
 def name_of(job: Job, key: str) -> str:
     """
-    Return the name of a job's user, group or queue.
+    Return a job's user, group, executable, queue, account or partition as the log has it.
 
-    `key`: one of ``user``, ``group``, ``executable``, ``queue``, ``account``, ``partition``.
-    Result: as the log has it; its number where it has no name; empty where it has neither.
+    Its number where it has no name; empty where it has neither.
     """
     label, columns = _NAMED[key]
     extra = dict(job.extra)
@@ -118,11 +106,10 @@ def read_match(table: object, place: str) -> Match:
     """
     Read the conditions of a rule.
 
-    `table`: a table with any of ``min_nodes``, ``max_nodes``; ``size``, ``user``, ``group``,
-    ``executable``, ``queue`` (a number or a list; but for ``size`` also names or shell-style
-    patterns of names, as ``account`` and ``partition``); ``name`` (shell-style pattern or a list);
-    ``pattern`` (as the log names it) and ``column`` (a table: further columns of the log and their
-    values).
+    ``min_nodes``, ``max_nodes``; ``size``, ``user``, ``group``, ``executable``, ``queue`` (a number
+    or a list; but for ``size`` also names or shell-style patterns of names, as ``account`` and
+    ``partition``); ``name`` (shell-style pattern or a list); ``pattern`` (as the log names it) and
+    ``column`` (a table: further columns of the log and their values).
     """
     if not isinstance(table, Mapping):
         raise wrong(f"{place}: match", "a table", table, WorkloadError)

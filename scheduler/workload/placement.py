@@ -18,16 +18,11 @@ def read_placement_log(path: str | Path, **options: Unpack[ReadOptions]) -> Work
     """
     Read a log of placements and removals.
 
-    Each line is ``P id nodes`` or ``F id``, followed by the time in seconds if all lines have
-    one; lines that begin with ``#`` or ``;`` are comments. Without times, event k happens at
-    k seconds, which keeps the order.
-
-    `path`: plain or gzip, recognised by content; ``-`` is standard input. `**options`: the fields
-    of `Filters`. Result: a job per placement, submitted when it was placed and running until its
-    removal, or to the end of the log. A number that is placed again after its removal is a new job
-    and gets a new number.
-
-    Stoltzfus13, section 3.1: "P for place and F for remove"; its log has no times that count.
+    Each line is ``P id nodes`` or ``F id``, followed by the time in seconds if all lines have one;
+    lines that begin with ``#`` or ``;`` are comments. Without times, event k happens at k seconds.
+    A job is submitted when it was placed and runs until its removal, or to the end of the log. A
+    number that is placed again is a new job with a new number. Stoltzfus13, section 3.1: "P for
+    place and F for remove"; its log has no times that count.
     """
     filters = Filters(**options)
     source = read_source(path)

@@ -21,17 +21,7 @@ from scheduler.workload.source import read_source
 
 
 def located(spec: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """
-    Let matrix files start in a folder, in patterns at any depth.
-
-    `spec`: as for `patterns.make_pattern`. `folder`: where the relative paths of matrix files
-    start.
-
-    Examples
-    --------
-    >>> located({"name": "matrix", "file": "there.csv"}, Path("data"))["file"]
-    'data/there.csv'
-    """
+    """Let matrix files start in a folder, in patterns at any depth."""
 
     def entry(key: str, value: object) -> object:
         if isinstance(value, Mapping):
@@ -65,19 +55,10 @@ LIMITS: Mapping[str, tuple[float, float]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class ColumnValue:
-    """
-    A quantity that the log states for each job.
+    """A quantity that the log states for each job."""
 
-    Parameters
-    ----------
-    name : str
-        Column of the log (`Job.extra`).
-    scale : float
-        Factor to SI units, or to a fraction.
-    """
-
-    name: str
-    scale: float
+    name: str  # column of the log (`Job.extra`)
+    scale: float  # factor to SI units, or to a fraction
 
 
 Quantity = Distribution | ColumnValue
@@ -85,32 +66,16 @@ Quantity = Distribution | ColumnValue
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """
-    One rule of a profile.
+    """One rule of a profile."""
 
-    Parameters
-    ----------
-    place : str
-        File and rule, for errors.
-    match : Match
-        Jobs the rule is about.
-    chance : float
-        Share of them that it decides, 0..1; the rest falls to the next rule.
-    pattern : mapping or None
-        Specification for `make_pattern`, without bytes; None for jobs that do not
-        communicate.
-    label : str
-        Name for tables.
-    quantities : mapping of str to Quantity
-        Two of ``comm_fraction``, ``bytes_per_flow`` (bytes) and ``iteration`` (seconds);
-        bytes may be in the pattern instead.
-    """
-
-    place: str
-    match: Match
-    chance: float
+    place: str  # file and rule, for errors
+    match: Match  # jobs the rule is about
+    chance: float  # share of them that it decides, 0..1; the rest falls to the next rule
+    # specification for `make_pattern`, without bytes; None for jobs that do not communicate
     pattern: Mapping[str, Any] | None
     label: str
+    # two of ``comm_fraction``, ``bytes_per_flow`` (bytes) and ``iteration`` (seconds); bytes may be
+    # in the pattern instead
     quantities: Mapping[str, Quantity]
 
 
@@ -232,16 +197,7 @@ def _whole(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def seeded(spec: Mapping[str, Any], seed: int) -> dict[str, Any]:
-    """
-    Give a pattern and those inside it a seed, where they take one and state none.
-
-    `spec`: as for `make_pattern`.
-
-    Examples
-    --------
-    >>> seeded({"name": "pairs"}, 3), seeded({"name": "ring"}, 3)
-    ({'name': 'pairs', 'seed': 3}, {'name': 'ring'})
-    """
+    """Give a pattern and those inside it a seed, where they take one and state none."""
 
     def give(own: Mapping[str, Any]) -> dict[str, Any]:
         missing = "seed" in _options(own) and "seed" not in own
@@ -336,11 +292,7 @@ def _quantity(value: object, key: str, place: str) -> Quantity:
 
 
 def expected_of(key: str) -> str:
-    """
-    Say which values a quantity of a rule may have.
-
-    `key`: one of ``comm_fraction``, ``bytes_per_flow``, ``iteration``.
-    """
+    """Say which values a quantity of a rule may have."""
     if key == "comm_fraction":
         return "fractions in 0..1"
     least, most = LIMITS[key]

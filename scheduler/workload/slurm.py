@@ -83,24 +83,22 @@ def slurm_duration(text: str) -> float | None:
 
 def read_sacct(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     """
-    Read accounting records of Slurm, as ``sacct -X -P`` prints them.
+    Read accounting records of Slurm, as ``sacct -X -P`` or ``sacct --json`` prints them.
 
     Needs a header line, or `columns`, with JobID, Submit, NNodes (or NodeList, AllocTRES, NCPUS)
     and Elapsed (or Start and End); uses JobIDRaw, Timelimit, State, JobName, UID or User, GID,
-    Group or Account, and Partition where present, and keeps all other columns.
+    Group or Account, and Partition where present; all other columns become further ones.
     ``--delimiter=,`` is understood too. A number and a start are one run: a job that was queued
     again, and a number that Slurm uses again, are jobs of their own.
 
-    `path`: plain or gzip, recognised by content; ``-`` is standard input. What ``sacct --json``
-    prints is read too. `**options`: the fields of `Filters`. Result: unfinished jobs, job steps
-    and jobs that were cancelled before they ran are dropped; those that were cancelled while they
-    ran held their nodes, and are kept. Tasks of arrays and parts of heterogeneous jobs get new
-    numbers where there is no JobIDRaw. Jobs that end before they start are dropped, unless the
-    clock was set back by an hour meanwhile.
+    Unfinished jobs, job steps and jobs that were cancelled before they ran are dropped; those that
+    were cancelled while they ran held their nodes, and count. Tasks of arrays and parts of
+    heterogeneous jobs get new numbers where there is no JobIDRaw. Jobs that end before they start
+    are dropped, unless the clock was set back by an hour meanwhile.
 
-    Times without an offset are taken as UTC: a local clock that is set forward or back in
-    the middle of a log shifts the arrivals by that hour. Beside times with an offset, or in
-    seconds since 1970, they are refused.
+    Times without an offset are taken as UTC: a local clock that is set forward or back in the
+    middle of a log shifts the arrivals by that hour. Beside times with an offset, or in seconds
+    since 1970, they are refused.
     """
     filters = Filters(**options)
     source = read_source(path)
@@ -111,12 +109,11 @@ def sacct_entries(
     source: Source, filters: Filters, zone: tzinfo | None = None, *, placed: bool = False
 ) -> list[Entry]:
     """
-    Read the lines of accounting records one by one.
+    Read the lines of accounting records one by one, with times in seconds since 1970.
 
-    `source`: as ``sacct -X -P`` or ``sacct --json`` prints them. `zone`: of times without an
-    offset; by default UTC, and no other times may stand beside them. `placed`: refuse records that
-    have no column for starts, or none for hosts. Result: all jobs, those that a workload drops
-    too; times in seconds since 1970. Without a column End jobs end as their run time says.
+    `zone`: of times without an offset; by default UTC, and no other times may stand beside them.
+    `placed`: refuse records that have no column for starts, or none for hosts. All jobs count,
+    those that a workload drops too. Without a column End jobs end as their run time says.
     """
     if source.data.lstrip()[:1] in (b"{", b"["):
         return sacct_json_entries(source, filters)
@@ -290,10 +287,9 @@ def _unfit(number: str, state: str) -> str:
 
 def instant(text: str, place: str, name: str, zone: tzinfo = UTC) -> float:
     """
-    Read a point in time.
+    Read ISO 8601, or seconds since 1970, as the latter; -1 where missing.
 
-    `text`: ISO 8601, or seconds since 1970. `zone`: of a text without an offset. Result: seconds
-    since 1970; -1 where missing.
+    `zone`: of a text without an offset.
     """
     if missing(text):
         return float(MISSING)
@@ -363,11 +359,7 @@ def is_sacct_json(table: Mapping[str, Any]) -> bool:
 
 
 def sacct_json_entries(source: Source, filters: Filters) -> list[Entry]:
-    """
-    Read accounting records one by one.
-
-    Result: all jobs, those that a workload drops too; times in seconds since 1970.
-    """
+    """Read all jobs of accounting records one by one, with times in seconds since 1970."""
     entries = []
     for place, table in job_tables(source):
         if not is_sacct_json(table):

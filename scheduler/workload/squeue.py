@@ -32,16 +32,13 @@ def read_squeue_json(path: str | Path, **options: Unpack[ReadOptions]) -> Worklo
     """
     Read the present queue of Slurm, as ``squeue --json`` prints it.
 
-    A job that runs or waits has no run time yet; its time limit stands for it, as that is
-    all a scheduler knows. One that ended before it started is dropped. The state is kept as a
-    further column, by which `running` finds the jobs that a run must not start again; and so is
-    what a job asked for by ``--switches``, in the column that the queue option ``switches`` reads:
-    ``required_switches`` (``minimum_switches`` before Slurm 24.05), with ``wait_for_switch``
-    seconds where they are given. Further columns are ``user_name``, ``account``, ``tasks``,
-    ``tasks_per_node``, ``array_job_id`` and ``het_job_id``, where the queue has them.
-
-    `path`: plain or gzip, recognised by content; ``-`` is standard input. `**options`: the fields
-    of `Filters`.
+    A job that runs or waits has no run time yet; its time limit stands for it, as that is all a
+    scheduler knows. One that ended before it started is dropped. The state is a further column, by
+    which `running` finds the jobs that a run must not start again; and so is what a job asked for
+    by ``--switches``, in the column that the queue option ``switches`` reads: ``required_switches``
+    (``minimum_switches`` before Slurm 24.05), with ``wait_for_switch`` seconds where they are
+    given. Further columns are ``user_name``, ``account``, ``tasks``, ``tasks_per_node``,
+    ``array_job_id`` and ``het_job_id``, where the queue has them.
     """
     filters = Filters(**options)
     source = read_source(path)
@@ -49,11 +46,7 @@ def read_squeue_json(path: str | Path, **options: Unpack[ReadOptions]) -> Worklo
 
 
 def squeue_entries(source: Source, filters: Filters) -> list[Entry]:
-    """
-    Read the jobs of the present queue one by one.
-
-    Result: all jobs, those that a workload drops too; times in seconds since 1970.
-    """
+    """Read all jobs of the present queue one by one, with times in seconds since 1970."""
     tables = job_tables(source)
     for place, table in tables:
         if isinstance(table.get("time"), Mapping):

@@ -19,13 +19,7 @@ Numbers = dict[str, Any]
 
 
 def job_frame(workload: Workload) -> pd.DataFrame:
-    """
-    Return a row per job of a workload.
-
-    Result: ``id``, ``submit_s``, ``n_nodes``, ``runtime_s``, ``requested_s``, ``node_s`` (nodes
-    times run time), ``name``, and ``user``, ``group``, ``executable``, ``queue`` as the log writes
-    them; an empty text where it has none.
-    """
+    """Return a row per job of a workload; labels as the log writes them, else empty."""
     jobs = workload.jobs
     names: list[dict[str, str]] = [dict(job.extra) for job in jobs]
     columns: dict[str, Sequence[object]] = {
@@ -44,12 +38,7 @@ def job_frame(workload: Workload) -> pd.DataFrame:
 
 
 def trace_numbers(workload: Workload, n_nodes: int | None = None) -> Numbers:
-    """
-    Return what a job log holds.
-
-    `workload`: jobs, in the order of submission, and what was dropped. Result: as commands
-    lists it; fractions, not per cent; None where a number does not exist.
-    """
+    """Return what a job log holds, as commands list it; fractions, not per cent."""
     if n_nodes is not None:
         whole("--nodes", n_nodes, 1, error=WorkloadError)
     jobs = job_frame(workload)
@@ -91,12 +80,7 @@ def spread(values: Floats) -> Numbers:
 
 
 def busy_steps(jobs: pd.DataFrame) -> tuple[Floats, Ints]:
-    """
-    Return the nodes in use if every job started when it was submitted.
-
-    `jobs`: as from `job_frame`. Result: `(times`, `nodes)`: instants in seconds, ascending, and the
-    nodes in use from each on; the last is 0.
-    """
+    """Return instants, and the nodes in use from each, if every job started at submission."""
     submit = jobs["submit_s"].to_numpy()
     size = jobs["n_nodes"].to_numpy()
     times, place = np.unique(
@@ -108,13 +92,7 @@ def busy_steps(jobs: pd.DataFrame) -> tuple[Floats, Ints]:
 
 
 def size_classes(jobs: pd.DataFrame) -> list[Numbers]:
-    """
-    Return jobs and their node time by size: up to 1, 2, 4, 8, ... nodes.
-
-    `jobs`: as from `job_frame`, at least one row. Result: ``nodes`` (such as ``"5-8"``), ``jobs``,
-    ``job_share``, ``node_time_share`` and ``mean_runtime_s`` of each class from the smallest to the
-    largest that occurs.
-    """
+    """Return jobs and their node time by size: up to 1, 2, 4, 8, ... nodes."""
     power = np.ceil(np.log2(jobs["n_nodes"].to_numpy())).astype(np.int64)
     total_s = float(jobs["node_s"].sum())
     return [

@@ -91,15 +91,12 @@ def synth(mean_nodes: float, n_jobs: int = 10_000, seed: int = 1) -> Workload:
 
 def laas(mean_nodes: float = 8.0, n_jobs: int = 10_000, seed: int = 1) -> Workload:
     """
-    Draw a workload like the example that comes with LaaS.
-
-    `mean_nodes`: mean of the exponential distribution of sizes, 0.001 to 1e9. `n_jobs`: number of
-    jobs, 1 to `MOST_JOBS`. Result: jobs 1..n, all submitted at 0, run times 20..2999 whole seconds.
+    Draw a workload like the example that comes with LaaS: all jobs submitted at 0.
 
     Zahavi et al., *Links as a Service (LaaS)*, ANCS 2016. The rule for sizes is read off the
-    example that ships with LaaS 1.0 (exponential, mean 8; 10,000 tenants): sizes are rounded
-    down, and those that would be 0 have the mean instead, so 16 % of the tenants have 8
-    nodes. Durations there are uniform in 20..2999.
+    example that ships with LaaS 1.0 (exponential, mean 8; 10,000 tenants): sizes are rounded down,
+    and those that would be 0 have the mean instead, so 16 % of the tenants have 8 nodes. Durations
+    there are uniform in 20..2999.
     """
     _check_number("mean_nodes", mean_nodes, *_MEAN_NODES)
     check_range("n_jobs", n_jobs, 1, MOST_JOBS)
@@ -114,18 +111,14 @@ def laas(mean_nodes: float = 8.0, n_jobs: int = 10_000, seed: int = 1) -> Worklo
 
 def hector_like(n_jobs: int = 50_000, seed: int = 1, load: float = 0.8) -> Workload:
     """
-    Draw a workload with the job sizes of HECToR, a Cray XE6.
+    Draw a workload with the job sizes of HECToR, a Cray XE6, with random (Poisson) arrivals.
 
-    `n_jobs`: number of jobs, 1 to `MOST_JOBS`. `load`: node-seconds asked for / node-seconds of
-    `HECTOR_NODES` nodes, on average; 1e-6 to 1e6. Result: jobs 1..n of 1 to 2048 nodes, arriving at
-    random (Poisson).
-
-    Stoltzfus13, section 4.1 and 6.2: jobs of one node are most frequent, those of 9-16 nodes
-    nearly as many, both sides have long, small tails up to 2048 nodes, and the mean is
-    just over 10 (10.6 here). Its Figure 8 is a picture without numbers, so the shares
-    (`HECTOR_SIZES`) are ours; within a class half of the jobs take the power of two and the
-    rest spread evenly. It states no run times: they are log-uniform between a minute and
-    twelve hours, independent of size.
+    `load`: node-seconds asked for / node-seconds of `HECTOR_NODES` nodes, on average. Stoltzfus13,
+    section 4.1 and 6.2: jobs of one node are most frequent, those of 9-16 nodes nearly as many,
+    both sides have long, small tails up to 2048 nodes, and the mean is just over 10 (10.6 here).
+    Its Figure 8 is a picture without numbers, so the shares (`HECTOR_SIZES`) are ours; within a
+    class half of the jobs take the power of two and the rest spread evenly. It states no run times:
+    they are log-uniform between a minute and twelve hours, independent of size.
     """
     check_range("n_jobs", n_jobs, 1, MOST_JOBS)
     check_range("seed", seed, 0)
@@ -144,12 +137,7 @@ def hector_like(n_jobs: int = 50_000, seed: int = 1, load: float = 0.8) -> Workl
 
 
 def drawn(source: str, submit_s: Floats, sizes: Ints, runtime_s: Floats) -> Workload:
-    """
-    Make a workload from columns that were drawn.
-
-    `submit_s` (n,): ascending, in seconds. `sizes` (n,): nodes. `runtime_s` (n,): seconds; users
-    know them. Result: jobs 1..n.
-    """
+    """Make a workload from columns that were drawn; users know the run times."""
     times = runtime_s.tolist()
     n_jobs = len(times)
     return Workload(

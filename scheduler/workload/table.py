@@ -44,12 +44,9 @@ def read_csv(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     Read a comma-separated table with a header.
 
     Needs columns for run time and for nodes or processors, and one for the submit time unless
-    ``arrivals="zero"``; names as in `COLUMNS`. Times are seconds. All other columns are kept
-    (`Job.extra`), so that a communication profile can use them.
-
-    `path`: plain or gzip, recognised by content; ``-`` is standard input. `**options`: the fields
-    of `Filters`. Result: jobs without run time or size are dropped, and those of a result that it
-    has dropped; without numbers they count from 1.
+    ``arrivals="zero"``; names as in `COLUMNS`. Times are seconds. All other columns become further
+    ones (`Job.extra`), so that a communication profile can use them. Jobs without run time or size
+    are dropped, and those of a result that it has dropped; without numbers they count from 1.
     """
     filters = Filters(**options)
     source = read_source(path)
@@ -89,12 +86,7 @@ def _csv_rows(source: Source) -> Iterator[tuple[str, list[str]]]:
 
 
 def read_parquet(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
-    """
-    Read a Parquet table, such as the ``jobs.parquet`` of a result.
-
-    `path`: the file; ``-`` is standard input. `**options`: the fields of `Filters`. Result: as
-    `read_csv` makes it from the same columns.
-    """
+    """Read a Parquet table, such as the ``jobs.parquet`` of a result, as `read_csv` does."""
     filters = Filters(**options)
     source = read_source(path, binary=True)
     table = parquet_table(source.data, source.name, MOST_ENTRIES, MOST_BYTES, WorkloadError)
@@ -111,12 +103,7 @@ def read_parquet(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
 
 
 def from_frame(frame: "pd.DataFrame", **options: Unpack[ReadOptions]) -> Workload:
-    """
-    Make a workload of a pandas table.
-
-    `frame`: columns as for `read_csv`. `**options`: the fields of `Filters`. Result: as `read_csv`
-    makes it from the same columns.
-    """
+    """Make a workload of a pandas table, as `read_csv` does of its columns."""
     filters = Filters(**options)
     columns = [frame.iloc[:, place].tolist() for place in range(frame.shape[1])]
     rows = [

@@ -25,9 +25,7 @@ Write = Callable[[Workload, Path], None]
 
 def write_trace(workload: Workload, path: Path) -> list[str]:
     """
-    Write a workload; on failure the old file, or none, is left.
-
-    `path`: the end of its name chooses the format: `WRITERS`.
+    Write a workload in the format of the path's end; on failure the old file is left.
 
     Equal workloads give equal bytes, with one version of the Parquet library.
     """
@@ -74,12 +72,7 @@ def _write_swf(workload: Workload, path: Path) -> None:
 
 
 def table_of(workload: Workload) -> dict[str, list[object]]:
-    """
-    Return the columns of a table of jobs.
-
-    Result: names that the readers of tables know, and the further columns of the log; None where a
-    value is missing. Labels are as the log writes them.
-    """
+    """Return the columns of a table of jobs that the readers know, and the further columns."""
     jobs = workload.jobs
     extras: list[Mapping[str, str]] = [dict(job.extra) for job in jobs]
     columns: dict[str, list[object]] = {

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from netsim.common.errors import RoutingError, TopologyError
+from netsim.formats.importers.nodecsv import untapered_shape
 from netsim.formats.importers.registry import FORMATS, guess_format, read_topology
 from netsim.formats.importers.sketch import Settings
 from netsim.registries.routings import make_routing
@@ -379,3 +380,8 @@ def test_a_name_map_that_cannot_be_read_is_refused(tmp_path, monkeypatch, text, 
 
     with pytest.raises(TopologyError, match=message):
         read_topology(DATA / "ibnetdiscover.txt", names="map")
+
+
+def test_an_untapered_tree_of_18_nodes_a_leaf_needs_switches_of_36_ports():
+    """A cable from a leaf to each of 18 L2 switches, and 9 from each of these to 2 spines."""
+    assert untapered_shape(18, 18, 4) == ((18, 18, 4), (1, 18, 2), (1, 1, 9))
