@@ -1,6 +1,7 @@
 """Masks of nodes and ports, runs and boxes: small values by hand."""
 
 import numpy as np
+
 from scheduler.allocation import bits, lowest
 from scheduler.allocators.lists import runs
 from scheduler.allocators.pods import pack
