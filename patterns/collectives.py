@@ -45,16 +45,7 @@ Algorithm = Callable[[int, float], list[Step]]
 
 @dataclass(frozen=True, slots=True)
 class Collective(Template):
-    """
-    Collective operation by one of several algorithms.
-
-    Parameters
-    ----------
-    algorithm : str
-        A key of `algorithms`.
-    nbytes : float
-        Bytes, as the operation says of what.
-    """
+    """Collective operation by one of several algorithms."""
 
     algorithm: str = "mpich"
     nbytes: float = DEFAULT_NBYTES
@@ -73,18 +64,7 @@ class Collective(Template):
 
 @dataclass(frozen=True, slots=True)
 class RootedCollective(Template):
-    """
-    Collective operation with a special rank, by one of several algorithms.
-
-    Parameters
-    ----------
-    algorithm : str
-        A key of `algorithms`.
-    nbytes : float
-        Bytes, as the operation says of what.
-    root : int
-        The special rank.
-    """
+    """Collective operation with a special rank, by one of several algorithms."""
 
     algorithm: str = "binomial"
     nbytes: float = DEFAULT_NBYTES
@@ -107,14 +87,9 @@ class RootedCollective(Template):
 @dataclass(frozen=True, slots=True)
 class AllReduce(Collective):
     """
-    Every rank gives a vector and gets the sum of all (MPI_Allreduce).
+    Every rank gives a vector of `nbytes` and gets the sum of all (MPI_Allreduce).
 
-    Parameters
-    ----------
-    algorithm : {"mpich", "recursive-doubling", "rabenseifner", "rhvd", "ring", "binomial"}
-        Binomial is a reduction to rank 0 and a broadcast; MPICH chooses by size.
-    nbytes : float
-        Bytes of the vector.
+    Binomial is a reduction to rank 0 and a broadcast; MPICH chooses by size.
     """
 
     algorithms: ClassVar[Mapping[str, Algorithm]] = {
@@ -129,16 +104,7 @@ class AllReduce(Collective):
 
 @dataclass(frozen=True, slots=True)
 class AllGather(Collective):
-    """
-    Every rank gives a block and gets those of all (MPI_Allgather).
-
-    Parameters
-    ----------
-    algorithm : {"mpich", "recursive-doubling", "bruck", "ring"}
-        How; MPICH chooses by size.
-    nbytes : float
-        Bytes of the block that each rank gives.
-    """
+    """Every rank gives a block of `nbytes` and gets those of all (MPI_Allgather)."""
 
     algorithms: ClassVar[Mapping[str, Algorithm]] = {
         "mpich": allgather_mpich,
@@ -150,16 +116,7 @@ class AllGather(Collective):
 
 @dataclass(frozen=True, slots=True)
 class ReduceScatter(Collective):
-    """
-    Every rank gives a vector and gets its own part of the sum (MPI_Reduce_scatter_block).
-
-    Parameters
-    ----------
-    algorithm : {"mpich", "recursive-halving", "pairwise", "ring"}
-        How; MPICH chooses by size.
-    nbytes : float
-        Bytes of the vector that each rank gives; of n ranks, each gets 1/n of it.
-    """
+    """Every rank gives a vector of `nbytes` and gets 1/n of the sum (MPI_Reduce_scatter_block)."""
 
     algorithms: ClassVar[Mapping[str, Algorithm]] = {
         "mpich": reduce_scatter_mpich,
@@ -171,19 +128,10 @@ class ReduceScatter(Collective):
 
 @dataclass(frozen=True, slots=True)
 class Broadcast(RootedCollective):
-    """
-    One rank has a message that all get (MPI_Bcast).
+    """One rank has a message that all get (MPI_Bcast)."""
 
-    Parameters
-    ----------
-    algorithm : {"mpich", "binomial", "scatter-ring", "scatter-recursive-doubling"}
-        The last two scatter the message and gather it at all; MPICH chooses by size.
-    nbytes : float
-        Bytes of the message.
-    root : int
-        Rank that has it.
-    """
-
+    # "mpich", "binomial", "scatter-ring", "scatter-recursive-doubling": the last two scatter the
+    # message and gather it at all; MPICH chooses by size
     algorithm: str = "mpich"
 
     algorithms: ClassVar[Mapping[str, Algorithm]] = {
@@ -196,18 +144,7 @@ class Broadcast(RootedCollective):
 
 @dataclass(frozen=True, slots=True)
 class Gather(RootedCollective):
-    """
-    One rank gets a block from each (MPI_Gather).
-
-    Parameters
-    ----------
-    algorithm : {"binomial", "linear"}
-        Up a tree, as MPICH, or all at once.
-    nbytes : float
-        Bytes of the block that each rank gives.
-    root : int
-        Rank that gets them.
-    """
+    """One rank gets a block from each (MPI_Gather), up a tree, as MPICH, or all at once."""
 
     algorithms: ClassVar[Mapping[str, Algorithm]] = {
         "binomial": gather_binomial,
@@ -217,18 +154,7 @@ class Gather(RootedCollective):
 
 @dataclass(frozen=True, slots=True)
 class Scatter(RootedCollective):
-    """
-    One rank has a block for each (MPI_Scatter).
-
-    Parameters
-    ----------
-    algorithm : {"binomial", "linear"}
-        Down a tree, as MPICH, or all at once.
-    nbytes : float
-        Bytes of the block that each rank gets.
-    root : int
-        Rank that has them.
-    """
+    """One rank has a block for each (MPI_Scatter), down a tree, as MPICH, or all at once."""
 
     algorithms: ClassVar[Mapping[str, Algorithm]] = {
         "binomial": scatter_binomial,

@@ -16,21 +16,16 @@ class Matrix(Template):
     """
     All messages of a measured matrix, in one step.
 
-    The file is read once, when the pattern is made; patterns are equal when they name the same
-    file with the same content and scale.
-
-    Parameters
-    ----------
-    file : str
-        Path of a CSV, MatrixMarket or NPZ file, as `patterns.matrixfile.read_matrix` takes.
-        A matrix of a stated size is for jobs of just so many ranks; a CSV file, which states
-        none, for all jobs that have its ranks.
-    scale : float
-        Factor on every entry: bytes of a message where the file counts messages, the reciprocal
-        of the iterations that were measured, 0.5 where an entry counts both directions.
+    The file is read once, when the pattern is made; patterns are equal when they name the same file
+    with the same content and scale.
     """
 
+    # path of a CSV, MatrixMarket or NPZ file, as `patterns.matrixfile.read_matrix` takes. A matrix
+    # of a stated size is for jobs of just so many ranks; a CSV file, which states none, for all
+    # jobs that have its ranks.
     file: str = ""
+    # factor on every entry: bytes of a message where the file counts messages, the reciprocal of
+    # the iterations that were measured, 0.5 where an entry counts both directions
     scale: float = 1.0
     digest: str = field(init=False, repr=False)
     _read: MatrixFile = field(init=False, repr=False, compare=False)

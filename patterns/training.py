@@ -21,45 +21,28 @@ class Training(Template):
     One iteration of training a transformer on dp x tp x pp ranks.
 
     Rank ``t + tp (d + dp p)`` is tensor part t of replica d of pipeline stage p: the ranks of a
-    tensor group are neighbours, stages are furthest apart. In order: tensor-parallel
-    allreduces of the forward pass, activations to the next stage, tensor-parallel allreduces
-    of the backward pass, gradients to the stage before, data-parallel allreduce of all
-    gradients. All allreduces run round a ring.
+    tensor group are neighbours, stages are furthest apart. In order: tensor-parallel allreduces of
+    the forward pass, activations to the next stage, tensor-parallel allreduces of the backward
+    pass, gradients to the stage before, data-parallel allreduce of all gradients. All allreduces
+    run round a ring.
 
-    Parameters
-    ----------
-    dp : int, optional
-        Replicas, whose gradients are summed. Default: as many as the job has room for.
-    tp : int
-        Parts that each layer is split into.
-    pp : int
-        Pipeline stages, consecutive parts of the model.
-    nbytes : float
-        Bytes of the gradients that a rank holds.
-    activation_bytes : float
-        Bytes of the activations of one microbatch between layers.
-    layers : int
-        Layers of a stage.
-    microbatches : int
-        Microbatches of an iteration, for each replica.
-
-    Notes
-    -----
-    Layout and collectives of Megatron-LM: Narayanan et al., *Efficient large-scale language
-    model training on GPU clusters using Megatron-LM*, 2021: two allreduces for each layer,
-    microbatch and direction (section 2.3); each tensor part sends its 1/tp of the activations
-    on to the next stage (scatter/gather, section 4.1). Messages of different layers and
-    microbatches are summed, so that the number of rounds depends on dp and tp only; stages send
-    all at once, as in the steady state of a pipeline. The rounds of a ring are one step.
+    Layout and collectives of Megatron-LM: Narayanan et al., *Efficient large-scale language model
+    training on GPU clusters using Megatron-LM*, 2021: two allreduces for each layer, microbatch and
+    direction (section 2.3); each tensor part sends its 1/tp of the activations on to the next stage
+    (scatter/gather, section 4.1). Messages of different layers and microbatches are summed, so that
+    the number of rounds depends on dp and tp only; stages send all at once, as in the steady state
+    of a pipeline. The rounds of a ring are one step.
     """
 
+    # replicas, whose gradients are summed. Default: as many as the job has room for.
     dp: int | None = None
-    tp: int = 1
-    pp: int = 1
-    nbytes: float = DEFAULT_NBYTES
+    tp: int = 1  # parts that each layer is split into
+    pp: int = 1  # pipeline stages, consecutive parts of the model
+    nbytes: float = DEFAULT_NBYTES  # bytes of the gradients that a rank holds
+    # bytes of the activations of one microbatch between layers
     activation_bytes: float = DEFAULT_NBYTES
-    layers: int = 1
-    microbatches: int = 1
+    layers: int = 1  # layers of a stage
+    microbatches: int = 1  # microbatches of an iteration, for each replica
 
     def __post_init__(self) -> None:
         """Check the options."""

@@ -55,42 +55,19 @@ def without_room(taken: tuple[int, ...], units: int) -> int:
 
 
 def add_units(taken: tuple[int, ...], ports: int, units: int) -> tuple[int, ...]:
-    """
-    Take units on some up-ports of a switch.
-
-    Examples
-    --------
-    >>> add_units((0b1, 0, 0, 0, 0, 0, 0, 0), 0b11, 2)
-    (3, 3, 1, 0, 0, 0, 0, 0)
-    """
+    """Take units on some up-ports of a switch."""
     shifted = (ports,) * units + taken[:-units]
     return tuple([old | new & ports for old, new in zip(taken, shifted, strict=True)])
 
 
 def remove_units(taken: tuple[int, ...], ports: int, units: int) -> tuple[int, ...]:
-    """
-    Give units on some up-ports of a switch back.
-
-    `ports`: ports on which at least so many units are taken.
-
-    Examples
-    --------
-    >>> remove_units((3, 3, 1, 0, 0, 0, 0, 0), 0b11, 2)
-    (1, 0, 0, 0, 0, 0, 0, 0)
-    """
+    """Give back units on up-ports of a switch on which at least so many are taken."""
     shifted = taken[units:] + (0,) * units
     return tuple([old & ~ports | new & ports for old, new in zip(taken, shifted, strict=True)])
 
 
 def fill_units(taken: tuple[int, ...], ports: int, units: int) -> tuple[int, ...]:
-    """
-    Take units on some up-ports of a switch, or all that is left where there is less.
-
-    Examples
-    --------
-    >>> fill_units((1, 1, 1, 1, 1, 1, 1, 0), 0b11, 2)
-    (3, 3, 1, 1, 1, 1, 1, 1)
-    """
+    """Take units on some up-ports of a switch, or all that is left where there is less."""
     full = without_room(taken, units) & ports
     return tuple([mask | full for mask in add_units(taken, ports & ~full, units)])
 

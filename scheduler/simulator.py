@@ -77,23 +77,15 @@ class JobRecord:
 
 @dataclass(slots=True, eq=False)
 class Timeline:
-    """
-    The machine at every instant at which something changed.
+    """The machine at every instant at which something changed."""
 
-    Parameters
-    ----------
-    time_s : list of float
-        The instants.
-    running, queued, busy_nodes : list of int
-        Jobs running and waiting, and nodes asked for by running jobs, after the instant.
-    interference : list of float
-        Mean interference of the running jobs, weighted by their nodes; 1 when none runs.
-    """
-
-    time_s: list[float] = field(default_factory=list)
+    time_s: list[float] = field(default_factory=list)  # the instants
+    # running, queued, busy_nodes: jobs running and waiting, and nodes asked for by running jobs,
+    # after the instant
     running: list[int] = field(default_factory=list)
     queued: list[int] = field(default_factory=list)
     busy_nodes: list[int] = field(default_factory=list)
+    # mean interference of the running jobs, weighted by their nodes; 1 when none runs
     interference: list[float] = field(default_factory=list)
 
 

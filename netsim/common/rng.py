@@ -20,19 +20,11 @@ UNIFORM_STEP = 2.0**-_BITS
 
 def uniforms(seed: int, ids: Ints, *stream: int) -> Floats:
     """
-    Return a random number for every job that depends on no other job.
+    Return a random number in [0, 1) for every job that depends on no other job.
 
-    `ids` (n,): job numbers. Result (n,): in [0, 1); equal arguments give equal numbers, on every
-    machine.
-
-    The output function of SplitMix64 (Steele, Lea and Flood, *Fast splittable pseudorandom
-    number generators*, OOPSLA 2014), applied to seed, stream and job number in turn.
-
-    Examples
-    --------
-    >>> few, many = np.array([7]), np.arange(100)
-    >>> bool(uniforms(1, few)[0] == uniforms(1, many)[7])
-    True
+    Equal arguments give equal numbers on every machine: the output function of SplitMix64 (Steele,
+    Lea and Flood, *Fast splittable pseudorandom number generators*, OOPSLA 2014), applied to seed,
+    stream and job number in turn.
     """
     state = np.full(len(ids), 0, dtype=np.uint64)
     for word in (seed % _WORD, *stream):

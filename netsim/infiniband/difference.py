@@ -11,25 +11,14 @@ from netsim.infiniband.export import Export
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """
-    One entry that changes.
+    """One entry that changes."""
 
-    Parameters
-    ----------
-    guid : int
-        Of the switch.
-    switch, node : str
-        Names of the switch, and of the node that the entry leads to.
-    lid : int
-        Of the node.
-    before, after : int
-        Ports; 255 for none.
-    """
-
-    guid: int
+    guid: int  # of the switch
+    # switch, node: names of the switch, and of the node that the entry leads to
     switch: str
     node: str
-    lid: int
+    lid: int  # of the node
+    # before, after: ports; 255 for none
     before: int
     after: int
 
@@ -43,23 +32,15 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Difference:
-    """
-    What loading new tables changes.
+    """What loading new tables changes."""
 
-    Parameters
-    ----------
-    entries : tuple of Entry
-        By switch and LID.
-    loop_before, loop_after : (k,) int array
-        Links of a credit loop under the tables before and after; empty where there is none.
-    loop_between : (k,) int array
-        The same while each switch has one or the other: empty means that switches may be loaded in
-        any order.
-    """
-
-    entries: tuple[Entry, ...]
+    entries: tuple[Entry, ...]  # by switch and LID
+    # loop_before, loop_after: (k,): links of a credit loop under the tables before and after; empty
+    # where there is none
     loop_before: Ints
     loop_after: Ints
+    # (k,): the same while each switch has one or the other: empty means that switches may be loaded
+    # in any order
     loop_between: Ints
 
     @property

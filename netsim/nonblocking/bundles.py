@@ -20,16 +20,10 @@ class Unbundled:
     Where p cables join a leaf and an L2 switch, the switch is p switches: switch k has cable k of
     every bundle and the k-th share of the up-ports. That takes ways away and adds none: what is
     rearrangeable non-blocking there is so on the tree itself.
-
-    Parameters
-    ----------
-    tree : FatTree
-        Without bundles; nodes, leaves and their links are numbered as before.
-    link : (E,) int array
-        Link of the tree with bundles for each link of this one, -1 where it has none.
     """
 
-    tree: FatTree
+    tree: FatTree  # without bundles; nodes, leaves and their links are numbered as before
+    # (E,): link of the tree with bundles for each link of this one, -1 where it has none
     link: Ints
 
     def inside(self, partition: Partition) -> Partition:

@@ -25,20 +25,12 @@ _UNDECIDED = 2  # give up where so many integer programs ran out of time
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Certificate:
-    """
-    A permutation and routes that carry it with at most one flow per directed link.
+    """A permutation and routes that carry it with at most one flow per directed link."""
 
-    Parameters
-    ----------
-    src, dst : (F,) int array
-        The flows.
-    routes : Routes
-        Links of each flow; no link is in two routes.
-    """
-
+    # src, dst: (F,): the flows
     src: Ints
     dst: Ints
-    routes: Routes
+    routes: Routes  # links of each flow; no link is in two routes
 
 
 class Status(StrEnum):

@@ -20,19 +20,12 @@ class LeastLoaded:
     """
     Each flow in turn takes the minimal path whose busiest link is least loaded.
 
-    Parameters
-    ----------
-    tree : FatTree
-        The fabric.
-
-    Notes
-    -----
-    Optimistic: it knows all flows of the call and the load of every link, which no switch
-    does, and no flow changes its path later. Load is flows over capacity, counted within one
-    call: flows of other jobs are not seen. Greedy, so not the best routing there is. Paths with
-    a link out of service do not count; in a PGFT no non-minimal path is left where no minimal path
-    is, as a path comes down through the same digits that it went up by. Cost: F times the number of
-    minimal paths (a numba kernel).
+    Optimistic: it knows all flows of the call and the load of every link, which no switch does, and
+    no flow changes its path later. Load is flows over capacity, counted within one call: flows of
+    other jobs are not seen. Greedy, so not the best routing there is. Paths with a link out of
+    service do not count; in a PGFT no non-minimal path is left where no minimal path is, as a path
+    comes down through the same digits that it went up by. Cost: F times the number of minimal paths
+    (a numba kernel).
     """
 
     tree: FatTree

@@ -21,23 +21,15 @@ class Shortest:
     """
     Shortest paths over the links in service; on trees up, then down.
 
-    Parameters
-    ----------
-    topology : Topology
-        Any fabric.
-
-    Notes
-    -----
-    At each vertex the links that lie on a shortest path to the destination are the candidates C,
-    in ascending order, and the flow takes ``C[floor(d / divisor) mod |C|]``. d is the
-    destination's number leaf by leaf, so that the nodes of a switch have consecutive ones,
-    whatever they are called, as in OpenSM's ftree. The divisor is the product of the parents of
-    the levels below (see `divisors`): a switch does not choose again by what those below it
-    have chosen by. So each switch spreads the destinations behind it evenly over its ports, by
-    the destination alone, as forwarding tables have it; on an intact PGFT with mirrored cables
-    this is D-mod-k. Where the rail of a flow is given, the path ends in that link of the
-    destination, and only switches choose. A breadth-first search for each switch with
-    destinations: O(E) each.
+    At each vertex the links that lie on a shortest path to the destination are the candidates C, in
+    ascending order, and the flow takes ``C[floor(d / divisor) mod |C|]``. d is the destination's
+    number leaf by leaf, so that the nodes of a switch have consecutive ones, whatever they are
+    called, as in OpenSM's ftree. The divisor is the product of the parents of the levels below (see
+    `divisors`): a switch does not choose again by what those below it have chosen by. So each
+    switch spreads the destinations behind it evenly over its ports, by the destination alone, as
+    forwarding tables have it; on an intact PGFT with mirrored cables this is D-mod-k. Where the
+    rail of a flow is given, the path ends in that link of the destination, and only switches
+    choose. A breadth-first search for each switch with destinations: O(E) each.
     """
 
     topology: Topology
@@ -206,22 +198,11 @@ class Shortest:
 
 @dataclass(frozen=True, slots=True)
 class Rerouted:
-    """
-    A routing on a damaged fabric: flows that meet an absent link take a shortest path.
+    """A routing on a damaged fabric: flows that meet an absent link take a shortest path."""
 
-    Parameters
-    ----------
-    inner : Routing
-        Routing of the fabric as built.
-    non-minimal path : Shortest
-        Shortest paths over the links in service.
-    absent : (E,) bool array
-        Links out of service.
-    """
-
-    inner: Routing
+    inner: Routing  # routing of the fabric as built
     detour: Shortest
-    absent: Bools
+    absent: Bools  # (E,): links out of service
 
     @classmethod
     def around(cls, inner: Routing, topology: Topology) -> "Rerouted":

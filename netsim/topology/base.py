@@ -20,19 +20,13 @@ _PAIRS = 2_000_000  # pairs of nodes whose distance is held in memory at once
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Multipath:
-    """
-    How switches spread packets over paths, where no routing table fixes the path of a flow.
+    """How switches spread packets over paths, where no routing table fixes the path of a flow."""
 
-    Parameters
-    ----------
-    rule : {"adaptive", "spray"}
-        Whether a packet takes the least occupied of the links that lead on, or a random one.
-    capacity : (E,) float array
-        Bytes per second of each link as it was built; the capacity of the fabric is that of what
-        the link stands for (`netsim.topology.multipath`).
-    """
-
+    # "adaptive", "spray": whether a packet takes the least occupied of the links that lead on, or a
+    # random one
     rule: str
+    # (E,): bytes per second of each link as it was built; the capacity of the fabric is that of
+    # what the link stands for (`netsim.topology.multipath`)
     capacity: Floats
 
 

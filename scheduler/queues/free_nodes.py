@@ -15,23 +15,13 @@ from scheduler.machine import Machine
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Booking:
-    """
-    A waiting job's time and place.
+    """A waiting job's time and place."""
 
-    Parameters
-    ----------
-    placement : Allocation
-        The job and what it will hold.
-    start_s, end_s : float
-        From when to when it is expected to hold it, in seconds.
-    taken : Footprint
-        The same as masks.
-    """
-
-    placement: Allocation
+    placement: Allocation  # the job and what it will hold
+    # start_s, end_s: from when to when it is expected to hold it, in seconds
     start_s: float
     end_s: float
-    taken: Footprint
+    taken: Footprint  # the same as masks
 
 
 class FreeNodes:
@@ -40,21 +30,10 @@ class FreeNodes:
 
     They show where asking an allocator may help, and what is free there.
 
-    Parameters
-    ----------
-    machine : Machine
-        The machine now; running jobs end when they are expected to.
-    bookings : collection of Booking
-        Waiting jobs that will hold nodes.
-    footprint : callable, optional
-        What a running job holds, from a cache.
-
-    Attributes
-    ----------
-    times : list of float
-        When each step begins, in seconds; the first one now.
-    gains : set of float
-        Instants at which something becomes free, and now.
+    `machine`: The machine now; running jobs end when they are expected to. `bookings`: Waiting jobs
+    that will hold nodes. `footprint`: What a running job holds, from a cache. `times`: When each
+    step begins, in seconds; the first one now. `gains`: Instants at which something becomes free,
+    and now.
     """
 
     __slots__ = ("_machine", "_masks", "_varies", "gains", "times")

@@ -20,25 +20,13 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class DroppedJob:
-    """
-    A job of a log that is not run.
+    """A job of a log that is not run."""
 
-    Parameters
-    ----------
-    id : int
-        Number; need not be unique.
-    reason : str
-        Why it is not.
-    n_nodes : int
-        Nodes asked for; 0 where the log lacks it.
-    submit_s, runtime_s : float
-        As of a `Job`, but NaN where the log lacks it; submission may lie before 0, the
-        first one of a kept job.
-    """
-
-    id: int
-    reason: str
-    n_nodes: int = 0
+    id: int  # number; need not be unique
+    reason: str  # why it is not
+    n_nodes: int = 0  # nodes asked for; 0 where the log lacks it
+    # submit_s, runtime_s: as of a `Job`, but NaN where the log lacks it; submission may lie before
+    # 0, the first one of a kept job
     submit_s: float = nan
     runtime_s: float = nan
 

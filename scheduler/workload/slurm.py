@@ -55,16 +55,10 @@ _NO_LIMIT = {"unlimited", "partition_limit", "infinite"}
 
 def slurm_duration(text: str) -> float | None:
     """
-    Read a duration as Slurm writes it.
+    Read a duration as Slurm writes it, in seconds; None if it is none.
 
-    `text`: ``minutes``, ``minutes:seconds``, ``hours:minutes:seconds``, ``days-hours``,
-    ``days-hours:minutes`` or ``days-hours:minutes:seconds``; seconds may have a fraction. Result:
-    seconds; None if it is no duration.
-
-    Examples
-    --------
-    >>> slurm_duration("90"), slurm_duration("01:30.500"), slurm_duration("1-02:00:00")
-    (5400.0, 90.5, 93600.0)
+    ``minutes``, ``minutes:seconds``, ``hours:minutes:seconds``, ``days-hours``,
+    ``days-hours:minutes`` or ``days-hours:minutes:seconds``; seconds may have a fraction.
     """
     match = _CLOCK.fullmatch(text)
     if match is None:

@@ -6,6 +6,7 @@ from scheduler.allocation import bits, lowest
 from scheduler.allocators.lists import runs
 from scheduler.allocators.pods import pack
 from scheduler.allocators.torus import all_along, boxes
+from scheduler.cluster import add_units, fill_units, remove_units
 from scheduler.footprint import join, join_all, most_full, split
 from scheduler.traffic import computing_s
 
@@ -46,3 +47,14 @@ def test_six_routers_fit_a_torus_of_three_by_four_both_ways():
 
 def test_a_quarter_of_communication_leaves_three_times_as_long_for_computing():
     assert computing_s(1.0, 0.25) == 3.0
+
+
+def test_units_of_two_ports_are_taken_given_back_and_filled_up():
+    """Port 0 has one unit taken, port 1 none; eight units fill a port."""
+    taken = (0b1, 0, 0, 0, 0, 0, 0, 0)
+
+    more = add_units(taken, 0b11, 2)
+
+    assert more == (0b11, 0b11, 0b01, 0, 0, 0, 0, 0)
+    assert remove_units(more, 0b11, 2) == taken
+    assert fill_units((1, 1, 1, 1, 1, 1, 1, 0), 0b11, 2) == (3, 3, 1, 1, 1, 1, 1, 1)

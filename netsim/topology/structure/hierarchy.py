@@ -43,9 +43,7 @@ class Hierarchy:
 @lru_cache(maxsize=8)
 def hierarchy_of(fabric: Topology) -> Hierarchy | None:
     """
-    Return the hierarchy of a fabric.
-
-    Result: None where there is no switch without nodes, which is no tree.
+    Return the hierarchy of a fabric; None where no switch is without nodes: it is no tree.
 
     Below a switch of level l are the leaves from which l - 1 cables or fewer lead to it; the level
     of a switch is what it is asked for, so one that leads to other parts of the machine has more
@@ -55,17 +53,6 @@ def hierarchy_of(fabric: Topology) -> Hierarchy | None:
 
     A switch with nodes that lies between others, as a spine with hosts, is both: a leaf, and a
     switch that has others below it. It has cables to more switches with nodes than those have.
-
-    Examples
-    --------
-    Leaves s0 and s1 have a switch above both, which a third switch joins to leaf s4.
-
-    >>> import networkx as nx
-    >>> from netsim import from_networkx
-    >>> graph = nx.Graph([("s0", "low"), ("s1", "low"), ("low", "top"), ("s4", "top")])
-    >>> graph.add_edges_from((f"n{i}", leaf) for i, leaf in enumerate(["s0", "s1", "s4"]))
-    >>> hierarchy_of(from_networkx(graph)).level.tolist()
-    [[1, 2, 3], [2, 1, 3], [3, 3, 1]]
     """
     joined = np.flatnonzero(links_in_service(fabric))
     tail, head = fabric.link_tail[joined], fabric.link_head[joined]

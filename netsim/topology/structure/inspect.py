@@ -18,89 +18,48 @@ from netsim.topology.switches import assumptions_of
 
 @dataclass(frozen=True, slots=True)
 class LevelReport:
-    """
-    The switches of one level.
+    """The switches of one level."""
 
-    Parameters
-    ----------
-    level : int
-        Links to the nearest node: 1 for leaves and routers with nodes; 0 for switches from
-        which no node can be reached.
-    switches : int
-        Switches.
-    down, up, across : int
-        Cables to lower levels or nodes, to higher levels, and within the level, in all.
-    parallel : tuple of int
-        Fewest and most parallel cables between a switch and another at its level or above; both
-        0 where it has none.
-    taper : float or None
-        Capacity from below / capacity to above; None at the top.
-    """
-
+    # links to the nearest node: 1 for leaves and routers with nodes; 0 for switches from which no
+    # node can be reached
     level: int
     switches: int
+    # down, up, across: cables to lower levels or nodes, to higher levels, and within the level, in
+    # all
     down: int
     up: int
     across: int
+    # fewest and most parallel cables between a switch and another at its level or above; both 0
+    # where it has none
     parallel: tuple[int, int]
-    taper: float | None
+    taper: float | None  # capacity from below / capacity to above; None at the top
 
 
 @dataclass(frozen=True, slots=True)
 class LinkReport:
-    """
-    The links of one kind.
+    """The links of one kind."""
 
-    Parameters
-    ----------
-    name : str
-        Kind of link.
-    links : int
-        Directed links that work.
-    slowest, fastest : float
-        Bytes per second.
-    """
-
-    name: str
-    links: int
+    name: str  # kind of link
+    links: int  # directed links that work
+    # slowest, fastest: bytes per second
     slowest: float
     fastest: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TopologyReport:
-    """
-    What a topology is made of.
-
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    assumed : tuple of str
-        What was not said and had to be assumed.
-    levels : list of LevelReport
-        From the leaves up.
-    links : list of LinkReport
-        By kind.
-    irregular : list of str
-        What a regular fabric would not have, a sentence each.
-    missing : list of int
-        Nodes and switches of the numbering that are not there: never installed, or without a
-        cable in service.
-    lost : Unreachable
-        Nodes and pairs of nodes that no path connects.
-    leaves : LeafTapers
-        Capacity of every switch with nodes from these, and to other switches.
-    """
+    """What a topology is made of."""
 
     topology: Topology
-    assumed: tuple[str, ...]
-    levels: list[LevelReport]
-    links: list[LinkReport]
-    irregular: list[str]
+    assumed: tuple[str, ...]  # what was not said and had to be assumed
+    levels: list[LevelReport]  # from the leaves up
+    links: list[LinkReport]  # by kind
+    irregular: list[str]  # what a regular fabric would not have, a sentence each
+    # nodes and switches of the numbering that are not there: never installed, or without a cable in
+    # service
     missing: list[int]
-    lost: Unreachable
-    leaves: LeafTapers
+    lost: Unreachable  # nodes and pairs of nodes that no path connects
+    leaves: LeafTapers  # capacity of every switch with nodes from these, and to other switches
 
     @property
     def n_nodes(self) -> int:
