@@ -16,26 +16,7 @@ __all__ = ["Table", "brief", "plain", "value_of"]
 
 
 def value_of(text: str, place: str) -> Any:  # noqa: ANN401 (a TOML value)
-    """
-    Read a value as it is typed on a command line.
-
-    Parameters
-    ----------
-    text : str
-        TOML, or a bare word.
-    place : str
-        The option, for errors.
-
-    Returns
-    -------
-    any
-        The value.
-
-    Raises
-    ------
-    ExperimentError
-        If it is beyond the bounds of TOML documents.
-    """
+    """Read a value as it is typed on a command line: TOML within its bounds, or a bare word."""
     import tomllib  # noqa: PLC0415 (most commands read none)
 
     line = f"value = {text}"
@@ -44,23 +25,12 @@ def value_of(text: str, place: str) -> Any:  # noqa: ANN401 (a TOML value)
     except tomllib.TOMLDecodeError:
         return text.strip()
     except (RecursionError, ValueError):
-        pass  # beyond the bounds, as is told now
+        pass  # beyond the bounds, which the next line reports
     return parse_toml(line, place, ExperimentError)["value"]
 
 
 class Table(CheckedTable):
-    """
-    A table whose errors are the coupling's.
-
-    Parameters
-    ----------
-    values : mapping of str to any
-        The table as parsed.
-    place : str
-        File and table, e.g. ``"easy.toml: [scheduler]"``.
-    kind : type of CouplingError
-        Class of the errors.
-    """
+    """One table of a file; every field is asked for once, what is left over is an error."""
 
     def __init__(
         self, values: object, place: str, kind: type[CouplingError] = ExperimentError

@@ -76,25 +76,7 @@ class Registry(UserDict[str, T]):
 
 
 def look_up(kind: str, name: object, registry: Mapping[str, T], error: type[ValueError]) -> T:
-    """
-    Return what a registry has under a name.
-
-    Parameters
-    ----------
-    kind : str
-        What it holds, for the error, e.g. ``"queue"``.
-    name : object
-        What came.
-    registry : mapping of str to any
-        Things by name.
-    error : type of ValueError
-        Raised where there is none of that name.
-
-    Returns
-    -------
-    any
-        The thing.
-    """
+    """Return what a registry has under a name."""
     if not isinstance(name, str) or name not in registry:
         raise error(unknown(kind, name, sorted(registry)))
     return registry[name]
@@ -111,33 +93,8 @@ def build(
     seed: int | None = None,
     others: Sequence[str] = (),
 ) -> T:
-    """
-    Call the factory that a registry has under a name.
-
-    Parameters
-    ----------
-    kind : str
-        What is built, for the error message, e.g. ``"queue"``.
-    name : object
-        Key of the registry.
-    registry : mapping of str to callable
-        Factories by name.
-    options : object
-        Keywords for the factory, by name; those of a plain type are checked for it.
-    error : type of ValueError
-        Raised for an unknown name or option, or a value of a wrong type.
-    fixed : mapping of str to any, optional
-        Keywords that are no options.
-    seed : int, optional
-        For factories that draw, unless the options hold a seed.
-    others : sequence of str, optional
-        Options that the caller has taken out already, to be listed as well.
-
-    Returns
-    -------
-    any
-        What the factory makes.
-    """
+    """Call the factory that a registry has under a name, with options that fit its types."""
+    # `fixed` keywords are no options; `others` were taken out by the caller and are listed too.
     factory, fixed = look_up(kind, name, registry, error), fixed or {}
     place = f"{kind} {name!r}"
     if not isinstance(options, Mapping):

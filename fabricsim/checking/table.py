@@ -19,18 +19,7 @@ T = TypeVar("T")
 
 
 class Table:
-    """
-    One table of a file; every field is asked for once, what is left over is an error.
-
-    Parameters
-    ----------
-    values : mapping of str to any
-        The table as parsed.
-    place : str
-        File and table, e.g. ``"easy.toml: [scheduler]"``.
-    kind : type of ValueError
-        Raised for whatever is wrong.
-    """
+    """One table of a file; every field is asked for once, what is left over is an error."""
 
     def __init__(self, values: object, place: str, kind: type[ValueError]) -> None:
         self._kind = kind
@@ -46,73 +35,22 @@ class Table:
         return key in self._values
 
     def require(self, *keys: str) -> None:
-        """
-        Refuse a table that lacks fields, and name all of these.
-
-        Parameters
-        ----------
-        *keys : str
-            Names of fields that must be there.
-        """
+        """Refuse a table that lacks fields, and name all of these."""
         self._known.update(keys)
         absent = [key for key in keys if key not in self._values]
         if len(absent) > 1:
             raise self._kind(f"{self._name(', '.join(absent))}: expected values, they are missing.")
 
     def error(self, key: str, expected: str) -> ValueError:
-        """
-        Make the error for a bad field.
-
-        Parameters
-        ----------
-        key : str
-            Name of the field.
-        expected : str
-            What it should hold.
-
-        Returns
-        -------
-        ValueError
-            Of the table's kind, ready to be raised.
-        """
+        """Make the error for a bad field."""
         return wrong(self._name(key), expected, self._values.get(key, MISSING), self._kind)
 
     def fault(self, key: str, what: str) -> ValueError:
-        """
-        Make the error for a field that something else found bad.
-
-        Parameters
-        ----------
-        key : str
-            Name of the field.
-        what : str
-            What is wrong, as a sentence.
-
-        Returns
-        -------
-        ValueError
-            Of the table's kind, ready to be raised.
-        """
+        """Make the error for a field that something else found bad; `what` is a sentence."""
         return self._kind(f"{self._name(key)}: {what}")
 
     def text(self, key: str, default: str | None = None, choices: Collection[str] = ()) -> str:
-        """
-        Return a text field.
-
-        Parameters
-        ----------
-        key : str
-            Name of the field.
-        default : str, optional
-            Value where the field is missing; without it the field must be there.
-        choices : collection of str, optional
-            Allowed values.
-
-        Returns
-        -------
-        str
-            The value.
-        """
+        """Return a text field; without a default it must be there."""
         if choices:
             return self._checked(key, default, choice, choices)
         return self._checked(key, default, text)
@@ -120,67 +58,17 @@ class Table:
     def integer(
         self, key: str, default: int | None = None, least: int = 0, most: int | None = None
     ) -> int:
-        """
-        Return a whole number.
-
-        Parameters
-        ----------
-        key : str
-            Name of the field.
-        default : int, optional
-            Value where the field is missing; without it the field must be there.
-        least : int, default 0
-            Smallest allowed value.
-        most : int, optional
-            Largest allowed value.
-
-        Returns
-        -------
-        int
-            The value.
-        """
+        """Return a whole number."""
         return self._checked(key, default, whole, least, most)
 
     def number(
         self, key: str, default: float | None = None, least: float = 0.0, most: float | None = None
     ) -> float:
-        """
-        Return a number.
-
-        Parameters
-        ----------
-        key : str
-            Name of the field.
-        default : float, optional
-            Value where the field is missing; without it the field must be there.
-        least : float, default 0.0
-            Smallest allowed value.
-        most : float, optional
-            Largest allowed value.
-
-        Returns
-        -------
-        float
-            The value.
-        """
+        """Return a number."""
         return self._checked(key, default, number, least, most)
 
     def flag(self, key: str, default: bool | None = None) -> bool:
-        """
-        Return true or false.
-
-        Parameters
-        ----------
-        key : str
-            Name of the field.
-        default : bool, optional
-            Value where the field is missing; without it the field must be there.
-
-        Returns
-        -------
-        bool
-            The value.
-        """
+        """Return true or false."""
         return self._checked(key, default, flag)
 
     def _checked(self, key: str, default: T | None, check: Callable[..., T], *limits: object) -> T:
@@ -195,19 +83,7 @@ class Table:
         return f"{self._place} {key}"
 
     def names(self, key: str) -> tuple[str, ...]:
-        """
-        Return a list of texts.
-
-        Parameters
-        ----------
-        key : str
-            Name of the field; missing means an empty list.
-
-        Returns
-        -------
-        tuple of str
-            The values, all different.
-        """
+        """Return a list of different texts; empty where the field is missing."""
         self._known.add(key)
         value = self._values.get(key, [])
         is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
@@ -216,87 +92,30 @@ class Table:
         return tuple(value)
 
     def raw(self, key: str, default: object = None) -> Any:  # noqa: ANN401 (checked by its reader)
-        """
-        Return a field as it is, for a reader of its own.
-
-        Parameters
-        ----------
-        key : str
-            Name of the field.
-        default : object, optional
-            Value where the field is missing.
-
-        Returns
-        -------
-        any
-            The value.
-        """
+        """Return a field as it is, for a reader of its own."""
         self._known.add(key)
         return self._values.get(key, default)
 
     def table(self, key: str) -> Self:
-        """
-        Return a table inside this one.
-
-        Parameters
-        ----------
-        key : str
-            Name of the table; missing means an empty one.
-
-        Returns
-        -------
-        Table
-            The inner table.
-        """
+        """Return a table inside this one; empty where it is missing."""
         self._known.add(key)
         return type(self)(self._values.get(key, {}), f"{self._place[:-1]}.{key}]", self._kind)
 
     def mapping(self, key: str) -> dict[str, Any]:
-        """
-        Return a table inside this one as it is, for what checks its own options.
-
-        Parameters
-        ----------
-        key : str
-            Name of the field; missing means an empty table.
-
-        Returns
-        -------
-        dict
-            Its entries.
-        """
+        """Return a table inside this one as it is, for what checks its own options."""
         value = self.raw(key, {})
         if not isinstance(value, Mapping):
             raise self.error(key, "a table of options")
         return dict(value)
 
     def renamed(self, place: str) -> Self:
-        """
-        Return the table with a better name for errors; what was asked for stays known.
-
-        Parameters
-        ----------
-        place : str
-            File and table.
-
-        Returns
-        -------
-        Table
-            A view of the same fields.
-        """
+        """Return the same fields under a better name for errors."""
         table = type(self)(self._values, place, self._kind)
         table._known = self._known  # noqa: SLF001 (of its own class)
         return table
 
     def finish(self) -> None:
-        """
-        Refuse fields that were not looked up.
-
-        Raises
-        ------
-        ValueError
-            Of the table's kind, naming the first of them and the known ones.
-        """
+        """Refuse fields that were not looked up, and list the known ones."""
         for key in self._values:
             if key not in self._known:
                 known = sorted(self._known)

@@ -21,39 +21,13 @@ MISSING = object()
 
 
 def shortened(words: str, most: int = 50) -> str:
-    """
-    Return a text in one line, cut where it is long.
-
-    Parameters
-    ----------
-    words : str
-        Such as the name of a fabric.
-    most : int, default 50
-        Letters at most.
-
-    Returns
-    -------
-    str
-        For the `repr` of what bears the name.
-    """
+    """Return a text in one line, cut where it is long."""
     line = " ".join(words.split())
     return line if len(line) <= most else f"{line[: most - 3]}..."
 
 
 def brief(value: object) -> str:
-    """
-    Write a value for an error message: on one line, and not all of a long one.
-
-    Parameters
-    ----------
-    value : object
-        What came.
-
-    Returns
-    -------
-    str
-        Its representation, cut where it is long.
-    """
+    """Write a value for an error message: on one line, and not all of a long one."""
     try:
         text = " ".join(repr(value).split())
     except ValueError:  # a whole number of more digits than Python prints
@@ -63,22 +37,8 @@ def brief(value: object) -> str:
 
 def meant(name: object, choices: Iterable[str]) -> str:
     """
-    Name the choice that a wrong name is closest to, as errors append it.
+    Return the question after the choice that a wrong name is closest to; or empty.
 
-    Parameters
-    ----------
-    name : object
-        What came.
-    choices : iterable of str
-        The known names.
-
-    Returns
-    -------
-    str
-        `` (did you mean 'all-to-all'?)``; empty where none is close.
-
-    Examples
-    --------
     >>> meant("alltoall", ["all-to-all", "ring"])
     " (did you mean 'all-to-all'?)"
     """
@@ -95,23 +55,7 @@ def meant(name: object, choices: Iterable[str]) -> str:
 
 
 def unknown(kind: str, name: object, choices: Collection[str]) -> str:
-    """
-    Write the sentence about a name that is not known.
-
-    Parameters
-    ----------
-    kind : str
-        What it would be the name of.
-    name : object
-        What came.
-    choices : collection of str
-        The known names, in the order in which they are listed.
-
-    Returns
-    -------
-    str
-        Such as ``unknown queue 'eazy' (did you mean 'easy'?); choose from easy, fcfs``.
-    """
+    """Write the sentence about an unknown name, with the closest one and all choices."""
     return f"unknown {kind} {brief(name)}{meant(name, choices)}; choose from {', '.join(choices)}."
 
 
@@ -121,29 +65,7 @@ def _bare(name: str) -> str:
 
 
 def plain(value: Any, place: str, error: type[ValueError]) -> Any:  # noqa: ANN401 (whatever a table may hold)
-    """
-    Turn what stands for lists, texts and numbers in Python into those that a file can hold.
-
-    Parameters
-    ----------
-    value : any
-        A table, or what stands in one.
-    place : str
-        Where it stands.
-    error : type of ValueError
-        Kind of the error.
-
-    Returns
-    -------
-    any
-        Lists for arrays, tuples and ranges, texts for paths, Python's numbers for numpy's, at any
-        depth; anything else as it is.
-
-    Raises
-    ------
-    ValueError
-        Of that kind, if lists and tables are deeper inside each other than a file may hold them.
-    """
+    """Turn arrays, tuples, ranges, paths and numpy's numbers into what a file can hold."""
     try:
         return _plain(value, 0)
     except RecursionError:
@@ -171,25 +93,7 @@ def _plain(value: Any, depth: int) -> Any:  # noqa: ANN401 (whatever a table may
 
 
 def wrong(place: str, expected: str, value: object, error: type[ValueError]) -> ValueError:
-    """
-    Make the error for a value.
-
-    Parameters
-    ----------
-    place : str
-        Where it stands: file, table and field, or the name of an argument.
-    expected : str
-        What it should be.
-    value : object
-        What came.
-    error : type of ValueError
-        Kind of the error.
-
-    Returns
-    -------
-    ValueError
-        Of that kind, to be raised by the caller.
-    """
+    """Make the error for a value at a place."""
     got = "it is missing" if value is MISSING else f"got {brief(value)}"
     return error(f"{place}: expected {expected}, {got}.")
 
@@ -202,25 +106,7 @@ def whole(
     *,
     error: type[ValueError],
 ) -> int:
-    """
-    Return a whole number.
-
-    Parameters
-    ----------
-    place : str
-        Where it stands, for the error.
-    value : object
-        What came; numpy's whole numbers are some, true and false are none.
-    least, most : int, optional
-        Smallest and largest value allowed.
-    error : type of ValueError
-        Raised for anything else, and for numbers that 64 bits do not hold.
-
-    Returns
-    -------
-    int
-        The number.
-    """
+    """Return a whole number of 64 bits; true and false are none."""
     # plain ones are found at once, those of an abstract class are not
     if type(value) is int or (isinstance(value, Integral) and not isinstance(value, bool)):
         found = int(value)
@@ -240,27 +126,7 @@ def number(
     positive: bool = False,
     error: type[ValueError],
 ) -> float:
-    """
-    Return a finite number.
-
-    Parameters
-    ----------
-    place : str
-        Where it stands, for the error.
-    value : object
-        What came.
-    least, most : float, optional
-        Smallest and largest value allowed.
-    positive : bool, default False
-        Whether it must be above 0.
-    error : type of ValueError
-        Raised for anything else.
-
-    Returns
-    -------
-    float
-        The number.
-    """
+    """Return a finite number."""
     if isinstance(value, Real) and not isinstance(value, bool):
         with suppress(OverflowError):  # a whole number beyond all floats
             found = float(value)
@@ -282,71 +148,21 @@ def _limits(least: float | None, most: float | None) -> str:
 
 
 def flag(place: str, value: object, *, error: type[ValueError]) -> bool:
-    """
-    Return true or false.
-
-    Parameters
-    ----------
-    place : str
-        Where it stands, for the error.
-    value : object
-        What came; numbers are neither.
-    error : type of ValueError
-        Raised for anything else.
-
-    Returns
-    -------
-    bool
-        The value.
-    """
+    """Return true or false; numbers are neither."""
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     raise wrong(place, "true or false", value, error)
 
 
 def text(place: str, value: object, *, error: type[ValueError]) -> str:
-    """
-    Return a text.
-
-    Parameters
-    ----------
-    place : str
-        Where it stands, for the error.
-    value : object
-        What came.
-    error : type of ValueError
-        Raised for anything else.
-
-    Returns
-    -------
-    str
-        The text.
-    """
+    """Return a text."""
     if isinstance(value, str):
         return value
     raise wrong(place, "a text", value, error)
 
 
 def choice(place: str, value: object, choices: Collection[str], *, error: type[ValueError]) -> str:
-    """
-    Return one of several words.
-
-    Parameters
-    ----------
-    place : str
-        Where it stands, for the error.
-    value : object
-        What came.
-    choices : collection of str
-        The words.
-    error : type of ValueError
-        Raised for anything else.
-
-    Returns
-    -------
-    str
-        The word.
-    """
+    """Return one of several words."""
     if isinstance(value, str) and value in choices:
         return value
     close = meant(value, choices)
@@ -363,25 +179,7 @@ def wholes(
     *,
     error: type[ValueError],
 ) -> tuple[int, ...]:
-    """
-    Return a list of whole numbers that is not empty.
-
-    Parameters
-    ----------
-    place : str
-        Where it stands, for the error.
-    value : object
-        What came.
-    least, most : int, optional
-        Smallest and largest value allowed.
-    error : type of ValueError
-        Raised for anything else.
-
-    Returns
-    -------
-    tuple of int
-        The numbers.
-    """
+    """Return a list of whole numbers that is not empty."""
     expected = f"a list of whole numbers{_limits(least, most)}"
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
         raise wrong(place, expected, value, error)
@@ -396,23 +194,7 @@ def wholes(
 
 
 def path_of(place: str, value: object, *, error: type[ValueError]) -> Path:
-    """
-    Return a path.
-
-    Parameters
-    ----------
-    place : str
-        Where it stands, for the error.
-    value : object
-        A text or a path.
-    error : type of ValueError
-        Raised for anything else.
-
-    Returns
-    -------
-    Path
-        The path.
-    """
+    """Return a path, given as text or `Path`."""
     if isinstance(value, (str, PathLike)):
         return Path(value)
     raise wrong(place, "a path", value, error)
