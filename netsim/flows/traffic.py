@@ -200,12 +200,12 @@ def carry(traffic: Traffic, times: float, carried: Floats, scratch: Floats) -> N
 
 def _ints(array: Ints) -> Ints:
     """Return whole numbers as kernels take them."""
-    return read_only(np.require(array, np.int64, "C"))
+    return read_only(np.ascontiguousarray(array, np.int64))
 
 
 def _floats(array: Floats) -> Floats:
     """Return numbers as kernels take them."""
-    return read_only(np.require(array, np.float64, "C"))
+    return read_only(np.ascontiguousarray(array, np.float64))
 
 
 def read_only(array: NDArray[_T]) -> NDArray[_T]:

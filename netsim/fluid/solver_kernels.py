@@ -84,7 +84,7 @@ _STATE = types.NamedTuple(
 _DEMAND = types.NamedTuple((*(_TABLES[kind] for kind in (STEP, RECORD, ENTRY)),), Demand)
 
 
-@njit(fastmath={"nnan", "nsz"})
+@njit(fastmath={"nnan", "nsz"}, allocates=False)
 def _greatest(values: Float32s) -> np.float32:
     """Return the greatest of some numbers above 0, or 0."""
     found = np.float32(0.0)
@@ -93,7 +93,7 @@ def _greatest(values: Float32s) -> np.float32:
     return found
 
 
-@njit()
+@njit(allocates=False)
 def _enqueue(job: Row, slot: int, dirty: Dirty) -> None:
     """Put a job at the end of the queue of dirty jobs."""
     if not job.queued:
@@ -103,7 +103,7 @@ def _enqueue(job: Row, slot: int, dirty: Dirty) -> None:
         cursor[1] += 1
 
 
-@njit()
+@njit(allocates=False)
 def _invalidate(
     link: Row, total: Row, slot: int, records: Table, marks: Bytes, jobs: Table, dirty: Dirty
 ) -> None:
@@ -118,7 +118,7 @@ def _invalidate(
         r = record.next_record
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", allocates=False)
 def _contribution(
     job: Row,
     record: Row,
@@ -190,7 +190,7 @@ def _contribution(
         fresh.blocked_on[c] = blocked * record.channel[c]
 
 
-@njit(error_model="numpy", fastmath={"reassoc", "nsz"})
+@njit(error_model="numpy", fastmath={"reassoc", "nsz"}, allocates=False)
 def _replace(own: Float32s, total: Float32s, fresh: Float32s) -> np.float32:
     """Replace a contribution in its link's total; return the relative change of the weight."""
     moved, there = np.float32(0.0), np.float32(1e-6)
@@ -204,7 +204,7 @@ def _replace(own: Float32s, total: Float32s, fresh: Float32s) -> np.float32:
     return moved / there
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", allocates=False)
 def _commit(
     state: State, slot: int, tolerance: float, begin_s: Floats, fresh: Row, fresh_values: Float32s
 ) -> None:
@@ -243,7 +243,7 @@ def _commit(
             _invalidate(link, total, slot, state.records, state.marks, state.jobs, dirty)
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", allocates=False)
 def _shared_times(
     entry: Row,
     buffer_s: np.float32,
@@ -282,7 +282,7 @@ def _shared_times(
         times[i] = drain_s + delayed * (time_s - drain_s)
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", allocates=False)
 def _blocking_weight(record: Row, total: Row, own: Row, blocked: Float32s) -> np.float32:
     """
     Find how much of the time others block a link for a record, by state, and with what weight.
@@ -310,7 +310,7 @@ def _blocking_weight(record: Row, total: Row, own: Row, blocked: Float32s) -> np
     return np.float32((total.blocked_weight - own.blocked_weight) / blocked_use)
 
 
-@njit(error_model="numpy", fastmath={"reassoc", "nsz"})
+@njit(error_model="numpy", fastmath={"reassoc", "nsz"}, allocates=False)
 def _sum(values: Float32s) -> np.float32:
     """Return a sum; the order of its terms is open."""
     found = np.float32(0.0)
@@ -319,7 +319,7 @@ def _sum(values: Float32s) -> np.float32:
     return found
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", allocates=False)
 def _evaluate_record(
     job: Row,
     record: Row,
@@ -413,7 +413,7 @@ def _evaluate_record(
     return (LATE if greatest > zero else 0), times_s
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", allocates=False)
 def _evaluate(state: State, slot: int, stale: float, late_s: Float32s, work: Row) -> float:
     """
     Bring a job's delays and the durations of its steps up to date; return how far P moved.
@@ -484,7 +484,7 @@ def _evaluate(state: State, slot: int, stale: float, late_s: Float32s, work: Row
     return moved
 
 
-@njit(void(_STATE, int64, _DEMAND), cache=True, error_model="numpy")
+@njit(void(_STATE, int64, _DEMAND), cache=True, error_model="numpy", allocates=False)
 def enter(state: State, slot: int, demand: Demand) -> None:
     """Fill a job's rows, put its records on the lists of their links, and make jobs dirty."""
     job = state.jobs[slot]
@@ -559,10 +559,71 @@ def leave(state: State, slot: int) -> None:
         job.queued = False
 
 
+@njit(error_model="numpy", allocates=False)
+def _settle(
+    state: State,
+    tolerance: float,
+    rounds: Ints,
+    changed: Ints,
+    by_step: tuple[Floats, Float32s],
+    contribution: tuple[Row, Float32s],
+    work: Row,
+) -> int:
+    """
+    Evaluate dirty jobs until none is left, as `converge` says, which makes the scratch.
+
+    `changed`: slots that were evaluated, and at the end those whose interference has moved.
+    `by_step`: begins (steps,) and lateness (steps, STATES). `contribution`: the same memory twice.
+    """
+    jobs, queue, cursor = state.jobs, state.queue, state.cursor
+    begin_s, late_s = by_step
+    fresh, fresh_values = contribution
+    n_evaluated, stale = 0, _STALE * tolerance
+    place = 0
+    while place < cursor[1]:  # what is new is in the totals before any job is evaluated
+        slot = queue[(cursor[0] + place) % queue.size]
+        _commit(state, slot, tolerance, begin_s, fresh, fresh_values)
+        place += 1
+    while cursor[1] > 0:
+        slot = queue[cursor[0]]
+        cursor[0] = (cursor[0] + 1) % queue.size
+        cursor[1] -= 1
+        job = jobs[slot]
+        job.queued = False
+        if rounds[slot] == 0:
+            changed[n_evaluated] = slot
+            n_evaluated += 1
+            job.damping = _DAMPING
+        rounds[slot] += 1
+        moved = _evaluate(state, slot, stale, late_s, work)
+        if rounds[slot] > _UNDAMPED:  # the fixed point is not near: smaller steps
+            job.damping = max(_LEAST_DAMPING, 0.97 * min(_DAMPING, job.damping))
+        if rounds[slot] >= _MOST_ROUNDS:
+            continue
+        _commit(state, slot, tolerance, begin_s, fresh, fresh_values)
+        if abs(moved) > _OWN_CHANGE * tolerance:
+            for r in range(job.first_record, job.first_record + job.n_records):
+                if state.marks[r] & (COMMITTED | FREE) == COMMITTED:
+                    state.marks[r] |= DIRTY
+            _enqueue(job, slot, (queue, cursor))
+        elif abs(moved) > tolerance:  # damped: it has not yet gone all the way
+            _enqueue(job, slot, (queue, cursor))
+    n_changed = 0
+    for place in range(n_evaluated):
+        slot = changed[place]
+        rounds[slot] = 0
+        job = jobs[slot]
+        value = job.period_s / job.alone_s if job.alone_s > 0.0 else 1.0
+        if not abs(value - job.reported) <= tolerance * 0.1:
+            job.reported = value
+            changed[n_changed] = slot
+            n_changed += 1
+    return n_changed
+
+
 @njit(
     int64(_STATE, float64, int64[::1], int64[::1], _TABLES[LOAD], _F4[:, ::1], _TABLES[WORK]),
     cache=True,
-    error_model="numpy",
 )
 def converge(
     state: State,
@@ -580,55 +641,15 @@ def converge(
     scratch, all 0 before and after. `changed` (jobs,): written: slots whose interference has moved.
     Result: how many.
     """
-    jobs, cursor = state.jobs, state.cursor
     n_steps = 0
-    for slot in range(jobs.size):
-        n_steps = max(n_steps, jobs[slot].n_steps)
-    begin_s, late_s = np.empty(n_steps), np.empty((n_steps, STATES), np.float32)
-    touched, n_touched, stale = np.empty(jobs.size, np.int64), 0, _STALE * tolerance
-    place = 0
-    while place < cursor[1]:  # what is new is in the totals before any job is evaluated
-        slot = state.queue[(cursor[0] + place) % state.queue.size]
-        _commit(state, slot, tolerance, begin_s, fresh[0], fresh_values[0])
-        place += 1
-    while cursor[1] > 0:
-        slot = state.queue[cursor[0]]
-        cursor[0] = (cursor[0] + 1) % state.queue.size
-        cursor[1] -= 1
-        job = jobs[slot]
-        job.queued = False
-        if rounds[slot] == 0:
-            touched[n_touched] = slot
-            n_touched += 1
-            job.damping = _DAMPING
-        rounds[slot] += 1
-        moved = _evaluate(state, slot, stale, late_s, work[0])
-        if rounds[slot] > _UNDAMPED:  # the fixed point is not near: smaller steps
-            job.damping = max(_LEAST_DAMPING, 0.97 * min(_DAMPING, job.damping))
-        if rounds[slot] >= _MOST_ROUNDS:
-            continue
-        _commit(state, slot, tolerance, begin_s, fresh[0], fresh_values[0])
-        if abs(moved) > _OWN_CHANGE * tolerance:
-            for r in range(job.first_record, job.first_record + job.n_records):
-                if state.marks[r] & (COMMITTED | FREE) == COMMITTED:
-                    state.marks[r] |= DIRTY
-            _enqueue(job, slot, (state.queue, state.cursor))
-        elif abs(moved) > tolerance:  # damped: it has not yet gone all the way
-            _enqueue(job, slot, (state.queue, state.cursor))
-    n_changed = 0
-    for place in range(n_touched):
-        slot = touched[place]
-        rounds[slot] = 0
-        job = jobs[slot]
-        value = job.period_s / job.alone_s if job.alone_s > 0.0 else 1.0
-        if not abs(value - job.reported) <= tolerance * 0.1:
-            job.reported = value
-            changed[n_changed] = slot
-            n_changed += 1
-    return n_changed
+    for slot in range(state.jobs.size):
+        n_steps = max(n_steps, state.jobs[slot].n_steps)
+    by_step = np.empty(n_steps), np.empty((n_steps, STATES), np.float32)
+    contribution = fresh[0], fresh_values[0]
+    return _settle(state, tolerance, rounds, changed, by_step, contribution, work[0])
 
 
-@njit(void(_STATE), cache=True)
+@njit(void(_STATE), cache=True, allocates=False)
 def recount(state: State) -> None:
     """Add up the totals of all links anew, from each contribution: rounding goes."""
     for link in range(state.links.size):
@@ -643,7 +664,7 @@ def recount(state: State) -> None:
             r = state.records[r].next_record
 
 
-@njit(void(_STATE), cache=True)
+@njit(void(_STATE), cache=True, allocates=False)
 def relink(state: State) -> None:
     """Make the lists of records on links anew, after rows have moved."""
     for link in range(state.links.size):
