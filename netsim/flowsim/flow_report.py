@@ -13,7 +13,7 @@ from netsim.flows.latency import LatencyOf
 from netsim.flows.load import link_bytes, link_flows
 from netsim.flows.partition import Partition
 from netsim.flowsim.cosimulation import CoSimulation, Links
-from netsim.routing.base import Routing, flow_ends
+from netsim.routing.base import Routing, flow_ends, queue_pairs
 from netsim.routing.multipath import as_routed, require_paths
 from netsim.topology.base import Topology
 from netsim.topology.limits import require_topology
@@ -112,6 +112,8 @@ def report_flows(
             f"nbytes: expected one number for each of {src.size} flows, got {nbytes.size}."
         )
     topology = as_routed(topology, routing)
+    if queue_pairs(routing) > 1:
+        raise NetsimError("routing option qps: rates of flows need one path for each, so qps = 1.")
     require_paths(topology, "rates of flows need", NetsimError)
     kept = {} if rail is None else {"rail": rail}
     routes = routing.routes(src, dst, partition, **kept)

@@ -709,7 +709,7 @@ def _excess(state: State, slot: int, link_cost: Floats, record_of: Ints) -> int:
                 record_of[place] = worst[a, i]
                 link_cost[place] = 0.0
                 n_found += 1
-            rounds = state.steps[job.first_step + a].rounds
+            rounds = np.float32(state.steps[job.first_step + a].rounds)
             link_cost[place, i] += rounds * job.share[i] * late_s[a, i]
     return n_found
 

@@ -89,11 +89,17 @@ def no_path(src: int, dst: int, topology: Topology, rail: int | None = None) -> 
     return RoutingError(f"no path leads from {here} to {there}{by} in {topology.name}.")
 
 
+def queue_pairs(routing: Routing) -> int:
+    """Return over how many queue pairs a routing splits a message, each on a path of its own."""
+    return int(getattr(routing, "qps", 1))
+
+
 class RankRouting:
     """Routes messages between the ranks of jobs."""
 
     def __init__(self, topology: Topology, routing: Routing) -> None:
         self._routing = routing
+        self._qps = queue_pairs(routing)
         self._rails = Rails(topology)
         self._every_node = np.arange(topology.n_nodes)
 
@@ -102,10 +108,21 @@ class RankRouting:
     ) -> tuple[Routes, RailFlows | None]:
         """Route messages between ranks."""
         parts = self._rails.split(nodes, src, dst)
-        if parts is None:
+        if parts is None and self._qps == 1:
             return self._routing.routes(nodes[src], nodes[dst], partition), None
+        given: dict[str, Ints] = {}
+        if parts is None:
+            flow = np.arange(src.size)
+            parts = RailFlows(flow, np.zeros_like(flow), np.ones_like(flow))
+        else:
+            given["rail"] = np.repeat(parts.rail, self._qps)
+        if self._qps > 1:
+            given["queue_pair"] = np.tile(np.arange(self._qps), parts.flow.size)
+            each = (np.repeat(part, self._qps) for part in (parts.flow, parts.rail, parts.parts))
+            flow, rail, count = each
+            parts = RailFlows(flow, rail, count * self._qps)
         ends = nodes[src[parts.flow]], nodes[dst[parts.flow]]
-        return self._routing.routes(*ends, partition, parts.rail), parts
+        return self._routing.routes(*ends, partition, **given), parts
 
     def of_nodes(
         self, src: Ints, dst: Ints, partition: Partition | None = None

@@ -30,8 +30,9 @@ class DModK:
     Zahavi 2010; OpenSM 3.3 ftree agrees hop by hop.
 
     Where nodes have several up-ports and the rail of a flow is given, that is its port at both
-    ends, and d is not divided by w[0]: the rails are trees side by side, in each of which a node
-    has one link.
+    ends, and d is the number of the destination's link among those of its leaves, p[0] a node; it
+    is not divided by w[0]: the rails are trees side by side, in each of which a link is an end
+    of its own.
     """
 
     tree: FatTree
@@ -63,16 +64,22 @@ def node_ports(tree: FatTree, nodes: Ints, rail: Ints | None = None) -> Ints:
     """
     Return the up-ports (h, F) that nodes choose: by `mod_k_ports`, or counted in holes.
 
-    Where the rail is given it is the port of the nodes; the levels above choose as with one link a
-    node.
+    Where the rail is given it is the port of the nodes; the levels above choose as if each link
+    were a node.
     """
     if rail is None:
         counted = tree.counted_ports
         return mod_k_ports(tree, nodes) if counted is None else counted[:, nodes]
-    counted = tree.counted_in_rail
-    ports = mod_k_ports(tree, nodes, in_rail=True) if counted is None else counted[:, nodes]
+    counted, ends = tree.counted_in_rail, rail_ends(tree, nodes, rail)
+    ports = mod_k_ports(tree, ends, in_rail=True) if counted is None else counted[:, ends]
     ports[0] = rail
     return ports
+
+
+def rail_ends(tree: FatTree, nodes: Ints, rail: Ints) -> Ints:
+    """Return the number of a link of each node in its rail: a node has p[0] on each leaf."""
+    ends: Ints = nodes * tree.parallel[0] + rail // tree.parents[0]
+    return ends
 
 
 def mod_k_ports(tree: FatTree, numbers: Ints, *, in_rail: bool = False) -> Ints:

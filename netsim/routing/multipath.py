@@ -9,7 +9,7 @@ import numpy as np
 from netsim.common.arrays import Bools, Ints
 from netsim.common.errors import RoutingError
 from netsim.flows.partition import Partition
-from netsim.routing.base import Routing, flow_ends, flow_rails, no_path
+from netsim.routing.base import Routing, flow_ends, flow_rails, no_path, queue_pairs
 from netsim.routing.dimension import DimensionOrder
 from netsim.routing.dmodk import node_ports
 from netsim.routing.dragonfly import Minimal
@@ -149,6 +149,8 @@ def single_paths(routing: Routing, what: str, error: type[ValueError]) -> None:
             f"routing {routing.rule!r} lets switches choose the way of each packet: {what} a "
             "routing that fixes the path of each flow."
         )
+    if queue_pairs(routing) > 1:
+        raise error(f"routing option qps: {what} one path for each message, so qps = 1.")
 
 
 def require_paths(topology: Topology, what: str, error: type[ValueError]) -> None:

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fabricsim.checking import whole
 from netsim.common.arrays import Ints
+from netsim.common.errors import RoutingError
 from netsim.common.rng import whole_numbers
 from netsim.flows.partition import Partition
 from netsim.routing.base import flow_ends, flow_rails
@@ -18,6 +20,8 @@ from netsim.routing.updown import (
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from netsim.topology.routes import Routes
+
+_MOST_QPS = 128  # of one connection, in NCCL
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +62,23 @@ class SModK:
 @dataclass(frozen=True, slots=True)
 class Ecmp:
     """
-    ECMP: every choice of a port is a hash of seed, source, destination and level.
+    ECMP: every choice of a port is a hash of seed, both ends, queue pair and level.
 
-    Equal-cost multi-path routing hashes the header of a flow; here two nodes stand for the header,
-    so all flows between them take one path. Parallel cables are hashed like paths.
+    Equal-cost multi-path routing hashes the header of a flow; here the links of two nodes and the
+    queue pair stand for it, so collisions of rails and of queue pairs are independent. A message is
+    split evenly over ``qps`` queue pairs, as NCCL does (``NCCL_IB_QPS_PER_CONNECTION``); whole
+    messages in turn are the same in the mean. Parallel cables are hashed like paths.
     """
 
     tree: FatTree
     seed: int = 1
+    qps: int = 1
 
     @classmethod
-    def on(cls, topology: Topology, seed: int) -> "Ecmp":
+    def on(cls, topology: Topology, seed: int, qps: int = 1) -> "Ecmp":
         """Make the routing for a fabric."""
-        return cls(need_fat_tree(topology, "ecmp"), seed)
+        tree, least, most = need_fat_tree(topology, "ecmp"), 1, _MOST_QPS
+        return cls(tree, seed, whole("routing option qps", qps, least, most, error=RoutingError))
 
     def routes(
         self,
@@ -78,23 +86,25 @@ class Ecmp:
         dst: Ints,
         partition: Partition | None = None,
         rail: Ints | None = None,
+        queue_pair: Ints | None = None,
     ) -> Routes:
-        """Route flows between nodes; a partition changes nothing."""
+        """Route flows between nodes, by queue pair 0 or the given; a partition changes nothing."""
         del partition
         tree = self.tree
         src, dst = flow_ends(src, dst, tree)
         rail = flow_rails(rail, dst, tree)
-        ports = self._drawn(src, dst, 0, tree.ports)
-        cables = self._drawn(src, dst, tree.levels, tree.parallel)
+        header = (src, dst, *(part for part in (rail, queue_pair) if part is not None))
+        ports = self._drawn(header, 0, tree.ports)
+        cables = self._drawn(header, tree.levels, tree.parallel)
         if rail is not None:
             ports[0], cables[0] = rail, rail // tree.parents[0]
         return up_down_routes(tree, src, dst, ports, cables)
 
-    def _drawn(self, src: Ints, dst: Ints, turn: int, below: tuple[int, ...]) -> Ints:
+    def _drawn(self, header: tuple[Ints, ...], turn: int, below: tuple[int, ...]) -> Ints:
         """Draw a number for each level and flow."""
         return np.stack(
             [
-                whole_numbers(self.seed, (src, dst, np.full_like(src, turn + level)), count)
+                whole_numbers(self.seed, (*header, np.full_like(header[0], turn + level)), count)
                 for level, count in enumerate(below)
             ]
         )

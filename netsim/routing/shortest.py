@@ -8,7 +8,8 @@ import numpy as np
 from netsim.common.arrays import Bools, Ints
 from netsim.common.errors import RoutingError
 from netsim.flows.partition import Partition
-from netsim.routing.base import Routing, flow_ends, flow_rails, no_path
+from netsim.routing.base import Routing, flow_ends, flow_rails, no_path, queue_pairs
+from netsim.routing.dmodk import rail_ends
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from netsim.topology.levels import divisors, links_in_service
@@ -131,6 +132,8 @@ class Shortest:
             by = None if rail is None else int(rail[lost[0]])
             raise no_path(int(src[lost[0]]), int(dst[lost[0]]), self.topology, by)
         number, divisor = self._number[dst], self._divisors[rail is not None]
+        if rail is not None and isinstance(self.topology, FatTree):
+            number = rail_ends(self.topology, number, rail)
         table = np.full((src.size, int(distance[src].max()) + 1), -1, dtype=np.int64)
         move = self._choices(distance, src, number if rail is None else number + rail)
         table[:, 0], state = moves.link[move], moves.head[move]
@@ -211,17 +214,24 @@ class Rerouted:
         absent[topology.absent] = True
         return cls(inner, Shortest(topology), absent)
 
+    @property
+    def qps(self) -> int:
+        """Queue pairs over which the routing splits a message."""
+        return queue_pairs(self.inner)
+
     def routes(
         self,
         src: Ints,
         dst: Ints,
         partition: Partition | None = None,
         rail: Ints | None = None,
+        queue_pair: Ints | None = None,
     ) -> Routes:
         """Route flows between nodes over links in service."""
         src, dst = flow_ends(src, dst, self.detour.topology)
+        hashed = {} if queue_pair is None else {"queue_pair": queue_pair}
         try:
-            routes = self.inner.routes(src, dst, partition, rail)
+            routes = self.inner.routes(src, dst, partition, rail, **hashed)
         except RoutingError as error:
             owned = None if partition is None else partition.links
             gone = [] if owned is None else owned[self.absent[owned]].tolist()

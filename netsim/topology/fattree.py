@@ -125,22 +125,28 @@ class FatTree(Topology):
     @cached_property
     def counted_ports(self) -> Ints | None:
         """Up-port of D-mod-k towards each node, (h, n_nodes); None where the formula gives it."""
-        return self._counted((self.children, self.parents, self.parallel))
+        return self._counted((self.children, self.parents, self.parallel), self.order)
 
     @cached_property
     def counted_in_rail(self) -> Ints | None:
-        """The same in a tree that has one of the nodes' rails."""
-        return self._counted((self.children, (1, *self.parents[1:]), (1, *self.parallel[1:])))
+        """The same towards each link, (h, n_nodes p[0]), in a tree of one of the nodes' rails."""
+        cables, order = self.parallel[0], self.order
+        if order is not None:
+            ends = order[:, None] * cables + np.arange(cables)
+            order = np.where(order[:, None] < 0, -1, ends).reshape(-1)
+        children = (self.children[0] * cables, *self.children[1:])
+        shape = children, (1, *self.parents[1:]), (1, *self.parallel[1:])
+        return self._counted(shape, order)
 
-    def _counted(self, shape: Shape) -> Ints | None:
+    def _counted(self, shape: Shape, order: Ints | None) -> Ints | None:
         """Count the up-ports of a shape with this tree's holes."""
-        if self.order is None:
+        if order is None:
             return None
         there = np.ones(self.n_links, dtype=bool)
         there[self.absent if self.absent is not None else []] = False
         uplinks = there[self.up_base[1] : self.down_base[1]]
         per_leaf = uplinks.reshape(self.n_nodes // self.nodes_per_leaf, -1)
-        return counted_ports(shape, self.order, np.any(per_leaf, axis=1))
+        return counted_ports(shape, order, np.any(per_leaf, axis=1))
 
     @property
     def nodes_per_leaf(self) -> int:

@@ -8,6 +8,7 @@ from estimatescenes import GB, by_id, scene
 
 from coupling import Experiment, SnapshotError, estimate, run, verify
 from coupling.site.flows import answer_flows
+from fabricsim.checking.errors import FabricsimError
 
 LINK = 50e9  # bytes per second: 400 Gb/s
 RAIL_TREE = {
@@ -43,6 +44,45 @@ def test_eight_rings_of_32_gpu_nodes_take_a_rail_each(routing, model):
     found = times(ring_of(8, routing=routing, model=model))
 
     assert found == pytest.approx((38.75 * MS, 38.75 * MS))
+
+
+@pytest.mark.parametrize("routing", ["d-mod-k", "s-mod-k", "shortest", "spray"])
+@pytest.mark.parametrize("model", ["fluid", "flow-level"])
+def test_eight_rings_on_a_classic_clos_take_as_long_as_on_rails(routing, model):
+    """All 8 cards of a node on one leaf of 32 uplinks: 38.75 ms, not 8 times as long."""
+    clos = {"kind": "fat-tree", "children": [4, 8], "parents": [1, 32], "parallel": [8, 1]}
+    clos |= {"bandwidth": "400 Gb/s", "latency": "none"}
+
+    found = times(ring_of(8, clos, routing=routing, model=model))
+
+    assert found == pytest.approx((38.75 * MS, 38.75 * MS))
+
+
+def test_queue_pairs_of_ecmp_split_a_message():
+    """A node to another by 2 spines: on 16 queue pairs the busier has 8 to 16 sixteenths."""
+    tree = {"kind": "fat-tree", "children": [1, 2], "parents": [1, 2], "parallel": [1, 1]}
+    tree |= {"bandwidth": GB, "latency": "none"}
+    job = {"id": "a", "nodes": [0, 1], "steps": [[[0, 1, GB]]], "compute_s": 0}
+
+    found = estimate(scene(job, topology=tree, routing={"name": "ecmp", "qps": 16}))
+
+    loads = {load.link: load.nbytes for load in found.links}
+    spines = [loads.get(f"s1.0>s2.{spine}", 0.0) for spine in (0, 1)]
+    assert sum(spines) == pytest.approx(GB)
+    assert 0 < min(spines) < GB
+    assert loads["n0>s1.0"] == pytest.approx(GB)
+
+
+@pytest.mark.parametrize(
+    ("routing", "words"),
+    [
+        ({"name": "ecmp", "qps": 0}, "routing option qps: expected a whole number from 1 to 128"),
+        ({"name": "d-mod-k", "qps": 2}, "qps"),
+    ],
+)
+def test_queue_pairs_that_cannot_be_are_refused(routing, words):
+    with pytest.raises(FabricsimError, match=words):
+        estimate(ring_of(8, routing=routing))
 
 
 @pytest.mark.parametrize("mapping", ["block", "round-robin"])

@@ -11,7 +11,9 @@ from naive.walks import Tree
 from netsim.common.errors import RoutingError
 from netsim.registries.routings import make_routing
 from netsim.registries.topologies import make_topology
+from netsim.routing.base import RankRouting
 from netsim.topology.fattree import build_fat_tree
+from netsim.topology.partial import depopulate
 
 KEEPING = ("d-mod-k", "s-mod-k", "ecmp", "shortest", "jigsaw")
 
@@ -163,3 +165,51 @@ def test_where_nodes_have_one_link_there_is_one_rail(kind, name):
     assert np.array_equal(make_routing(name, fabric).routes(*ends, rail=[0]).links, plain.links)
     with pytest.raises(RoutingError, match=r"numbers 0\.\.0, got 1 at place 0"):
         make_routing(name, fabric).routes(*ends, rail=[1])
+
+
+LOADS = [  # rails, queue pairs, mean largest load of 16 flows on 16 links by balls in bins
+    (1, 1, 3.10),
+    (8, 1, 4.19),
+    (1, 4, 1.97),
+    (8, 4, 2.44),
+    (8, 16, 1.68),
+]
+
+
+@pytest.mark.parametrize(("rails", "qps", "expected"), LOADS)
+def test_ecmp_throws_the_flows_of_rails_and_queue_pairs_independently(rails, qps, expected):
+    """16 nodes of a group to 16 of another by 16 spines a rail, within two standard errors."""
+    tree = build_fat_tree((16, 2), (rails, 16), (1, 1), 1e9)
+    nodes = np.arange(32).repeat(rails)
+    src = np.arange(16 * rails)
+    up = slice(tree.up_base[1], tree.down_base[1])
+    largest = []
+    for seed in range(200):
+        routing = RankRouting(tree, make_routing({"name": "ecmp", "qps": qps}, tree, seed))
+        routes, parts = routing.routes(nodes, src, src + 16 * rails)
+        load = np.bincount(routes.links, minlength=tree.n_links)[up] / qps
+        assert load.sum() == 16 * rails
+        assert parts is None or set(parts.parts.tolist()) == {qps}
+        largest.append(load.max())
+
+    rng = np.random.default_rng(43)
+    balls = rng.integers(16, size=(2000, rails, 16 * qps)) + 16 * np.arange(rails)[:, None]
+    plain = [np.bincount(one.ravel()).max() / qps for one in balls]
+    assert np.mean(plain) == pytest.approx(expected, abs=0.05)
+    spread = np.hypot(np.std(plain) / 200**0.5, np.std(plain) / 2000**0.5)
+    assert np.mean(largest) == pytest.approx(np.mean(plain), abs=2 * spread)
+
+
+@pytest.mark.parametrize("name", ["d-mod-k", "s-mod-k", "shortest"])
+@pytest.mark.parametrize("missing", [[], ["n5"]])
+def test_eight_links_of_a_node_on_one_leaf_go_by_eight_uplinks(name, missing):
+    """4 nodes of 8 links on each leaf, 32 uplinks: a shift by a leaf has each to itself."""
+    tree = depopulate(build_fat_tree((4, 4), (1, 32), (8, 1), 1e9), missing)
+    src = np.setdiff1d(np.arange(16), [5])
+    dst = (src + 4) % 16
+    kept = dst != 5
+    src, dst = src[kept].repeat(8), dst[kept].repeat(8)
+
+    routes = make_routing(name, tree).routes(src, dst, rail=np.tile(np.arange(8), src.size // 8))
+
+    assert np.bincount(routes.links).max() == 1
