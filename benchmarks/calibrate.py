@@ -67,7 +67,7 @@ class Row:
         return f"| {name} | {sites} | {found} | {' | '.join(cells)} |"
 
 
-def fitted(site: Counted, profile: Mapping[str, Any], draws: int = 200) -> Calibration:
+def fitted(site: Counted, profile: Mapping[str, Any], samples: int = 200) -> Calibration:
     """Calibrate a site."""
     return fs.calibrate(
         str(site.fabric),
@@ -76,7 +76,7 @@ def fitted(site: Counted, profile: Mapping[str, Any], draws: int = 200) -> Calib
         after=site.after,
         seconds=SECONDS,
         profile=profile,
-        draws=draws,
+        samples=samples,
     )
 
 
@@ -86,7 +86,7 @@ def held_out(site: Counted, found: Calibration, folder: Path) -> float:
         return float("nan")
     path = folder / "told.toml"
     path.write_text(tomli_w.dumps(dict(found.profile)))
-    predicted, _ = true_rates(read_site(str(site.fabric), site.queue, profile=path, draws=20))
+    predicted, _ = true_rates(read_site(str(site.fabric), site.queue, profile=path, samples=20))
     return float(np.abs(predicted - site.rate)[site.missing].mean() / RATE)
 
 

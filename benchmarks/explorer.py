@@ -26,7 +26,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from benchmarks.evidence import record, verdict
 from coupling.explorer.run_view import exhibit_of
 
-FIRST_S, ANEW_S, MOST_MIB = 3.0, 0.3, 1536
+FIRST_S, ANEW_S, MOST_MIB = 2.0, 0.3, 1536
 LEAST_BARS = 1_000_000
 WINDOWS = [(k / 10, 0.1 + k / 10) for k in range(9)] + [(0.5, 0.5 + 2.0**-k) for k in range(1, 10)]
 SIZE = {"width": 1440, "height": 1000}

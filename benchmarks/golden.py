@@ -249,7 +249,7 @@ def _logs() -> Iterator[Entry]:
 def _sites() -> Iterator[Entry]:
     """Yield questions about the example of a site."""
     files = {path.name: path for path in sorted((ROOT / "examples" / "site").iterdir())}
-    queue = ("--topology", "topology.conf", "--squeue", "squeue.json", "--draws", "2", "--json")
+    queue = ("--topology", "topology.conf", "--squeue", "squeue.json", "--samples", "2", "--json")
     known = (*queue, "--profile", "profile.toml")
     fabric = ("--topology", "topology.conf")
     counted = ("--before", "ports_before.txt", "--after", "ports_after.txt", "--seconds", "60")

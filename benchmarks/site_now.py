@@ -21,10 +21,10 @@ from coupling.site.place import place_on
 from coupling.site.site import read_site
 
 CASES = ((2_000, 500, 1), (2_000, 500, 64), (10_000, 2_000, 64))  # nodes, jobs, tasks of a node
-PER_LEAF, SPINES, DRAWS = 40, 20, 50
+PER_LEAF, SPINES, SAMPLES = 40, 20, 50
 BAR_S = 10.0
 PLACED = ((2_000, 300),)  # nodes, jobs
-WANTED, PLACE_DRAWS = 32, 10
+WANTED, PLACE_SAMPLES = 32, 10
 _MIB = 1024.0  # of the kilobytes in which the system counts
 
 
@@ -70,14 +70,14 @@ def placing() -> None:
         for n_nodes, n_jobs in PLACED:
             files = invented(Path(folder), n_nodes, n_jobs, 1)
             begin = time.process_time()
-            place_on(read_site(*files, draws=PLACE_DRAWS), WANTED)
+            place_on(read_site(*files, samples=PLACE_SAMPLES), WANTED)
             seconds = time.process_time() - begin
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _MIB
             rows.append(
                 f"| {n_nodes:,} | {n_jobs:,} | {WANTED} | {seconds:.1f} s | {peak:.0f} MiB |"
             )
             print(rows[-1])
-    rows += ["", f"{PLACE_DRAWS} draws, as the command has by default."]
+    rows += ["", f"{PLACE_SAMPLES} samples, as the command has by default."]
     record("A place on a site", "python -m benchmarks.site_now", rows)
 
 
@@ -87,11 +87,11 @@ def main() -> int:
     rows = ["| nodes | jobs | tasks a node | CPU time | memory at most |", "| --- " * 5 + "|"]
     good = True
     with tempfile.TemporaryDirectory() as folder:
-        now_of(read_site(*invented(Path(folder), 400, 40, 1), draws=1))  # compiles or loads
+        now_of(read_site(*invented(Path(folder), 400, 40, 1), samples=1))  # compiles or loads
         for n_nodes, n_jobs, tasks in CASES:
             files = invented(Path(folder), n_nodes, n_jobs, tasks)
             begin = time.process_time()
-            now_of(read_site(*files, draws=DRAWS))
+            now_of(read_site(*files, samples=SAMPLES))
             seconds = time.process_time() - begin
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _MIB
             row = f"| {n_nodes:,} | {n_jobs:,} | {tasks} | {seconds:.1f} s | {peak:.0f} MiB |"
@@ -100,7 +100,9 @@ def main() -> int:
             good &= n_jobs > CASES[0][1] or seconds < BAR_S
     placing()
     rows += ["", f"500 jobs on 2,000 nodes in less than {BAR_S:.0f} s: {verdict(good)}."]
-    rows += [f"{DRAWS} draws of the default profile; topology.conf and squeue --json, invented."]
+    rows += [
+        f"{SAMPLES} samples of the default profile; topology.conf and squeue --json, invented."
+    ]
     record("A site now", "python -m benchmarks.site_now", rows)
     return int(not good)
 

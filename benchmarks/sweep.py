@@ -150,7 +150,7 @@ def _findings(found: Comparison) -> list[str]:
     for row in table.to_dict("records"):
         own = wins.loc[row[POLICY]]
         first = row["metric"] == found.metrics[0]
-        better = f"{int(own['wins'])} of {int(own['draws'])} draws" if first else ""
+        better = f"{int(own['wins'])} of {int(own['samples'])} samples" if first else ""
         lines.append(
             f"| {row[POLICY]} | {row['metric']} | {row['difference']:+.1%} | "
             f"{row['low']:+.1%} to {row['high']:+.1%} | {better} |"

@@ -13,7 +13,7 @@ from coupling.calibration.fit import misfit
 from coupling.calibration.ports import Measured, measured
 from coupling.calibration.profile_writer import ProfileDraft, profile_table
 from coupling.calibration.slow import Traces, routing_differs, slow_cables
-from coupling.calibration.work import DRAWS, Settings, Work
+from coupling.calibration.work import SAMPLES, Settings, Work
 from coupling.errors import SnapshotError
 from coupling.results.formatting import counted
 from coupling.site.site import Site, profile_of, read_site
@@ -21,7 +21,7 @@ from fabricsim.checking import choice, number, whole
 from fabricsim.checking.errors import public
 from scheduler.workload.profile import Profile
 
-_MOST_DRAWS = 10_000
+_MOST_SAMPLES = 10_000
 _MOSTLY = 0.9  # of the bytes
 _MOST_ERRORS = 10  # links that are named
 _FITS = 4.0  # deviations of counters, median of a group's links: beyond, its pattern is another
@@ -51,7 +51,7 @@ def calibrate(
     by: str = "name",
     noise: float = 0.02,
     tick_s: float | None = None,
-    draws: int = DRAWS,
+    samples: int = SAMPLES,
     seed: int = 1,
 ) -> Calibration:
     """
@@ -88,10 +88,10 @@ def calibrate(
         By how much counters may be off, as a share: readings at different moments, headers.
     tick_s : float, optional
         Seconds of a tick of PortXmitWait; default: the time in which the link sends 4 bytes.
-    draws : int, default 200
+    samples : int, default 200
         Fits to redrawn residuals, for the intervals.
     seed : int, default 1
-        Of the draws.
+        Of the samples.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def calibrate(
     FabricsimError
         If a file or option is wrong, or no port has counters that can be used.
     """
-    checked = _checked(by, noise, draws, seed)
+    checked = _checked(by, noise, samples, seed)
     for name, value in (("seconds", seconds), ("tick", tick_s)):
         if value is not None:
             number(name, value, 0.0, _MOST_S, positive=True, error=SnapshotError)
@@ -119,7 +119,7 @@ def calibrate(
         profile=rules,
         unknown=unknown,
         routing=routing if lft is None else {"lft": str(Path(lft).absolute())},
-        draws=1,
+        samples=1,
         seed=seed,
         lasting_s=seconds if sacct is not None else None,
     )
@@ -129,13 +129,13 @@ def calibrate(
     return calibrate_site(site, ports, rules, checked, seconds=seconds if sacct else None)
 
 
-def _checked(by: str, noise: float, draws: int, seed: int) -> Settings:
+def _checked(by: str, noise: float, samples: int, seed: int) -> Settings:
     """Check settings."""
     choice("by", by, BY, error=SnapshotError)
     number("noise", noise, 0.0, 1.0, positive=True, error=SnapshotError)
-    whole("draws", draws, 1, _MOST_DRAWS, error=SnapshotError)
+    whole("samples", samples, 1, _MOST_SAMPLES, error=SnapshotError)
     whole("seed", seed, 0, error=SnapshotError)
-    return Settings(by, float(noise), draws, seed)
+    return Settings(by, float(noise), samples, seed)
 
 
 def calibrate_site(

@@ -104,7 +104,7 @@ def fit(
     capacity: Floats,
     *,
     noise: float,
-    draws: int,
+    samples: int,
     seed: int,
 ) -> Fit:
     """Fit the fraction of each group; `matrix` (M, G): load of each link if a group only sends."""
@@ -122,7 +122,7 @@ def fit(
     busy = np.maximum(rate, predicted) > _IDLE * capacity
     scale = max(1.0, _MAD * _median(np.abs(scores[busy])))
     low, high = _intervals(
-        joined / sigma[:, None], predicted / sigma, (scores, switch), draws, seed
+        joined / sigma[:, None], predicted / sigma, (scores, switch), samples, seed
     )
     found = [np.zeros(groups) for _ in range(3)]
     for place, own in enumerate(sets):
@@ -223,7 +223,7 @@ def _intervals(
     matrix: Floats,
     predicted: Floats,
     scores: tuple[Floats, Ints],
-    draws: int,
+    samples: int,
     seed: int,
 ) -> tuple[Floats, Floats]:
     """Return the interval of each fraction from residuals redrawn by device (wild bootstrap)."""
@@ -236,7 +236,7 @@ def _intervals(
     if matrix.shape[0] > matrix.shape[1] > 0:
         turned, factor = np.linalg.qr(matrix)
     found: list[NDArray[np.float64]] = []
-    for _ in range(draws):
+    for _ in range(samples):
         sign = chance.choice((-1.0, 1.0), device.max(initial=0) + 1)
         drawn = predicted + larger * residual * sign[device]
         if factor is None:

@@ -85,7 +85,7 @@ def calibrate_runs(
     timezone : str, optional
         IANA name of the zone of times without an offset.
     seed : int, default 1
-        Of the draws.
+        Of the samples.
     progress : callable, optional
         Called with what is done, how much of it, and of how much.
 

@@ -16,7 +16,7 @@ from netsim.common.arrays import Bools, Floats
 from patterns.base import Pattern
 from scheduler.job import LEAST_FRACTION
 
-DRAWS = 200
+SAMPLES = 200
 """Fits to redrawn residuals, for the intervals."""
 _TURNS, _FEW_TURNS = 12, 7  # slowdown and fraction in turn; where others are near
 _CLOSE = 5e-4
@@ -34,7 +34,7 @@ class Settings:
 
     by: str = "name"
     noise: float = 0.02
-    draws: int = DRAWS
+    samples: int = SAMPLES
     seed: int = 1
 
 
@@ -82,7 +82,7 @@ class Work:
     def _tell(self, best: FitState, alike: Sequence[FitState]) -> None:
         """Write down the best state; intervals cover all that are as good."""
         fits = [
-            self._fitted(state.rule, state.network_slowdown, self._settings.draws)
+            self._fitted(state.rule, state.network_slowdown, self._settings.samples)
             for state in alike
         ]
         known = self._known(best)
@@ -170,7 +170,7 @@ class Work:
         return FitState(rule, found, predicted, network_slowdown, float(loss))
 
     def _fitted(
-        self, rule: Sequence[int], network_slowdown: Mapping[int, float], draws: int
+        self, rule: Sequence[int], network_slowdown: Mapping[int, float], samples: int
     ) -> Fit:
         """Fit the fractions under given rules and slowdowns."""
         columns = [
@@ -182,7 +182,7 @@ class Work:
             (self.ports.rate, self.ports.switch),
             self.capacity,
             noise=self._settings.noise,
-            draws=draws,
+            samples=samples,
             seed=self._settings.seed,
         )
 
@@ -196,15 +196,15 @@ class Work:
                 demand = self.design.demand.get((job, rule))
                 if demand is not None:
                     kinds[job] = demand.patterns, value
-        n_draws = min(max((len(patterns) for patterns, _ in kinds.values()), default=1), _DRAWN)
-        draws = tuple(
+        n_samples = min(max((len(patterns) for patterns, _ in kinds.values()), default=1), _DRAWN)
+        samples = tuple(
             {
-                job: DrawnTraffic(patterns[draw % len(patterns)], value)
+                job: DrawnTraffic(patterns[sample % len(patterns)], value)
                 for job, (patterns, value) in kinds.items()
             }
-            for draw in range(n_draws)
+            for sample in range(n_samples)
         )
-        scene = replace(self.scene, draws=draws)
+        scene = replace(self.scene, samples=samples)
         loads = JobLoads(scene)
         loads.keep(self._known_loads)
         mean = solve(scene, loads).network_slowdown.mean(axis=0).tolist()

@@ -11,7 +11,7 @@ def now(
     topology: of.Fabric,
     jobs: of.SiteJobs,
     routing: of.Routing = None,
-    draws: of.Draws = 50,
+    samples: of.Samples = 50,
     seed: of.Seed = 1,
     top: of.Top = 20,
     html: of.Page = None,
@@ -31,7 +31,7 @@ def now(
     from coupling.site.site import read_site, refuse_two_stdins
 
     site: dict[str, Any] = (
-        {"topology": topology} | vars(jobs) | {"routing": routing, "draws": draws, "seed": seed}
+        {"topology": topology} | vars(jobs) | {"routing": routing, "samples": samples, "seed": seed}
     )
     refuse_two_stdins(site)
     found = now_of(read_site(**site))

@@ -86,8 +86,8 @@ TimeZone = Annotated[
     str | None,
     typer.Option("--timezone", help="Of times without an offset, such as Europe/Paris."),
 ]
-Draws = Annotated[
-    int, typer.Option("--draws", min=1, help="How often patterns and fractions are drawn.")
+Samples = Annotated[
+    int, typer.Option("--samples", min=1, help="Samples of patterns and fractions.")
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Random seed.")]
 

@@ -50,7 +50,7 @@ def place(
     base: Annotated[
         Path | None, typer.Option("--base", help="Dump of the tables that are loaded now.")
     ] = None,
-    draws: of.Draws = 50,
+    samples: of.Samples = 50,
     seed: of.Seed = 1,
     top: of.Top = 5,
     html: of.Page = None,
@@ -79,7 +79,7 @@ def place(
             "beside it."
         )
     site: dict[str, Any] = (
-        {"topology": topology} | vars(jobs) | {"routing": routing, "draws": draws, "seed": seed}
+        {"topology": topology} | vars(jobs) | {"routing": routing, "samples": samples, "seed": seed}
     )
     refuse_two_stdins(site | {"base": base})
     here = read_site(**site, idle=True)

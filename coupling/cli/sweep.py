@@ -312,7 +312,7 @@ def print_comparison(found: Comparison, *, as_json: bool) -> None:
         "differences": found.differences,
         "ranks": found.ranks,
         "variance": found.variance,
-        "draws": found.pairs,
+        "samples": found.pairs,
     }
     document = {name: _records(table) for name, table in tables.items()}
     print_json({"baseline": found.baseline, "over": found.over, **document})

@@ -42,7 +42,7 @@ def whatif(
     each_cable: Annotated[
         bool, typer.Option("--each-cable", help="Rank the failures of each cable in use.")
     ] = False,
-    draws: of.Draws = 50,
+    samples: of.Samples = 50,
     seed: of.Seed = 1,
     top: of.Top = 20,
     out: of.TableFile = None,
@@ -81,7 +81,7 @@ def whatif(
             "expected a change (--fail, --drain, --add-cables, --routing, --taper, --move), or one "
             f"of --each-switch and --each-cable; got {'both' if each else 'none'}."
         )
-    site: dict[str, Any] = {"topology": topology} | vars(jobs) | {"draws": draws, "seed": seed}
+    site: dict[str, Any] = {"topology": topology} | vars(jobs) | {"samples": samples, "seed": seed}
     refuse_two_stdins(site | {"snapshot": snapshot})
     if (snapshot is None) == (topology is None):
         raise SnapshotError(

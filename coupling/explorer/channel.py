@@ -30,10 +30,17 @@ class Channel(DataModel):
 
 
 class Follower:
-    """One open page: it follows the address, and the address follows it."""
+    """
+    One open page: it follows the address, and the address follows it.
 
-    def __init__(self, document: Document, runs: Collection[str]) -> None:
-        self.document, self.names = document, runs
+    It is made before a page is opened, for figures take long to make; `begin` gives it the page.
+    """
+
+    document: Document
+    """Bokeh's side of the page, from `begin` on."""
+
+    def __init__(self, runs: Collection[str]) -> None:
+        self.names = runs
         self.address = Address()
         self.channel = Channel(name="channel")
         self._due = False
@@ -59,11 +66,13 @@ class Follower:
         """Draw every picture."""
         raise NotImplementedError
 
-    def begin(self) -> None:
-        """Put the figures into the page."""
+    def begin(self, document: Document) -> None:
+        """Put the figures into a page."""
+        self.document = document
         self.plots[0].tags = [self.channel]
-        for plot in self.plots:
-            self.document.add_root(plot)
+        with self.document.models.freeze():
+            for plot in self.plots:
+                self.document.add_root(plot)
 
     def soon(self) -> None:
         """Draw shortly, once for all that has changed by then."""
@@ -74,13 +83,17 @@ class Follower:
     def dress(self) -> None:
         """Colour the figures as the page is."""
         if self.channel.theme in INKS:
-            dress(self.plots, self.channel.theme)
+            self.together(lambda: dress(self.plots, self.channel.theme))
 
     def together(self, draw: Callable[[], None]) -> None:
-        """Draw in one message."""
+        """Draw in one message; its models are collected once, not after each new glyph."""
+        if self.document.callbacks.hold_value is not None:  # part of a larger picture
+            draw()
+            return
         self.document.hold("combine")
         try:
-            draw()
+            with self.document.models.freeze():
+                draw()
         finally:
             self.document.unhold()
 
@@ -93,13 +106,13 @@ class Follower:
         """Show what the page's address asks for."""
         found = _decoded(message)
         if isinstance(found, str):
-            self.follow(read_address(found, self.names))
+            self.together(lambda: self.follow(read_address(found, self.names)))
 
     def _changed(self, message: str) -> None:
         """Show something otherwise."""
         found = _decoded(message)
         if isinstance(found, dict):
-            self.follow(changed(self.address, found, self.names))
+            self.together(lambda: self.follow(changed(self.address, found, self.names)))
 
 
 def _decoded(message: str) -> object:

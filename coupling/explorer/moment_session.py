@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from bokeh.document import Document
 from bokeh.events import MouseMove, Tap
 
 from coupling.explorer.address import Address, replaced
@@ -19,13 +18,12 @@ _TALL = 520  # pixels of the fabric
 class MomentSession(Follower):
     """One open page of a moment."""
 
-    def __init__(self, moment: Moment, document: Document) -> None:
-        super().__init__(document, ())
+    def __init__(self, moment: Moment) -> None:
+        super().__init__(())
         self.moment = moment
         self.fabric = Fabric(height=_TALL)
         self.fabric.plot.on_event(Tap, self._tapped)
         self.fabric.plot.on_event(MouseMove, self._pointed)
-        self.begin()
 
     @property
     def plots(self) -> list[Figure]:

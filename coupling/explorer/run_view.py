@@ -1,5 +1,6 @@
 """What can be looked at: the runs of results, each laid out when it is first asked for."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -137,6 +138,7 @@ class RunView:
     _series: dict[str, dict[str, Floats]] = field(init=False, default_factory=dict)
     _worker: Worker = field(init=False, default_factory=Worker)
     _lives: dict[str, JobHistories] = field(init=False, default_factory=dict)
+    _computed: dict[str, float] = field(init=False, default_factory=dict)
     _inputs: RunInputs = field(init=False, default_factory=RunInputs)
 
     def __post_init__(self) -> None:
@@ -235,9 +237,11 @@ class RunView:
         run = self.run(name)
         if not run.load.why_not or TIMELINE in run.result.extras:
             return run.load.why_not
-        found = self._worker.ask(("load", name), partial(self._timeline, name), on_ready)
+        work = partial(self._timeline, name, on_ready)
+        found = self._worker.ask(("load", name), work, on_ready)
         if found is None:
-            return f"Load over time is being computed{self._took(name)}."
+            done = f": {self._computed[name]:.0%}" if name in self._computed else self._took(name)
+            return f"Load over time is being computed{done}."
         if isinstance(found, Failed):
             return f"Load over time cannot be computed: {found.why}"
         self._runs[name] = replace(run, load=load_of(run.result.links, found))
@@ -258,11 +262,23 @@ class RunView:
         cpu_s = float(self.results[name].cost.get("cpu_coupled_s") or 0.0)
         return f" (the run took {cpu_s:.2g} s)" if cpu_s else ""
 
-    def _timeline(self, name: str) -> pd.DataFrame:
-        """Run again with links over time, and see that it is the same run."""
+    def _timeline(self, name: str, on_progress: OnReady) -> pd.DataFrame:
+        """
+        Run again with links over time, and see that it is the same run.
+
+        `on_progress`: called every second.
+        """
+        since_s = time.monotonic()
+
+        def progress(_what: str, done: int, jobs: int) -> None:
+            nonlocal since_s
+            if time.monotonic() - since_s >= 1.0:
+                since_s, self._computed[name] = time.monotonic(), done / jobs
+                on_progress()
+
         self._lives_of(name)  # refuses files that changed
         experiment = replace(self.sources[name][0], links_timeline=True, self_check=False)
-        again, before = CellRunner().run(experiment), self.results[name]
+        again, before = CellRunner().run(experiment, progress), self.results[name]
         times = ["start_s", "end_s"]
         if not np.array_equal(again.jobs[times], before.jobs[times], equal_nan=True):
             raise ResultError("run again, its jobs have other times: versions have changed.")

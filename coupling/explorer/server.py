@@ -22,6 +22,7 @@ from bokeh.server.auth_provider import AuthProvider
 from bokeh.server.server import BaseServer
 from bokeh.server.tornado import BokehTornado
 from bokeh.server.views.session_handler import SessionHandler
+from bokeh.settings import settings
 from bokeh.util.token import check_token_signature, get_token_payload
 from tornado.httpserver import HTTPServer
 from tornado.httputil import HTTPHeaders
@@ -33,6 +34,7 @@ from tornado.websocket import WebSocketClosedError, WebSocketHandler
 from coupling.errors import CouplingError, ResultError
 from coupling.explorer.address import BY
 from coupling.explorer.cells import SweepView
+from coupling.explorer.channel import Follower
 from coupling.explorer.figures import Axis
 from coupling.explorer.moment import Moment, moment_of
 from coupling.explorer.moment_session import MomentSession, moment_fields
@@ -233,17 +235,25 @@ def _fields(exhibit: RunView) -> Mapping[str, Any]:
     }
 
 
-def _opener(shown: RunView | Moment) -> Callable[[Document], None]:
-    """Return what Bokeh calls for every page that is opened."""
+class _Pages:
+    """Gives each page that is opened its figures; those of the next page are made ahead."""
 
-    def opened(document: Document) -> None:
-        document.title = f"{shown.title} - fabricsim"
-        if isinstance(shown, Moment):
-            MomentSession(shown, document)
-        else:
-            Session(shown, document)
+    def __init__(self, shown: RunView | Moment) -> None:
+        self.shown = shown
+        self.next: Follower | None = None
 
-    return opened
+    def prepare(self) -> None:
+        """Make the figures of the next page."""
+        if self.next is None:
+            shown = self.shown
+            self.next = MomentSession(shown) if isinstance(shown, Moment) else Session(shown)
+
+    def opened(self, document: Document) -> None:
+        """Put figures into a page, as Bokeh asks for it."""
+        document.title = f"{self.shown.title} - fabricsim"
+        self.prepare()
+        cast(Follower, self.next).begin(document)
+        self.next = None
 
 
 def _report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
@@ -282,7 +292,9 @@ class Explorer:
         self.sockets = [_listening(port)]
         self.port = int(self.sockets[0].getsockname()[1])
         self.token = secrets.token_urlsafe(24)
-        application = Application(FunctionHandler(_opener(shown)))
+        self._pages = _Pages(shown)
+        settings.perform_document_validation = False  # a tenth of a second a page
+        application = Application(FunctionHandler(self._pages.opened))
         tornado = BokehTornado(
             {"/app": application},
             extra_patterns=[
@@ -329,6 +341,7 @@ class Explorer:
     def begin(self) -> None:
         """Listen, once the loop runs."""
         self._server.start()
+        self.loop.add_callback(self._pages.prepare)  # while the browser starts
 
     def end(self) -> None:
         """Listen no more."""

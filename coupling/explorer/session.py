@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from bokeh.document import Document
 from bokeh.events import MouseMove, SelectionGeometry, Tap
 from bokeh.models import FixedTicker, Range1d, Span
 from bokeh.palettes import Cividis256
@@ -15,10 +14,12 @@ from coupling.explorer.bars import Window, spans
 from coupling.explorer.channel import Follower
 from coupling.explorer.colours import JobColours, communicating_nodes, picture_of, shades_of
 from coupling.explorer.figures import (
+    INKS,
     Axis,
     Figure,
     Gantt,
     draw_strips,
+    dress,
     gantt,
     points_along,
     rate_figure,
@@ -36,10 +37,10 @@ _MOST_INTERFERERS = 150  # bars of jobs that interfered with the chosen one
 
 
 class Session(Follower):
-    """One open page. `exhibit`: What can be looked at. `document`: Bokeh's side of the page."""
+    """One open page. `exhibit`: What can be looked at."""
 
-    def __init__(self, exhibit: RunView, document: Document) -> None:
-        super().__init__(document, exhibit.names)
+    def __init__(self, exhibit: RunView) -> None:
+        super().__init__(exhibit.names)
         self.exhibit = exhibit
         self.axis = Axis(exhibit.begin_unix_s, exhibit.zone)
         self.runs = exhibit.names
@@ -66,7 +67,7 @@ class Session(Follower):
         self._connect()
 
     def _connect(self) -> None:
-        """Hear what happens in the page, and put the figures there."""
+        """Hear what happens in the page."""
         for axis in (self.time, self.nodes):
             for edge in ("start", "end"):
                 axis.on_change(edge, lambda _attr, _old, _new: self._moved())
@@ -84,7 +85,8 @@ class Session(Follower):
         self.job_rate.plot.on_event(Tap, self._tapped_rate)
         for number, fabric in enumerate(self.fabrics):
             fabric.plot.on_event(Tap, partial(self._tapped_fabric, number))
-        self.begin()
+        if self.ready:
+            self._draw_strips()
 
     @property
     def plots(self) -> list[Figure]:
@@ -127,7 +129,7 @@ class Session(Follower):
 
     def _arrived(self) -> None:
         """Hear, in another thread, that something is there."""
-        self.document.add_next_tick_callback(self._go_on)
+        self.document.add_next_tick_callback(lambda: self.together(self._go_on))
 
     def _go_on(self) -> None:
         """Show what was awaited."""
@@ -313,7 +315,8 @@ class Session(Follower):
         series = {name: self.exhibit.series(name) for name in names}
         place = self.axis.place((edges[:-1] + edges[1:]) / 2)
         draw_strips(self.strips, place, series, self.exhibit.colours)
-        self.dress()
+        if self.channel.theme in INKS:
+            dress(self.plots, self.channel.theme)
 
     def step(self, by: int) -> None:
         """Choose the next job that starts in what is shown, or the one before."""

@@ -23,7 +23,7 @@ class RunInput:
     model: str
     fairness: str
     options: Mapping[str, Any]  # Of the model
-    seed: int  # Of the model's draws
+    seed: int  # Of the model's samples
     of_alone: bool = False  # Run times of the jobs are those alone on their placement
 
 

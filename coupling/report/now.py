@@ -29,7 +29,7 @@ def now_answer(found: Now, top: int | None = None, *, why: bool = True) -> Answe
     if top is not None and len(found.jobs) > top:
         slowed = sum(job.high > 1.0 for job in found.jobs[top:])
         left = units.counted(len(found.jobs) - top, "more job")
-        more = [f"{left}; slowed down in some draw: {slowed:,} (--top, --json)."]
+        more = [f"{left}; slowed down in some sample: {slowed:,} (--top, --json)."]
     letters = {} if top is None else {1: USER, 2: NAME}
     jobs = Section(
         "Jobs, most slowed first", _JOBS, shown, left=_LEFT, whole=(8,), letters=letters, notes=more
@@ -73,7 +73,7 @@ def _totals(found: Now) -> list[str]:
     first = (
         f"{units.counted(len(found.jobs), 'job')} on "
         f"{found.used_nodes:,} of {units.counted(nodes, 'node')}, {left:,} left out, "
-        f"{units.counted(found.draws, 'draw')}"
+        f"{units.counted(found.samples, 'sample')}"
     )
     return [
         found.topology.summary,

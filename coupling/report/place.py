@@ -38,7 +38,7 @@ def _totals(found: Placing) -> list[str]:
     apart = " on links of their own" if found.isolated else ""
     first = (
         f"{found.nodes:,} nodes wanted{apart}; "
-        f"{units.counted(found.draws, 'draw')}; {found.free:,} free"
+        f"{units.counted(found.samples, 'sample')}; {found.free:,} free"
     )
     if found.connected < found.free:
         first += f" (at most {found.connected:,} that reach each other)"

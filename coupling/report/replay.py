@@ -68,7 +68,7 @@ def _changed(found: Replay) -> str:
     """Return what is compared with what."""
     return (
         f"{', '.join(found.changes)} from {found.free_from} on, "
-        f"{units.counted(found.seeds, 'draw')} of how jobs communicate:"
+        f"{units.counted(found.seeds, 'sample')} of how jobs communicate:"
     )
 
 

@@ -21,7 +21,7 @@ from coupling.sweep.sweep import Sweep
 
 PAGE = "sweep.html"
 FORMS = ("svg", "png")
-_HEADS = ("policy", "metric", "{0}", "mean", "difference", "95 % interval", "draws")
+_HEADS = ("policy", "metric", "{0}", "mean", "difference", "95 % interval", "samples")
 _RANK_HEADS = ("policy", "better in", "best of all in")
 _MOST_ROWS = 60  # of a table by class, of the first metric
 
@@ -145,7 +145,7 @@ def _row(row: Mapping[Hashable, Any]) -> tuple[str, ...]:
         metric_value(str(row["metric"]), row["mean"]),
         _signed(row["difference"]),
         f"{_signed(row['low'])} to {_signed(row['high'])}" if known else "-",
-        f"{row['draws']:,}",
+        f"{row['samples']:,}",
     )
 
 
@@ -154,7 +154,7 @@ def _ranks(found: Comparison) -> list[tuple[str, ...]]:
     return [
         (
             str(row[POLICY]),
-            f"{row['wins']:,} of {counted(row['draws'], 'draw')}"
+            f"{row['wins']:,} of {counted(row['samples'], 'sample')}"
             + (f", {row['ties']:,} tied" if row["ties"] else ""),
             f"{row['first']:,}",
         )
@@ -213,28 +213,28 @@ def _sentences(found: Comparison) -> list[str]:
     way = "more" if better(metric) > 0 else "less"
     lines = [
         f"{row[POLICY]} beats {found.baseline} in {row['wins']:,} of "
-        f"{counted(row['draws'], 'draw')} ({metric_words(metric)}, {way} is better)."
+        f"{counted(row['samples'], 'sample')} ({metric_words(metric)}, {way} is better)."
         for row in ranks.to_dict("records")
     ]
     tau = float(ranks["tau"].iloc[0])
     if tau == tau:  # noqa: PLR0124 (not NaN)
         lines.append(
-            f"Kendall's tau between a draw's order and the mean one: {tau:.2f} (1: always)."
+            f"Kendall's tau between a sample's order and the mean one: {tau:.2f} (1: always)."
         )
     lines += list(_most_important(found))
     first = found.differences.iloc[0]
     if found.over == "days":
-        lines.append(f"Intervals: {counted(int(first['draws']), 'day')} of the log, in blocks.")
+        lines.append(f"Intervals: {counted(int(first['samples']), 'day')} of the log, in blocks.")
     elif pd.isna(first["low"]):
-        lines.append("No intervals: they need three seeds or draws, or --over days.")
-    elif first["draws"] < FEW:
-        draws = counted(int(first["draws"]), "draw")
+        lines.append("No intervals: they need three seeds or samples, or --over days.")
+    elif first["samples"] < FEW:
+        samples = counted(int(first["samples"]), "sample")
         lines.append(
-            f"Intervals: Student's, from {draws}; so few are taken to be normal (of times "
+            f"Intervals: Student's, from {samples}; so few are taken to be normal (of times "
             "the logarithms), cut off where a value is impossible."
         )
     else:
-        lines.append(f"Intervals: bootstrap over {counted(int(first['draws']), 'draw')}.")
+        lines.append(f"Intervals: bootstrap over {counted(int(first['samples']), 'sample')}.")
     return lines
 
 

@@ -46,7 +46,7 @@ def ranking_answer(found: Ranking, top: int | None = None, *, why: bool = True) 
     """Return failures, the worst first."""
     head = (
         f"{units.counted(len(found.failures), 'failure')} of one "
-        f"{found.kind}, {units.counted(found.draws, 'draw')}"
+        f"{found.kind}, {units.counted(found.samples, 'sample')}"
     )
     short = _short_switch if found.kind == "switch" else short_link
     rows = [
@@ -84,7 +84,7 @@ def _totals(found: WhatIf) -> list[str]:
         found.topology.summary,
         (
             f"{units.counted(len(found.jobs), 'job')}, "
-            f"{units.counted(found.draws, 'draw')}: {'; '.join(found.changes)}"
+            f"{units.counted(found.samples, 'sample')}: {'; '.join(found.changes)}"
         ),
     ]
     if found.cut_off:

@@ -25,18 +25,18 @@ class JobNow:
     low: float
     high: float
     interference: float  # Together / alone, median: the part that others cause
-    # Share of the draws in which fewer than five other jobs are slower, and it is slowed
+    # Share of the samples in which fewer than five other jobs are slower, and it is slowed
     among_worst: float
-    culprit: JobId | None  # Job that costs it most in most draws
-    culprit_share: float  # Share of the draws in which it does
-    worst_link: str | None  # Link that holds it up most in most draws
+    culprit: JobId | None  # Job that costs it most in most samples
+    culprit_share: float  # Share of the samples in which it does
+    worst_link: str | None  # Link that holds it up most in most samples
     # Node-hours that it loses in a day, mean: to its placement and to others
     lost_node_hours: float
 
 
 @dataclass(frozen=True, slots=True)
 class LinkNow:
-    """How busy one link is, mean over the draws."""
+    """How busy one link is, mean over the samples."""
 
     link: str  # Directed link between switches, or shared by several jobs
     busy: float  # Share of its capacity that is taken
@@ -47,7 +47,7 @@ class LinkNow:
 
 @dataclass(frozen=True, slots=True)
 class LostHours:
-    """Node-hours that are lost in a day: median, and 5 to 95 % of the draws."""
+    """Node-hours that are lost in a day: median, and 5 to 95 % of the samples."""
 
     # median, low, high: node-hours
     median: float
@@ -70,7 +70,7 @@ class Now(Tabled):
         Most slowed first.
     links : tuple of LinkNow
         Busiest first.
-    draws : int
+    samples : int
         How often patterns and fractions were drawn.
     lost, to_others : LostHours
         Node-hours lost in a day, in all; to other jobs alone.
@@ -94,7 +94,7 @@ class Now(Tabled):
     topology: Topology
     jobs: tuple[JobNow, ...]
     links: tuple[LinkNow, ...]
-    draws: int
+    samples: int
     lost: LostHours
     to_others: LostHours
     used_nodes: int
@@ -126,7 +126,7 @@ class Now(Tabled):
         return {
             "source": self.source,
             "fabric": self.topology.summary,
-            "draws": self.draws,
+            "samples": self.samples,
             "machine": {
                 "jobs": len(self.jobs),
                 "used_nodes": self.used_nodes,

@@ -11,7 +11,7 @@ from netsim.topology.base import Topology
 
 CUT_OFF, DISCONNECTED, DRAINED, MOVED = "cut off", "disconnected", "drained", "moved"
 SLOWED = 0.01
-"""A job counts as slowed by a change where its slowdown grows by more, in the median draw."""
+"""A job counts as slowed by a change where its slowdown grows by more, in the median sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class JobChange:
     # before, after: total slowdown, together / ideal, median; None where it does not run
     before: float | None
     after: float | None
-    # change, low, high: after / before: median, 5 and 95 % of the draws
+    # change, low, high: after / before: median, 5 and 95 % of the samples
     change: float | None
     low: float | None
     high: float | None
@@ -64,12 +64,12 @@ class WhatIf(Tabled):
         Those that lose their nodes first, then by how much slower they get.
     leaves : tuple of LeafChange
         Leaves whose taper changes.
-    draws : int
+    samples : int
         How often patterns and fractions were drawn.
     lost_before, lost_after : LostHours
         Node-hours lost in a day to placement and other jobs, by the jobs that go on.
     lost_more : LostHours
-        Node-hours lost in a day beyond those lost now, difference in the same draw: by the jobs
+        Node-hours lost in a day beyond those lost now, difference in the same sample: by the jobs
         that go on, and all of those that are cut off or disconnected.
     cut_off_hours : float
         Node-hours a day of the jobs that are cut off or disconnected.
@@ -82,7 +82,7 @@ class WhatIf(Tabled):
     changes: tuple[str, ...]
     jobs: tuple[JobChange, ...]
     leaves: tuple[LeafChange, ...]
-    draws: int
+    samples: int
     lost_before: LostHours
     lost_after: LostHours
     lost_more: LostHours
@@ -109,7 +109,7 @@ class WhatIf(Tabled):
             "source": self.source,
             "fabric": self.topology.summary,
             "changes": list(self.changes),
-            "draws": self.draws,
+            "samples": self.samples,
             "machine": {
                 "jobs": len(self.jobs),
                 "cut_off": self.cut_off,
@@ -135,7 +135,7 @@ class Failure:
     cut_off: int  # Jobs that would be cut off or disconnected
     slowed: int  # Further jobs whose slowdown would grow by more than 1 %
     # lost_node_hours, low, high: node-hours that would be lost in a day beyond those lost now,
-    # median, 5 and 95 % of the draws: all of the jobs that are cut off, and what others lose to
+    # median, 5 and 95 % of the samples: all of the jobs that are cut off, and what others lose to
     # detours and each other. The same number as `WhatIf.lost_more` of this failure.
     lost_node_hours: float
     low: float
@@ -151,7 +151,7 @@ class Ranking(Tabled):
     kind: str  # switch, cable: what fails
     failures: tuple[Failure, ...]  # Those that hurt most first
     idle: int  # Cables that carry nothing now and were not tried
-    draws: int  # How often patterns and fractions were drawn
+    samples: int  # How often patterns and fractions were drawn
     # assumed, remarks: what had to be assumed; what is odd
     assumed: tuple[str, ...]
     remarks: tuple[str, ...]
@@ -172,7 +172,7 @@ class Ranking(Tabled):
             "source": self.source,
             "fabric": self.topology.summary,
             "kind": self.kind,
-            "draws": self.draws,
+            "samples": self.samples,
             "failures": self._rows(),
             "idle": self.idle,
             "assumed": list(self.assumed),

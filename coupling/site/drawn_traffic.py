@@ -1,4 +1,4 @@
-"""Load: what jobs put on a fabric, computed once and used again in every draw."""
+"""Load: what jobs put on a fabric, computed once and used again in every sample."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JobLoad:
-    """What one job puts on the links in one draw."""
+    """What one job puts on the links in one sample."""
 
     demand: JobDemand  # Of the model `fluid`
     # ideal_s, alone_s: seconds of an iteration with communication at injection time, and alone on
@@ -33,9 +33,9 @@ class JobLoad:
 
 class JobLoads:
     """
-    Computes the loads of jobs, and keeps what draws have in common.
+    Computes the loads of jobs, and keeps what samples have in common.
 
-    Draws differ in pattern and fraction. Routes and constants depend on the pattern alone, so
+    Samples differ in pattern and fraction. Routes and constants depend on the pattern alone, so
     they are computed once for each job and pattern; the fraction sets the time beside them.
 
     `scene`: Jobs, fabric and routing.
@@ -51,10 +51,10 @@ class JobLoads:
         """Return the loads of each sample by job number, and jobs whose nodes nothing connects."""
         found: list[dict[int, JobLoad]] = []
         apart: set[int] = set()
-        for draw in self._scene.draws:
+        for sample in self._scene.samples:
             here: dict[int, JobLoad] = {}
             for job in self._scene.jobs:
-                sent = draw.get(job.number)
+                sent = sample.get(job.number)
                 if sent is None or job.number in apart:
                     continue
                 try:
@@ -88,7 +88,7 @@ class JobLoads:
         """Return what a job puts on the links; None where it is nothing."""
         if sent.compute_s is None and not sent.fraction:
             return None
-        if sent.iteration_s is not None:  # bytes are scaled: nothing is common to draws
+        if sent.iteration_s is not None:  # bytes are scaled: samples share nothing
             return self._made(
                 self._traffic_of.of_flows(
                     _flows(sent, job),
@@ -122,17 +122,17 @@ class JobLoads:
 
 
 def traffic_class_of_state(scene: SiteState) -> str:
-    """Return the traffic class of most of the communication in the draws."""
+    """Return the traffic class of most of the communication in the samples."""
     return dominant_class(
         (_kind(sent, job), job.nodes.size * (1.0 if sent.fraction is None else sent.fraction))
-        for draw in scene.draws
+        for sample in scene.samples
         for job in scene.jobs
-        if (sent := draw.get(job.number)) is not None
+        if (sent := sample.get(job.number)) is not None
     )
 
 
 def _kind(sent: DrawnTraffic, job: SiteJob) -> str:
-    """Return the traffic class of a job in one draw."""
+    """Return the traffic class of a job in one sample."""
     if isinstance(sent.messages, RankFlows):
         return traffic_class(sent.messages)
     return pattern_class(sent.messages, job.partition.nodes.size)

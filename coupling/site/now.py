@@ -17,7 +17,7 @@ from netsim.registries.accuracy import setting_of
 
 HOURS = 24.0
 WORST = 5
-"""A job is among the worst in a draw where fewer than so many others are slower."""
+"""A job is among the worst in a sample where fewer than so many others are slower."""
 _HOT_LINKS = 50
 _ROUNDING = 1e-9
 _LOW, _HIGH = 0.05, 0.95
@@ -34,7 +34,7 @@ def now(
     profile: Any = None,  # noqa: ANN401 (a file, a table or a Profile)
     unknown: str = "skip",
     routing: str | None = None,
-    draws: int = 50,
+    samples: int = 50,
     seed: int = 1,
 ) -> Now:
     """
@@ -58,10 +58,10 @@ def now(
         Whether jobs go on without hosts that the fabric has not, or such a host is an error.
     routing : str, optional
         A key of `netsim.ROUTINGS`; default: the usual one of the fabric.
-    draws : int, default 50
+    samples : int, default 50
         How often patterns and fractions are drawn from the profile.
     seed : int, default 1
-        Of the draws.
+        Of the samples.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def now(
         profile=profile,
         unknown=unknown,
         routing=routing,
-        draws=draws,
+        samples=samples,
         seed=seed,
     )
     return now_of(site)
@@ -105,7 +105,7 @@ def now_of(site: Site) -> Now:
         topology=scene.topology,
         jobs=tuple(jobs),
         links=_hot_links(scene, found, to_others),
-        draws=len(scene.draws),
+        samples=len(scene.samples),
         lost=spread((to_placement + to_others).sum(axis=1)),
         to_others=spread(to_others.sum(axis=1)),
         used_nodes=int(np.unique(np.concatenate([job.nodes for job in scene.jobs])).size),
@@ -170,12 +170,12 @@ def _latency_bound(loads: int) -> list[str]:
     """Say where jobs count as silent because of the latency of their messages."""
     if not loads:
         return []
-    silent = f"{counted(loads, 'job')} (summed over the draws)"
+    silent = f"{counted(loads, 'job')} (summed over the samples)"
     return [f"Latency alone takes the time to communicate, so that these are silent: {silent}."]
 
 
 def _most(values: Ints) -> tuple[int, float]:
-    """Return what stands most often in some draws, the least of equals, and its share."""
+    """Return what stands most often in some samples, the least of equals, and its share."""
     there = values[values != NOBODY]
     if not there.size:
         return NOBODY, 0.0
@@ -199,7 +199,7 @@ def _hot_links(scene: SiteState, found: Outcome, to_others: Floats) -> tuple[Lin
     busy[~(between | found.shared)] = 0.0
     lost = np.zeros(topology.n_links)
     held = (found.worst >= 0) & (to_others > 0.0)
-    np.add.at(lost, found.worst[held], to_others[held] / len(scene.draws))
+    np.add.at(lost, found.worst[held], to_others[held] / len(scene.samples))
     order = np.argsort(-busy, kind="stable")[:_HOT_LINKS]
     links = []
     for link in order[busy[order] > 0.0].tolist():

@@ -1,4 +1,4 @@
-"""Outcome of a scene: what jobs do to each other in every draw."""
+"""Outcome of a scene: what jobs do to each other in every sample."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ NOBODY = -1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What D draws make of J jobs."""
+    """What D samples make of J jobs."""
 
     # factor, interference: (D, J): alone / ideal, and together / alone, of the jobs in the order
     # of the scene
@@ -23,11 +23,11 @@ class Outcome:
     interference: Floats
     culprit: Ints  # (D, J): place of the job that costs each most; `NOBODY` where nothing is lost
     worst: Ints  # (D, J): directed link that holds each up most; -1 for none
-    # link, job: (K,): pairs of link and place of a job that uses it in some draw, by link
+    # link, job: (K,): pairs of link and place of a job that uses it in some sample, by link
     link: Ints
     job: Ints
-    share: Floats  # (K,): part of the link's capacity that the job takes, mean over the draws
-    shared: Bools  # (E,): links that several jobs use in some draw
+    share: Floats  # (K,): part of the link's capacity that the job takes, mean over the samples
+    shared: Bools  # (E,): links that several jobs use in some sample
     apart: frozenset[int]  # Places of jobs whose nodes nothing connects; they send nothing
 
     @property
@@ -38,8 +38,8 @@ class Outcome:
 
 
 def solve(scene: SiteState, loads: JobLoads | None = None) -> Outcome:
-    """Let the jobs of a scene run together, draw by draw."""
-    drawn, apart = (loads or JobLoads(scene)).all_draws()
+    """Let the jobs of a scene run together, sample by sample."""
+    drawn, apart = (loads or JobLoads(scene)).all_samples()
     numbers = [job.number for job in scene.jobs]
     place = {number: at for at, number in enumerate(numbers)}
     shape = len(drawn), len(numbers)
@@ -64,7 +64,7 @@ def solve(scene: SiteState, loads: JobLoads | None = None) -> Outcome:
 
 
 def _blame(culprit: Ints, model: Fluid, order: Sequence[int], place: Mapping[int, int]) -> None:
-    """Write down which job costs each most, in one draw."""
+    """Write down which job costs each most, in one sample."""
     table = model.culprits(order)
     best: dict[int, float] = {}
     total: dict[tuple[int, int], float] = {}
@@ -83,7 +83,7 @@ def _use(
     order: Sequence[int],
     place: Mapping[int, int],
 ) -> tuple[Ints, Ints, Floats]:
-    """Return which job takes how much of which link, in one draw."""
+    """Return which job takes how much of which link, in one sample."""
     if not order:
         none = np.empty(0, dtype=np.int64)
         return none, none, np.empty(0)

@@ -50,7 +50,7 @@ def place(
     comm_fraction: float | None = None,
     isolated: bool = False,
     exclude: str | Sequence[str] = (),
-    draws: int = 50,
+    samples: int = 50,
     seed: int = 1,
     **site: Any,  # noqa: ANN401 (those of `now`)
 ) -> Placing:
@@ -73,10 +73,10 @@ def place(
         It shall own links that no other job sends over.
     exclude : str or sequence of str, optional
         Nodes that take no jobs, by name or list of names: drained or down.
-    draws : int, default 50
+    samples : int, default 50
         How often patterns and fractions are drawn from the profile.
     seed : int, default 1
-        Of the draws.
+        Of the samples.
     **site
         Further arguments of `now`.
 
@@ -90,7 +90,7 @@ def place(
     FabricsimError
         If a file or option is wrong.
     """
-    here = read_site(topology, squeue, draws=draws, seed=seed, idle=True, **site)
+    here = read_site(topology, squeue, samples=samples, seed=seed, idle=True, **site)
     return place_on(
         here,
         nodes,
@@ -153,7 +153,7 @@ def place_on(
         tried=tried,
         all_tried=bool(options) and complete,
         later=later,
-        draws=len(scene.draws),
+        samples=len(scene.samples),
         refused=refused,
         assumed=site.assumed,
         remarks=(*site.remarks, *skipped),
@@ -167,16 +167,16 @@ def _sent(
     rules: object,
     seed: int,
 ) -> list[DrawnTraffic | None]:
-    """Return what the new job sends in each draw. `told`: its pattern and fraction."""
+    """Return what the new job sends in each sample. `told`: its pattern and fraction."""
     pattern, fraction = told
     if job.n_nodes == 1:
-        return [None] * len(scene.draws)
+        return [None] * len(scene.samples)
     if pattern is None:
         if fraction is not None:
             raise SnapshotError("--comm-fraction: expected --pattern beside it, it is missing.")
         slowest = float(node_bandwidth(scene.topology).min())
         drawn = []
-        for each in np.random.SeedSequence(seed).generate_state(len(scene.draws)).tolist():
+        for each in np.random.SeedSequence(seed).generate_state(len(scene.samples)).tolist():
             (own,) = assign([job], profile_of(rules), each, node_bandwidth=slowest)
             sends = own.communication
             drawn.append(
@@ -193,7 +193,7 @@ def _sent(
         made = make_pattern(table)
     except PatternError as error:
         raise SnapshotError(f"--pattern: {error}") from None
-    return [DrawnTraffic(made, share)] * len(scene.draws)
+    return [DrawnTraffic(made, share)] * len(scene.samples)
 
 
 def _room(site: Site, exclude: Sequence[object], *, links: bool) -> Availability:

@@ -83,7 +83,7 @@ class Placing(Tabled):
         Whether there are no others.
     later : Later or None
         Where there is no option: when there will be one.
-    draws : int
+    samples : int
         How often patterns and fractions were drawn.
     refused : mapping of str to str
         Allocators that do not know the fabric, and why.
@@ -101,7 +101,7 @@ class Placing(Tabled):
     tried: int
     all_tried: bool
     later: EarliestFit | None
-    draws: int
+    samples: int
     refused: Mapping[str, str]
     assumed: tuple[str, ...]
     remarks: tuple[str, ...]
@@ -138,7 +138,7 @@ class Placing(Tabled):
             "later": None
             if self.later is None
             else asdict(self.later) | {"ended": list(self.later.ended)},
-            "draws": self.draws,
+            "samples": self.samples,
             "refused": dict(self.refused),
             "assumed": list(self.assumed),
             "remarks": list(self.remarks),

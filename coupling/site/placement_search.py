@@ -75,11 +75,11 @@ class Search:
         number_ = new_number(self.scene)
         new = SiteJob(number_, "new", "", "", nodes, Partition(nodes, None))
         jobs = (*self.scene.jobs, new)
-        draws = tuple(
-            dict(draw) | ({} if own is None else {number_: own})
-            for draw, own in zip(self.scene.draws, self._sent, strict=True)
+        samples = tuple(
+            dict(sample) | ({} if own is None else {number_: own})
+            for sample, own in zip(self.scene.samples, self._sent, strict=True)
         )
-        scene = replace(self.scene, jobs=jobs, draws=draws)
+        scene = replace(self.scene, jobs=jobs, samples=samples)
         loads = JobLoads(scene)
         loads.keep(self._loads.known)
         after = solve(scene, loads)

@@ -14,7 +14,7 @@ from coupling.inputs.snapshot import Snapshot
 from coupling.inputs.table import Table
 from coupling.results.formatting import counted, counted_remark
 from coupling.site.running_jobs import HeldNodes, RunningJobs, running_at, running_in_queue
-from coupling.site.state import MOST_DRAWS, SiteState, scene_of_places, scene_of_snapshot
+from coupling.site.state import MOST_SAMPLES, SiteState, scene_of_places, scene_of_snapshot
 from fabricsim.checking import choice, whole, wrong
 from netsim.common.errors import NetsimError
 from netsim.registries.routings import make_routing, usual_routing
@@ -33,7 +33,7 @@ NO_PROFILE = (
 class Site:
     """Jobs on the fabric of a site."""
 
-    scene: SiteState  # Fabric, jobs, and draws of what they send
+    scene: SiteState  # Fabric, jobs, and samples of what they send
     assumed: tuple[str, ...] = ()  # What the files do not say and had to be assumed, a phrase each
     remarks: tuple[str, ...] = ()  # What is odd about the jobs, a sentence each
     unknown_hosts: tuple[str, ...] = ()  # Hosts that the fabric has not
@@ -56,7 +56,7 @@ def read_site(
     profile: Any = None,  # noqa: ANN401 (a file, a table or a Profile)
     unknown: str = "skip",
     routing: str | Mapping[str, Any] | None = None,
-    draws: int = 50,
+    samples: int = 50,
     seed: int = 1,
     idle: bool = False,
     lasting_s: float | None = None,
@@ -73,7 +73,7 @@ def read_site(
     assumed or left out.
     """
     choice("unknown", unknown, UNKNOWN, error=SnapshotError)
-    whole("draws", draws, 1, MOST_DRAWS, error=SnapshotError)
+    whole("samples", samples, 1, MOST_SAMPLES, error=SnapshotError)
     whole("seed", seed, 0, error=SnapshotError)
     if (squeue is None) == (sacct is None) or (sacct is None) != (at is None):
         given = [
@@ -100,7 +100,12 @@ def read_site(
     except NetsimError as error:
         raise SnapshotError(f"routing: {error}") from None
     scene = scene_of_places(
-        places.jobs, (as_routed(fabric, ways), ways), rules, running.source, draws=draws, seed=seed
+        places.jobs,
+        (as_routed(fabric, ways), ways),
+        rules,
+        running.source,
+        samples=samples,
+        seed=seed,
     )
     if isinstance(name, str):
         assumed += [f"routing {name} (no tables of a subnet manager)"]

@@ -22,8 +22,8 @@ from scheduler.workload.communication import assign
 from scheduler.workload.match import name_of
 from scheduler.workload.profile import Profile
 
-MOST_DRAWS = 10_000
-"""Draws of what jobs send."""
+MOST_SAMPLES = 10_000
+"""Samples of what jobs send."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +41,7 @@ class SiteJob:
 
 @dataclass(frozen=True, slots=True)
 class DrawnTraffic:
-    """What a job sends in one draw."""
+    """What a job sends in one sample."""
 
     messages: Pattern | RankFlows  # Messages of an iteration
     fraction: float | None  # Communication share of the ideal iteration
@@ -52,20 +52,20 @@ class DrawnTraffic:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SiteState:
-    """Jobs on a fabric, and draws of what they send."""
+    """Jobs on a fabric, and samples of what they send."""
 
     source: str  # Where they come from, for messages
     topology: Topology  # The fabric
     routing: Routing  # Finds the way of each flow
     jobs: tuple[SiteJob, ...]  # By number
     # What each job sends, by number; jobs that are not there send nothing
-    draws: tuple[Mapping[int, DrawnTraffic], ...]
+    samples: tuple[Mapping[int, DrawnTraffic], ...]
     fairness: str = "per-sender"  # per-sender, per-flow: weight of a flow among others
     options: Mapping[str, Any] = field(default_factory=dict)  # Of the model `fluid`
 
     def __repr__(self) -> str:
         """Return one line."""
-        return f"<Scene: {len(self.jobs)} jobs, {len(self.draws)} draws>"
+        return f"<Scene: {len(self.jobs)} jobs, {len(self.samples)} samples>"
 
 
 def scene_of_places(
@@ -74,7 +74,7 @@ def scene_of_places(
     profile: Profile,
     source: str,
     *,
-    draws: int,
+    samples: int,
     seed: int,
 ) -> SiteState:
     """Sample what placed jobs send, 1 to `MOST_DRAWS` times."""
@@ -84,7 +84,7 @@ def scene_of_places(
     slots = {own.job.id: own.slots for own in jobs}
     slowest = float(node_bandwidth(topology).min())
     drawn = []
-    for each in np.random.SeedSequence(seed).generate_state(draws).tolist():
+    for each in np.random.SeedSequence(seed).generate_state(samples).tolist():
         try:
             given = assign(known, profile, each, node_bandwidth=slowest, slots=slots)
         except WorkloadError as error:
@@ -107,14 +107,14 @@ def scene_of_snapshot(snapshot: Snapshot) -> SiteState:
             f"{snapshot.model!r}."
         )
     predictor(snapshot)  # refuses options as `estimate` does
-    draw = {}
+    sample = {}
     for job in snapshot.jobs:
         if job.flows is None:
             raise SnapshotError(
                 f"{snapshot.source}: job {job.id} pattern: expected a pattern or steps, "
                 "both are missing."
             )
-        draw[job.number] = DrawnTraffic(job.flows, job.fraction, job.compute_s)
+        sample[job.number] = DrawnTraffic(job.flows, job.fraction, job.compute_s)
     jobs = [
         SiteJob(job.number, job.id, "", "", _each_once(job.partition.nodes), job.partition)
         for job in sorted(snapshot.jobs, key=lambda job: job.number)
@@ -124,7 +124,7 @@ def scene_of_snapshot(snapshot: Snapshot) -> SiteState:
         snapshot.topology,
         snapshot.routing,
         tuple(jobs),
-        (draw,),
+        (sample,),
         snapshot.fairness,
         snapshot.model_options,
     )

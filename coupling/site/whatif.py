@@ -70,7 +70,7 @@ def whatif(
     move : str or sequence of str
         Other nodes of jobs: ``JOB=NODES``.
     seed : int, default 1
-        Of the draws, and of another routing that draws.
+        Of the samples, and of another routing that samples.
     **site
         Instead of a snapshot: arguments of `now` (``topology``, ``squeue``, ...).
 
@@ -121,7 +121,7 @@ def whatif_of(site: Site, changes: Changes, seed: int = 1) -> WhatIf:
         changes=changes.texts,
         jobs=tuple(jobs),
         leaves=_leaves(site.scene.topology, made.after.topology),
-        draws=len(site.scene.draws),
+        samples=len(site.scene.samples),
         lost_before=spread(hours_before),
         lost_after=spread(hours_after),
         lost_more=spread(hours_after - hours_before + cut_off_hours),
@@ -151,7 +151,7 @@ def rank_failures(
         kind,
         tuple(failures),
         idle,
-        len(scene.draws),
+        len(scene.samples),
         site.assumed,
         (*site.remarks, *remarks),
     )

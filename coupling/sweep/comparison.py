@@ -29,7 +29,7 @@ _MORE_IS_BETTER = ("utilization", "throughput")
 POLICY = "policy"
 ALL = "all"
 SILENT = "no traffic"
-_ROW = [POLICY, "metric", "by", "class", "baseline", "mean", "difference", "low", "high", "draws"]
+_ROW = [POLICY, "metric", "by", "class", "baseline", "mean", "difference", "low", "high", "samples"]
 _TWO = 2
 REST = "together, and by chance"
 """The share of a variance that no factor explains alone."""
@@ -53,16 +53,18 @@ class Comparison:
     differences : DataFrame
         A row per policy (but the baseline), metric and class of jobs: ``policy``, ``metric``,
         ``by`` (``all``, ``size`` or ``pattern``), ``class``, ``baseline`` and ``mean`` (means over
-        draws), ``difference`` (relative to the baseline, mean over draws; of times the geometric
-        mean of the ratios, less 1), its 95 % interval ``low`` to ``high``, and ``draws``.
+        samples), ``difference`` (relative to the baseline, mean over samples; of times the
+        geometric mean of the ratios, less 1), its 95 % interval ``low`` to ``high``, and
+        ``samples``.
     ranks : DataFrame
-        A row per policy: ``wins`` over the baseline, ``ties``, ``draws``, ``first`` (draws in
+        A row per policy: ``wins`` over the baseline, ``ties``, ``samples``, ``first`` (samples in
         which it is the best of all), and ``tau``: Kendall's, between the order of the policies in
-        a draw and that of their means, mean over draws (the same in every row).
+        a sample and that of their means, mean over samples (the same in every row).
     variance : DataFrame
         A row per outcome and factor: the ``share`` of its variance that the factor alone explains.
     pairs : DataFrame
-        A row per draw: its factors, and the relative difference of each policy in the first metric.
+        A row per sample: its factors, and the relative difference of each policy in the first
+        metric.
     """
 
     baseline: str
@@ -77,7 +79,7 @@ class Comparison:
         """Return one line."""
         return (
             f"<Comparison with {shortened(self.baseline)!r}: {len(self.ranks)} policies, "
-            f"{len(self.pairs)} draws>"
+            f"{len(self.pairs)} samples>"
         )
 
     def to_frame(self) -> pd.DataFrame:
@@ -118,7 +120,7 @@ def compare_policies(
     over: str = "seeds",
 ) -> Comparison:
     """
-    Compare the policies of a sweep, draw by draw.
+    Compare the policies of a sweep, sample by sample.
 
     Parameters
     ----------
@@ -131,7 +133,7 @@ def compare_policies(
     by : sequence of str, optional
         Factors whose values are compared; default: those of the scheduler, and the routing.
     over : {"seeds", "days"}
-        What to resample: draws (values of seeds and random factors), each with its mean over the
+        What to resample: samples (values of seeds and random factors), each with its mean over the
         other factors; or blocks of days of the log.
 
     Returns
@@ -184,7 +186,7 @@ def compare_policies(
 
 @dataclass(frozen=True, slots=True)
 class _Sides:
-    """Policy to compare with; factors of a draw except the policy; those of chance among them."""
+    """Policy to compare with; factors of a sample except the policy; those of chance among them."""
 
     baseline: str
     rest: tuple[str, ...]
@@ -228,7 +230,7 @@ def _baseline(names: Sequence[str], asked: str | None) -> str:
 
 
 def _wide(cells: pd.DataFrame, metric: str, sides: _Sides) -> pd.DataFrame:
-    """Return a row per draw and a column per policy."""
+    """Return a row per sample and a column per policy."""
     order = list(dict.fromkeys(cells[POLICY]))
     index: Any = list(sides.rest) or [pd.Series(0, index=cells.index, name=ALL)]
     wide = cells.pivot_table(index=index, columns=POLICY, values=metric, sort=False)
@@ -236,7 +238,7 @@ def _wide(cells: pd.DataFrame, metric: str, sides: _Sides) -> pd.DataFrame:
 
 
 def _relative(wide: pd.DataFrame, sides: _Sides) -> pd.DataFrame:
-    """Return the difference of each policy to the baseline, relative to it, in each draw."""
+    """Return the difference of each policy to the baseline, relative to it, in each sample."""
     below = wide[sides.baseline].where(wide[sides.baseline] != 0)
     others = [name for name in wide if name != sides.baseline]
     return wide[others].div(below, axis=0) - 1.0
@@ -272,7 +274,7 @@ def _rows(wide: pd.DataFrame, sides: _Sides, metric: str) -> Iterator[dict[str, 
             "difference": mean,
             "low": low,
             "high": high,
-            "draws": values.size or len(both),
+            "samples": values.size or len(both),
         }
 
 
@@ -316,12 +318,12 @@ def _over_days(table: pd.DataFrame, days: pd.DataFrame, baseline: str) -> pd.Dat
             low - 1.0,
             high - 1.0,
         ]
-        found.loc[row, "draws"] = len(by_day)
+        found.loc[row, "samples"] = len(by_day)
     return found
 
 
 def _ranks(wide: pd.DataFrame, baseline: str, sign: int) -> pd.DataFrame:
-    """Count in how many draws each policy beats the baseline, and how stable the order is."""
+    """Count in how many samples each policy beats the baseline, and how stable the order is."""
     from scipy.stats import kendalltau  # noqa: PLC0415 (slow to import)
 
     scores = sign * wide.dropna()
@@ -334,7 +336,7 @@ def _ranks(wide: pd.DataFrame, baseline: str, sign: int) -> pd.DataFrame:
             POLICY: name,
             "wins": int((scores[name] > scores[baseline]).sum()),
             "ties": int((scores[name] == scores[baseline]).sum()),
-            "draws": len(scores),
+            "samples": len(scores),
             "first": int((scores[name] == best).sum()),
             "tau": float(np.mean(known)) if known else nan,
         }

@@ -13,10 +13,10 @@ from coupling.errors import ExperimentError
 from coupling.inputs.table import Table, brief, plain
 from scheduler.workload.distributions import read_distribution
 
-DRAW = "draw"
-"""What a table of cells calls the number of a random draw."""
+SAMPLE = "sample"
+"""What a table of cells calls the number of a random sample."""
 MOST_CELLS = 1_000_000
-_OWN = ("zip", "random", "draws", "seed", "jobs", "name")
+_OWN = ("zip", "random", "samples", "seed", "jobs", "name")
 _KINDS = frozenset({"uniform", "log_uniform", "lognormal", "choice", "integers", "weights"})
 _PAIR = 2
 Group = Mapping[str, tuple[Any, ...]]
@@ -57,7 +57,7 @@ def read_design(tables: Any, place: str) -> Design:  # noqa: ANN401 (to be check
     given = Table(tables, place)
     jobs = given.flag("jobs", default=True)
     zipped, own = given.raw("zip", []), _flat(given.raw("random", {}), given, "random")
-    draws = given.integer("draws", 0, most=MOST_CELLS)
+    samples = given.integer("samples", 0, most=MOST_CELLS)
     seed = given.integer("seed", 1)
     rest = {key: given.raw(key) for key in tables if key not in _OWN}
     groups: list[Group] = [
@@ -70,8 +70,8 @@ def read_design(tables: Any, place: str) -> Design:  # noqa: ANN401 (to be check
         _zipped(_flat(group, given, "zip"), f"{place} zip {number}")
         for number, group in enumerate(zipped, start=1)
     ]
-    if own or draws:
-        groups.append(_drawn(own, draws, seed, given))
+    if own or samples:
+        groups.append(_drawn(own, samples, seed, given))
     if not groups:
         raise ExperimentError(f"{place}: expected lists of values by name of a field, got none.")
     design = Design(tuple(groups), jobs)
@@ -128,20 +128,20 @@ def _zipped(lists: Mapping[str, Any], place: str) -> Group:
     return {name: tuple(values) for name, values in lists.items()}
 
 
-def _drawn(own: Mapping[str, Any], draws: int, seed: int, given: Table) -> Group:
+def _drawn(own: Mapping[str, Any], samples: int, seed: int, given: Table) -> Group:
     """Draw values; those of a factor depend on its name and the seed, not on other factors."""
     if not own:
         raise given.fault("random", "expected distributions by name of a field, got none.")
-    if not draws:
-        raise given.error("draws", "a whole number from 1 on, beside [sweep.random]")
-    group: dict[str, tuple[Any, ...]] = {DRAW: tuple(range(draws))}
+    if not samples:
+        raise given.error("samples", "a whole number from 1 on, beside [sweep.random]")
+    group: dict[str, tuple[Any, ...]] = {SAMPLE: tuple(range(samples))}
     for name, value in own.items():
         stream = np.random.default_rng([seed, zlib.crc32(name.encode())])
-        group[name] = _draws(value, stream.random(draws), given, name)
+        group[name] = _samples(value, stream.random(samples), given, name)
     return group
 
 
-def _draws(value: object, share: Any, given: Table, name: str) -> tuple[Any, ...]:  # noqa: ANN401 (an array)
+def _samples(value: object, share: Any, given: Table, name: str) -> tuple[Any, ...]:  # noqa: ANN401 (an array)
     """Return the values that shares of a distribution stand for."""
     if isinstance(value, Mapping) and set(value) == {"integers"}:
         ends = value["integers"]

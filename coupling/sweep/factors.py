@@ -11,7 +11,7 @@ from coupling.inputs.experiment_fields import DRAWN, PLACES
 from coupling.inputs.plugins import settled
 from coupling.inputs.referenced_files import located
 from coupling.inputs.table import brief
-from coupling.sweep.design import DRAW
+from coupling.sweep.design import SAMPLE
 from scheduler.workload import DEFAULT_PROFILE, read_profile
 
 Label = bool | int | float | str
@@ -36,8 +36,8 @@ _KNOWN = (
 
 
 def is_seed(name: str) -> bool:
-    """Return whether a factor is a seed or the number of a draw."""
-    return name == DRAW or name in ("run.seed", "workload.seed", *_SEEDS) or "run.seeds." in name
+    """Return whether a factor is a seed or the number of a sample."""
+    return name == SAMPLE or name in ("run.seed", "workload.seed", *_SEEDS) or "run.seeds." in name
 
 
 def is_policy(name: str) -> bool:
@@ -49,7 +49,7 @@ def is_policy(name: str) -> bool:
 def check_factor(name: str, place: str) -> None:
     """Refuse a name that no experiment knows."""
     parts = _SEEDS.get(name, name).split(".")
-    if parts[0] in WHOLE or name == DRAW:
+    if parts[0] in WHOLE or name == SAMPLE:
         return
     keys = PLACES.get(parts[0], {})
     if parts[0] != "compare" and len(parts) > 1 and parts[1] in keys:
@@ -66,7 +66,7 @@ def with_values(
     """Return the tables of an experiment with factors set. `folder`: where relative paths start."""
     changed = deepcopy(dict(tables))
     for name in sorted(values, key=lambda name: name.count(".")):  # whole tables before their keys
-        if name == DRAW:
+        if name == SAMPLE:
             continue
         if name.startswith("communication.rule"):
             _write_out_profile(changed, folder)

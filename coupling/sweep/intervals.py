@@ -11,8 +11,8 @@ LEVEL = 0.95
 RESAMPLES = 10_000
 _AT_ONCE = 2_000_000  # numbers drawn together
 FEWEST = 3
-"""Draws, or blocks of days, that an interval needs: two say little on how far a third is off."""
-FEW = 15  # draws below which resampling leaves the truth out too often
+"""Samples, or blocks of days, that an interval needs: two say little on how far a third is off."""
+FEW = 15  # samples below which resampling leaves the truth out too often
 _MANY = 200
 
 
@@ -24,14 +24,14 @@ def mean_interval(
     possible: tuple[float, float] = (-inf, inf),
 ) -> tuple[float, float]:
     """
-    Return an interval for the mean of what independent draws gave.
+    Return an interval for the mean of what independent samples gave.
 
     Expanded percentile interval of Hesterberg15, section 5.3: quantiles of the means of resampled
-    draws, so far out that the interval of few normal draws is as wide as Student's. Below
-    `FEW` draws it is Student's itself: no resampling leaves the range of so few.
+    samples, so far out that the interval of few normal samples is as wide as Student's. Below
+    `FEW` samples it is Student's itself: no resampling leaves the range of so few.
 
     `possible`: least and greatest value that the mean can have, where the interval is cut off: that
-    of Student knows nothing of them. Result: nan from fewer than `FEWEST` draws.
+    of Student knows nothing of them. Result: nan from fewer than `FEWEST` samples.
     """
     count = values.size
     if count < FEWEST:
@@ -53,7 +53,7 @@ def block_interval(
     """
     Return an interval for the ratio of two sums over days that depend on each other.
 
-    Circular block bootstrap (Politis92), with the quantiles of `mean_interval` for as many draws
+    Circular block bootstrap (Politis92), with the quantiles of `mean_interval` for as many samples
     as there are blocks.
     """
     days = here.size

@@ -13,7 +13,7 @@ from coupling.results.result import Result
 from coupling.runs.assembly import RunInputs, RunParts, assemble
 from coupling.runs.engine import run_parts, with_reference_runtimes
 from coupling.runs.setup import check_parts
-from coupling.stopping import shielded
+from coupling.stopping import Progress, shielded
 
 _BASELINE_KNOWS_NOT = (
     ("scheduler", "allocator"),
@@ -69,11 +69,11 @@ class CellRunner:
             self._checked.add(key)
         return parts
 
-    def run(self, experiment: Experiment) -> Result:
+    def run(self, experiment: Experiment, progress: Progress | None = None) -> Result:
         """Run an experiment."""
         parts = self.parts(experiment)
         key = _key([self._parts[0], _without(experiment.tables(), *_BASELINE_KNOWS_NOT)])
-        with shielded(None) as report:
+        with shielded(progress) as report:
             if key != self._reference[0]:
                 self._reference = (key, with_reference_runtimes(experiment, parts, report))
             return run_parts(experiment, self._reference[1], report)

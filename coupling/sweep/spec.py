@@ -166,7 +166,7 @@ class Spec:
 
     @cached_property
     def combinations(self) -> tuple[Mapping[str, Any], ...]:
-        """Values of the factors of every cell; those that share inputs and draws stand together."""
+        """Values of the factors of every cell; those that share inputs and samples are together."""
         names = self.design.factors
         inputs = [name for name in names if name.split(".")[0] in ("topology", "workload")]
         drawn = [name for name in names if not is_policy(name)]

@@ -95,7 +95,7 @@ class Sweep:
         over: str = "seeds",
     ) -> "Comparison":
         """
-        Compare the policies, draw by draw.
+        Compare the policies, sample by sample.
 
         Parameters
         ----------

@@ -29,7 +29,7 @@ from netsim.topology.multipath import link_groups
 from netsim.topology.switches import Switch, switch_of
 
 _OFFSETS = 256  # parts of an iteration at which a job may start
-_MOST_DRAWS, _MOST_ITERATIONS = 1000, 10**6
+_MOST_SAMPLES, _MOST_ITERATIONS = 1000, 10**6
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +45,10 @@ class PacketModel:
         What happens to packets.
     iterations : int
         Iterations of the slowest of the jobs that meet, where jobs have none of their own.
-    draws : int
+    samples : int
         Simulations with other starts and random delays, whose results are averaged.
     seed : int
-        Of the first draw.
+        Of the first sample.
     stepping : {"barrier", "rank"}
         What the next step waits for: all messages of the job, or those of the rank.
     dropped : int
@@ -58,7 +58,7 @@ class PacketModel:
     topology: Topology
     switch: Switch
     iterations: int = SLOWEST_DOES
-    draws: int = 1
+    samples: int = 1
     seed: int = 0
     stepping: str = "barrier"
     dropped: int = 1
@@ -71,7 +71,7 @@ class PacketModel:
         fairness: str = "per-sender",
         switch: Mapping[str, Any] | str | None = None,
         iterations: int = SLOWEST_DOES,
-        draws: int = 1,
+        samples: int = 1,
         seed: int = 0,
         stepping: str = "barrier",
         dropped: int = 1,
@@ -94,7 +94,7 @@ class PacketModel:
             topology,
             found,
             whole("iterations", iterations, dropped + 1, _MOST_ITERATIONS, error=ContentionError),
-            whole("draws", draws, 1, _MOST_DRAWS, error=ContentionError),
+            whole("samples", samples, 1, _MOST_SAMPLES, error=ContentionError),
             whole("seed", seed, 0, error=ContentionError),
             choice("stepping", stepping, STEPPINGS, error=ContentionError),
             dropped,
@@ -114,11 +114,11 @@ class PacketModel:
         identity. Result: means over the draws; what the links carried in the first.
         """
         found = []
-        for draw in range(self.seed, self.seed + self.draws):
+        for sample in range(self.seed, self.seed + self.samples):
             starts = start_s
             if starts is None:
                 starts = {
-                    job: float(sample_phases(job, _OFFSETS, draw)[0]) * own.compute_s
+                    job: float(sample_phases(job, _OFFSETS, sample)[0]) * own.compute_s
                     for job, own in traffic.items()
                 }
             found.append(
@@ -129,7 +129,7 @@ class PacketModel:
                     start_s=starts,
                     iterations=iterations,
                     slowest_does=self.iterations,
-                    seed=draw,
+                    seed=sample,
                     stepping=self.stepping,
                     dropped=self.dropped,
                 )
@@ -146,7 +146,7 @@ def packets(
     fairness: str,
     switch: Mapping[str, Any] | str | None = None,
     iterations: int = SLOWEST_DOES,
-    draws: int = 1,
+    samples: int = 1,
     seed: int = 0,
     stepping: str = "barrier",
     dropped: int = 1,
@@ -168,7 +168,7 @@ def packets(
         fairness=fairness,
         switch=switch,
         iterations=iterations,
-        draws=draws,
+        samples=samples,
         seed=seed,
         stepping=stepping,
         dropped=dropped,

@@ -62,9 +62,9 @@ def make_contention_model(
         Weight of a flow among others.
     options : mapping of str to value, optional
         Further keywords of the model: ``tolerance`` (`fluid`), ``seed`` (`fluid`,
-        `flow-level`, `packets`), ``switch``, ``iterations`` and ``draws`` (`packets`).
+        `flow-level`, `packets`), ``switch``, ``iterations`` and ``samples`` (`packets`).
     seed : int, optional
-        For models that draw, unless their options hold a seed; absent: 0.
+        For models that sample, unless their options hold a seed; absent: 0.
 
     Returns
     -------

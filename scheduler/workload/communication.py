@@ -61,7 +61,7 @@ def assign(
     profile : Profile
         The rules.
     seed : int
-        Of the draws, not negative. What a job draws depends on seed, job number and rule only,
+        Of the samples, not negative. What a job samples depends on seed, job number and rule only,
         not on other jobs.
     node_bandwidth : float, optional
         Bytes per second into and out of a node. Needed by rules that give bytes and
@@ -97,9 +97,9 @@ def assign(
         rows = np.flatnonzero(taken)
         if rule.pattern is not None and rows.size:
             chosen = [jobs[row] for row in rows.tolist()]
-            draws = _Draws(rule, index, seed, node_bandwidth, slots or {})
+            samples = _Samples(rule, index, seed, node_bandwidth, slots or {})
             for row, communication in zip(
-                rows.tolist(), draws.communications(chosen, ids[rows]), strict=True
+                rows.tolist(), samples.communications(chosen, ids[rows]), strict=True
             ):
                 drawn[row] = communication
     return tuple(
@@ -115,8 +115,8 @@ def _talking(job: Job, communication: Communication | None) -> Job:
     return Job(*values)
 
 
-class _Draws:
-    """The draws of one rule."""
+class _Samples:
+    """The samples of one rule."""
 
     def __init__(
         self,
@@ -171,7 +171,7 @@ class _Draws:
         return self._shares(values) if key == "comm_fraction" else values
 
     def _shares(self, values: Floats) -> Floats:
-        """Check fractions; a lognormal draw may exceed the whole."""
+        """Check fractions; a lognormal sample may exceed the whole."""
         tiny = (values > 0) & (values < LEAST_FRACTION)
         if tiny.any():
             raise WorkloadError(

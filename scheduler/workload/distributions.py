@@ -1,4 +1,4 @@
-"""Distributions of what jobs draw, as a communication profile writes them."""
+"""Distributions of what jobs sample, as a communication profile writes them."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence

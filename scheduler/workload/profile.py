@@ -285,7 +285,7 @@ def _quantity(value: object, key: str, place: str) -> Quantity:
     low, high = drawn.bounds
     least, most = LIMITS[key]
     if drawn.kind == "lognormal" and key == "comm_fraction":
-        most = sys.float_info.max  # a draw above the whole is the whole
+        most = sys.float_info.max  # a sample above the whole is the whole
     if not least <= low <= high <= most:
         raise WorkloadError(f"{place}: expected {expected_of(key)}, got {value!r}.")
     return drawn

@@ -46,7 +46,7 @@ def make_workload(
     seed: int | None = None,
 ) -> Workload:
     """
-    Read or draw the workload that a table describes.
+    Read or sample the workload that a table describes.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def make_workload(
     source : str, default "[workload]"
         What errors call the table.
     seed : int, optional
-        For generators that draw, unless the table holds a seed; absent: that of the generator.
+        For generators that sample, unless the table holds a seed; absent: that of the generator.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def make_workload(
         options["path"] = str(options["path"])
     folder = Path() if folder is None else path_of("folder", folder, error=WorkloadError)
     if "generator" in options:
-        drawn = _draw(dict(options), source, seed)
+        drawn = _sample(dict(options), source, seed)
         return _known_by(drawn, options) if seed is None or "seed" in options else drawn
     path = options.pop("path", None)
     if not isinstance(path, str):
@@ -124,8 +124,8 @@ def format_of(path: str | Path) -> str | None:
     return next((form for end, form in _ENDS.items() if name.endswith(end)), None)
 
 
-def _draw(options: dict[str, Any], source: str, seed: int | None) -> Workload:
-    """Call the generator of a table, and filter what it draws."""
+def _sample(options: dict[str, Any], source: str, seed: int | None) -> Workload:
+    """Call the generator of a table, and filter what it samples."""
     if "path" in options:
         raise WorkloadError(f"{source}: expected path or generator, got both.")
     name = options.pop("generator")

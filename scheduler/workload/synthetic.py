@@ -36,7 +36,7 @@ _POWER_OF_TWO = 0.5  # share of a class that takes its largest size
 _BRIEFEST_S, _FULL_S = 60.0, 43_200.0
 
 MOST_JOBS = 5_000_000
-"""Jobs that a generator draws: they take 1.5 GB."""
+"""Jobs that a generator samples: they take 1.5 GB."""
 
 _MEAN_NODES = 1e-3, 1e9  # so that every size is a whole number
 _LOADS = 1e-6, 1e6
@@ -47,7 +47,7 @@ _check_number = partial(number, error=WorkloadError)
 
 def synth(mean_nodes: float, n_jobs: int = 10_000, seed: int = 1) -> Workload:
     """
-    Draw a workload such as Synth-16, Synth-22 and Synth-28.
+    Sample a workload such as Synth-16, Synth-22 and Synth-28.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def synth(mean_nodes: float, n_jobs: int = 10_000, seed: int = 1) -> Workload:
 
 def laas(mean_nodes: float = 8.0, n_jobs: int = 10_000, seed: int = 1) -> Workload:
     """
-    Draw a workload like the example that comes with LaaS: all jobs submitted at 0.
+    Sample a workload like the example that comes with LaaS: all jobs submitted at 0.
 
     Zahavi et al., *Links as a Service (LaaS)*, ANCS 2016. The rule for sizes is read off the
     example that ships with LaaS 1.0 (exponential, mean 8; 10,000 tenants): sizes are rounded down,
@@ -111,7 +111,7 @@ def laas(mean_nodes: float = 8.0, n_jobs: int = 10_000, seed: int = 1) -> Worklo
 
 def hector_like(n_jobs: int = 50_000, seed: int = 1, load: float = 0.8) -> Workload:
     """
-    Draw a workload with the job sizes of HECToR, a Cray XE6, with random (Poisson) arrivals.
+    Sample a workload with the job sizes of HECToR, a Cray XE6, with random (Poisson) arrivals.
 
     `load`: node-seconds asked for / node-seconds of `HECTOR_NODES` nodes, on average. Stoltzfus13,
     section 4.1 and 6.2: jobs of one node are most frequent, those of 9-16 nodes nearly as many,
@@ -153,14 +153,14 @@ _SLOPE, _INTERCEPT = -0.0054, 0.78  # share of the short gamma = slope x nodes +
 _ARRIVALS = (10.2303 * 1.0225, 0.4871)  # gamma of the log of gaps, all hours
 _CYCLE = (8.1737, 3.9631)  # gamma of the arrivals over the half-hours of a day
 _DAY_START = 11  # half-hour at which the day of the model begins
-_LONGEST_LOG_S, _LONGEST_LOG_GAP = 12.0, 13.0  # larger draws are drawn again
+_LONGEST_LOG_S, _LONGEST_LOG_GAP = 12.0, 13.0  # larger samples are drawn again
 _SLOTS, _SLOT_S = 48, 1800
 _SMALLEST, _LARGEST = 16, 10**9
 
 
 def lublin(n_nodes: int, n_jobs: int = 10_000, seed: int = 1) -> Workload:
     """
-    Draw a workload from the model of Lublin and Feitelson.
+    Sample a workload from the model of Lublin and Feitelson.
 
     `n_nodes`: nodes of the machine, 16 to 10^9; the largest job takes them all. `n_jobs`: number of
     jobs, 1 to `MOST_JOBS` of `scheduler.workload.synthetic`. Result: jobs 1..n with a daily cycle
@@ -176,7 +176,7 @@ def lublin(n_nodes: int, n_jobs: int = 10_000, seed: int = 1) -> Workload:
     - log of the gap between arrivals: gamma, stretched by the hour of the day.
 
     The run times were fitted on machines of 128 to 512 nodes; above 144 nodes the model
-    draws only from the longer gamma. Arrivals do not depend on N: scale them to the load
+    samples only from the longer gamma. Arrivals do not depend on N: scale them to the load
     that is wanted.
     """
     check_range("n_nodes", n_nodes, _SMALLEST, _LARGEST)

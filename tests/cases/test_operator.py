@@ -189,7 +189,7 @@ HALLS = [range(1, 17), range(17, 33), range(33, 41)]
 def test_no_placement_joins_nodes_without_a_path_between_them(case):
     """Free are 12 nodes of hall A, 12 of hall B and 8 of a lone rack, which nothing joins."""
     command = case("01-place-across-halls")
-    site = ("--topology", "topology.conf", "--squeue", "squeue.json", "--draws", "2", "--json")
+    site = ("--topology", "topology.conf", "--squeue", "squeue.json", "--samples", "2", "--json")
 
     status, out, _ = command("place", "--nodes", "16", *site)
     sixteen = json.loads(out)
@@ -210,7 +210,7 @@ def test_no_placement_joins_nodes_without_a_path_between_them(case):
 def test_among_equal_placements_the_most_compact_comes_first(case):
     """Nothing else sends: all lose nothing; cn5 to cn8 are one leaf, and 5 to 7 one range."""
     command = case("30-exclude-of-another-fabric")
-    site = ("--topology", "topology.conf", "--squeue", "squeue.json", "--draws", "2", "--json")
+    site = ("--topology", "topology.conf", "--squeue", "squeue.json", "--samples", "2", "--json")
 
     options = told(command("place", "--nodes", "3", *site))["options"]
 
@@ -410,7 +410,7 @@ def test_what_a_reader_ignores_or_changes_is_counted(case, tmp_path):
     assert summary["log_remarks"] == swf["remarks"]
 
 
-SITE = ("--topology", "topology.conf", "--squeue", "squeue.json", "--draws", "2")
+SITE = ("--topology", "topology.conf", "--squeue", "squeue.json", "--samples", "2")
 
 
 @pytest.mark.parametrize("hosts", ["cn2,gpu7", "gpu7,cn[2]", "cn2,login[01-02],gpu7", "gpu7", ""])
@@ -630,7 +630,7 @@ def printed(answer, status=0):
 
 def test_cables_between_modules_of_a_director_are_printed_as_they_are_read(case):
     command = case("07-director-modules")
-    site = ("--topology", "fabric.txt", "--squeue", "squeue.json", "--draws", "2")
+    site = ("--topology", "fabric.txt", "--squeue", "squeue.json", "--samples", "2")
 
     now = printed(command("now", *site))
     ranking = printed(command("whatif", *site, "--each-cable"))
@@ -655,7 +655,7 @@ def test_cables_between_modules_of_a_director_are_printed_as_they_are_read(case)
 def test_a_nodelist_is_one_line_whatever_the_terminal(case, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", columns)
     command = case("08-nodelist-broken-by-wrap")
-    site = ("--topology", "topology.conf", "--squeue", "squeue.json", "--draws", "2")
+    site = ("--topology", "topology.conf", "--squeue", "squeue.json", "--samples", "2")
 
     for nodes, status in ((40, 0), (100, 1)):
         answer = told(command("place", "--nodes", nodes, *site, "--json"), status=status)

@@ -57,7 +57,7 @@ def test_python_has_the_names_of_the_command_of_json_and_of_toml(case):
     assert all("out" in parameters[name] for name in ("run_campaign", "sweep", "replay"))
     assert "comm_fraction" in parameters["place"]
     assert {"random", "permutation", "exhaustive", "any_routing"} <= parameters["verify"].keys()
-    assert parameters["place"]["draws"].default == parameters["now"]["draws"].default
+    assert parameters["place"]["samples"].default == parameters["now"]["samples"].default
     assert parameters["routing"]["seed"].default == parameters["now"]["seed"].default == 1
 
     document = {

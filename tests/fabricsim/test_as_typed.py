@@ -233,7 +233,7 @@ def test_errors_are_one_base_and_its_children():
 
 def test_ids_are_whole_numbers_where_some_are_missing():
     """One of two jobs has no culprit."""
-    found = fs.now("examples/site/topology.conf", "examples/site/squeue.json", draws=2).to_frame()
+    found = fs.now("examples/site/topology.conf", "examples/site/squeue.json", samples=2).to_frame()
 
     assert found["culprit"].isna().any()
     assert all(float(own).is_integer() for own in found["culprit"].dropna())

@@ -131,7 +131,7 @@ SNAPSHOTS: dict[str, Document] = {
             "jitter": "1 ns",
             "virtual_channels": 1,
         },
-        model_options={"iterations": 2, "draws": 1},
+        model_options={"iterations": 2, "samples": 1},
     ),
     "owned": {
         "topology": TREE,
@@ -330,7 +330,7 @@ SWEEPS: dict[str, Document] = {
         "run": {"self_check": False},
         "sweep": {
             "name": "mine",
-            "draws": 2,
+            "samples": 2,
             "seed": 5,
             "jobs": False,
             "zip": [{"network.model": ["fluid", "null"], "workload.mean_nodes": [2, 3]}],

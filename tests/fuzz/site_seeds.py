@@ -24,15 +24,15 @@ _RECORDS = b"""JobIDRaw|JobID|State|Submit|Start|End|ElapsedRaw|NNodes|NTasks|No
 2|2_1|RUNNING|2024-05-30T08:00:00|2024-05-30T09:00:00|Unknown|7200|4||cn[05-08]|bob|6
 3|3|CANCELLED by 5|2024-05-30T08:00:00|None|2024-05-30T08:30:00|0|2||None assigned|ann|5
 """
-_DRAWS = ("--draws", "2", "--json")
+_DRAWS = ("--samples", "2", "--json")
 _QUEUE = ("--topology", "topology.conf", "--squeue", "squeue.json")
 _LOG = ("--topology", "topology.conf", "--sacct", "records.txt", "--at", "2024-05-30T09:30")
-_OPTIONS = ("--draws", "--seed", "--unknown", "--routing", "--top", "--at", "--out")
-_PLACING = ("--nodes", "--pattern", "--comm-fraction", "--exclude", "--draws", "--top", "--at")
+_OPTIONS = ("--samples", "--seed", "--unknown", "--routing", "--top", "--at", "--out")
+_PLACING = ("--nodes", "--pattern", "--comm-fraction", "--exclude", "--samples", "--top", "--at")
 _REPLAYING = ("--unknown", "--timezone", "--free-from", "--then", "--set", "--seeds", "--top")
 _COUNTED = ("--before", "ports_before.txt", "--after", "ports_after.txt", "--seconds", "60")
 _FITTING = ("--seconds", "--by", "--noise", "--tick", "--unknown", "--routing", "--seed", "--top")
-_CHANGES = ("--fail", "--drain", "--add-cables", "--routing", "--taper", "--move", "--draws")
+_CHANGES = ("--fail", "--drain", "--add-cables", "--routing", "--taper", "--move", "--samples")
 
 
 def site_seeds() -> Iterator[Seed]:
@@ -40,7 +40,7 @@ def site_seeds() -> Iterator[Seed]:
     profile = ("--profile", "profile.toml")
     yield _seed("now", (*_QUEUE, *profile, *_DRAWS), 1.5, _OPTIONS)
     yield _seed("now of records", (*_LOG, *_DRAWS), 1.0, _OPTIONS)
-    yield _seed("now for people", (*_QUEUE, "--draws", "2", "--html", "now.html"), 0.3, _OPTIONS)
+    yield _seed("now for people", (*_QUEUE, "--samples", "2", "--html", "now.html"), 0.3, _OPTIONS)
     wired = ("--topology", "fabric.txt", "--name-map", "names.txt", "--squeue", "numbers.json")
     yield _seed("now of InfiniBand", (*wired, *_DRAWS), 0.5, _OPTIONS)
     yield _seed("place", (*_QUEUE, *profile, *_DRAWS, "--nodes", "1"), 0.5, _PLACING)

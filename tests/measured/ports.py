@@ -266,7 +266,7 @@ def counted_site(
     write_queue(queue, scattered_jobs(hosts, sizes, list(kinds), seed))
     truth = folder / "truth.toml"
     truth.write_text(tomli_w.dumps(profile_of(kinds)))
-    site = read_site(str(fabric_file), queue, profile=truth, draws=1)
+    site = read_site(str(fabric_file), queue, profile=truth, samples=1)
     topology = site.scene.topology
     judged = None if judge is None else judge(site)
     healthy = true_rates(site, judged)[1]

@@ -24,7 +24,7 @@ SLOW = "s1.5>s2.2"
 
 
 def calibrated(site, **options):
-    options = {"seconds": SECONDS, "profile": guessed(), "draws": 50} | options
+    options = {"seconds": SECONDS, "profile": guessed(), "samples": 50} | options
     return fs.calibrate(
         str(site.fabric), site.queue, before=site.before, after=site.after, **options
     )
@@ -73,7 +73,7 @@ def test_links_whose_ports_were_not_read_carry_what_the_profile_says(noisy, tmp_
     profile = tmp_path / "told.toml"
     profile.write_text(tomli_w.dumps(dict(calibrated(noisy).profile)))
 
-    told = fs.now(str(noisy.fabric), noisy.queue, profile=profile, draws=20)
+    told = fs.now(str(noisy.fabric), noisy.queue, profile=profile, samples=20)
 
     topology = fs.topology({"kind": "file", "path": str(noisy.fabric)})
     busy = {link.link: link.busy for link in told.links}
@@ -135,7 +135,7 @@ def test_a_link_that_carries_less_than_its_job_sends_elsewhere_is_named(tmp_path
         after=after,
         seconds=SECONDS,
         profile=profile,
-        draws=20,
+        samples=20,
     )
 
     (cable,) = found.slow
@@ -186,7 +186,7 @@ def test_a_group_that_no_measured_port_sees_is_said_so(tmp_path, exact):
         after=tmp_path / "a.txt",
         seconds=SECONDS,
         profile=profile_of(),
-        draws=5,
+        samples=5,
     )
 
     unseen = [group for group in found.groups if group.why == "sends over no measured link"]
@@ -198,7 +198,7 @@ def test_the_written_profile_gives_back_the_measured_loads(exact, tmp_path):
     profile = tmp_path / "told.toml"
     profile.write_text(tomli_w.dumps(dict(calibrated(exact).profile)))
 
-    told = fs.now(str(exact.fabric), exact.queue, profile=profile, draws=4)
+    told = fs.now(str(exact.fabric), exact.queue, profile=profile, samples=4)
 
     topology = fs.topology({"kind": "file", "path": str(exact.fabric)})
     for link in told.links[:10]:

@@ -27,7 +27,7 @@ def pair(tmp_path):
 def of_pair(pair, before, after, **options):
     folder, _ = pair
     rule = {"pattern": {"name": "ring"}, "comm_fraction": 0.1, "bytes_per_flow": "1 MB"}
-    options = {"seconds": 1.0, "profile": {"version": 1, "rule": [rule]}, "draws": 5} | options
+    options = {"seconds": 1.0, "profile": {"version": 1, "rule": [rule]}, "samples": 5} | options
     return fs.calibrate(
         str(folder / "f.txt"), folder / "q.json", before=before, after=after, **options
     )
@@ -173,7 +173,7 @@ def test_links_may_be_named_on_fabrics_without_ports(tmp_path):
         after=after,
         seconds=1.0,
         profile={"version": 1, "rule": [rule]},
-        draws=5,
+        samples=5,
     )
 
     assert found.groups[0].fraction == pytest.approx(0.75 * WHILE_COMMUNICATING, rel=1e-3)
@@ -203,7 +203,7 @@ def test_a_job_that_ran_for_part_of_the_time_sent_for_that_part(pair):
         after=after,
         seconds=60.0,
         profile={"version": 1, "rule": [rule]},
-        draws=5,
+        samples=5,
     )
 
     assert found.groups[0].fraction == pytest.approx(0.8 * WHILE_COMMUNICATING, rel=1e-3)

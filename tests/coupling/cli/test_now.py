@@ -16,7 +16,7 @@ OPTIONS = (
     SITE / "squeue.json",
     "--profile",
     SITE / "profile.toml",
-    "--draws",
+    "--samples",
     "6",
 )
 
@@ -37,7 +37,7 @@ def test_totals_come_first_then_jobs_by_slowdown_then_cables(command, monkeypatc
     jobs = [line.split()[0] for line in lines if line.startswith("41")]
     assert len(jobs) == 3
     assert set(jobs[:2]) == {"4105", "4107"}
-    assert any(line.startswith("3 more jobs; slowed down in some draw: ") for line in lines)
+    assert any(line.startswith("3 more jobs; slowed down in some sample: ") for line in lines)
     assert sum(line.startswith(("leaf", "spine")) for line in lines) == 3
     assert any(line.startswith("Jobs left out: 2 pending and 1 completing.") for line in lines)
 

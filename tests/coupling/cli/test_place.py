@@ -182,7 +182,7 @@ def test_bad_options_are_one_line_and_status_2(command, site, options, words):
 @pytest.mark.parametrize("share", ["0", "1", "1.0"])
 def test_a_job_may_communicate_all_the_time_or_never(command, site, share):
     fabric, _, queue = site
-    asked = ("--nodes", "4", "--pattern", "ring", "--comm-fraction", share, "--draws", "1")
+    asked = ("--nodes", "4", "--pattern", "ring", "--comm-fraction", share, "--samples", "1")
 
     status, out, err = command("place", "--topology", fabric, "--squeue", queue, *asked)
 

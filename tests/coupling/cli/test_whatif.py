@@ -12,7 +12,7 @@ SITE = (
     EXAMPLES / "site" / "topology.conf",
     "--squeue",
     EXAMPLES / "site" / "squeue.json",
-    "--draws",
+    "--samples",
     "3",
 )
 
@@ -25,7 +25,7 @@ def test_a_lost_leaf_cuts_jobs_off_and_is_status_1(command, monkeypatch, tmp_pat
     assert (status, err) == (1, "")
     lines = out.splitlines()
     assert lines[0] == "fat-tree, 24 nodes, 2 levels, oversubscribed 2:1"
-    assert lines[1] == "6 jobs, 3 draws: leaf1 fails"
+    assert lines[1] == "6 jobs, 3 samples: leaf1 fails"
     assert lines[2] == "Cut off or disconnected: 2 jobs, 288 node-hours a day."
     assert max(map(len, lines)) <= 80
     assert sum("cut off: 3 nodes" in line for line in lines) == 2
@@ -48,7 +48,7 @@ def test_a_ranking_begins_with_what_hurts_most(command):
     assert status == 0
     lines = out.splitlines()
     assert lines[0] == "fat-tree, 24 nodes, 2 levels, oversubscribed 2:1"
-    assert lines[1] == "7 failures of one switch, 3 draws"
+    assert lines[1] == "7 failures of one switch, 3 samples"
     assert {line.split()[0] for line in lines[5:7]} == {"leaf1", "leaf2"}
     assert "5 more failures (--top, --json)." in lines
 

@@ -35,7 +35,7 @@ def test_without_ends_jobs_end_as_their_run_time_says(log):
 def test_without_ends_jobs_that_have_ended_do_not_run(log):
     without(log, "End")
 
-    found = fs.now(TREE, sacct=log, at="2024-05-29T08:02:00", draws=1)
+    found = fs.now(TREE, sacct=log, at="2024-05-29T08:02:00", samples=1)
 
     assert [job.id for job in found.jobs] == ["2"]
 

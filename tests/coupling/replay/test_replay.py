@@ -177,7 +177,7 @@ def test_results_are_ordinary_folders_of_the_same_jobs(tmp_path, command):
 
     assert status == 0, err
     assert told.startswith("2 jobs on 8 nodes in 2.50 min: 0.111 node-hours")
-    assert "scheduler.allocator=jigsaw from 2024-05-29T08:00:50 on, 2 draws" in told
+    assert "scheduler.allocator=jigsaw from 2024-05-29T08:00:50 on, 2 samples" in told
     lineup = line_up([Stored.open(out / name) for name in ("recorded", "freed", "then")])
     assert lineup.same_jobs
     names = ["recorded/recorded", "freed/slurm-best-fit", "then/jigsaw"]

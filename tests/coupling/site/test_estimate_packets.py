@@ -87,11 +87,11 @@ def test_the_switch_decides():
     assert estimate(packets(PAIR[0])).jobs[0].alone_s == usual
 
 
-def test_draws_are_averaged_and_the_seed_decides():
+def test_samples_are_averaged_and_the_seed_decides():
     one, other = (
         estimate(packets(*SHARING, model_options={"seed": seed})).jobs[0].alone_s for seed in (3, 4)
     )
-    both = estimate(packets(*SHARING, model_options={"seed": 3, "draws": 2})).jobs[0].alone_s
+    both = estimate(packets(*SHARING, model_options={"seed": 3, "samples": 2})).jobs[0].alone_s
 
     assert one != other
     assert both == pytest.approx((one + other) / 2, rel=1e-12)
@@ -161,7 +161,7 @@ def test_a_switch_that_contradicts_the_fabric_is_refused():
             {"model_options": {"stepping": "free"}},
             "stepping: expected one of barrier, rank, got 'free'",
         ),
-        ({"model_options": {"draws": 0}}, "draws: expected a whole number from 1"),
+        ({"model_options": {"samples": 0}}, "samples: expected a whole number from 1"),
         (
             {"model_options": {"switch": "codes"}, "switch": "codes"},
             "switch: expected it here or in",

@@ -27,11 +27,11 @@ def test_where_the_number_of_nodes_is_not_that_of_the_hosts_it_is_told(tmp_path)
     right = queue(tmp_path / "right.json", PAIR, node_count={"set": True, "number": 2})
     told = "2 jobs whose number of nodes is not that of their hosts: the hosts count."
 
-    found = fs.now(TREE, path, profile=PROFILE, draws=1)
+    found = fs.now(TREE, path, profile=PROFILE, samples=1)
 
     assert told in found.remarks
     assert [job.nodes for job in found.jobs] == [2, 2]
-    assert told not in fs.now(TREE, right, profile=PROFILE, draws=1).remarks
+    assert told not in fs.now(TREE, right, profile=PROFILE, samples=1).remarks
 
 
 def test_hosts_in_capitals_are_named_as_the_fabric_has_them(tmp_path):
@@ -39,10 +39,10 @@ def test_hosts_in_capitals_are_named_as_the_fabric_has_them(tmp_path):
     some = queue(tmp_path / "some.json", [("7", "n0,N02")])
     none = queue(tmp_path / "none.json", [("7", "x0,N[2-3].site.org")])
 
-    found = fs.now(TREE, some, profile=PROFILE, draws=1)
+    found = fs.now(TREE, some, profile=PROFILE, samples=1)
 
     assert found.remarks[0].startswith("1 host not in the fabric (N02; did you mean 'n2'?); ")
     with pytest.raises(SnapshotError, match=r"\(x0, N2\.site\.org, N3.*; did you mean 'n2'\?\)\.$"):
-        fs.now(TREE, none, profile=PROFILE, draws=1)
+        fs.now(TREE, none, profile=PROFILE, samples=1)
     with pytest.raises(SnapshotError, match=r"host 'N02'.*; did you mean 'n2'\? \(--unknown"):
-        fs.now(TREE, some, profile=PROFILE, draws=1, unknown="stop")
+        fs.now(TREE, some, profile=PROFILE, samples=1, unknown="stop")

@@ -52,41 +52,41 @@ def rule(**fields):
     return {"version": 1, "rule": [ring | fields]}
 
 
-def test_what_draws_say_is_counted_as_by_hand(tmp_path):
+def test_what_samples_say_is_counted_as_by_hand(tmp_path):
     """
     Each job communicates always or never, with chance 1/2 each.
 
     Where both do, both run at slowdown 2 and lose half of 2 x 24 node-hours a day. How often that
-    is among these 40 draws follows from SplitMix64, written anew in tests/naive.
+    is among these 40 samples follows from SplitMix64, written anew in tests/naive.
     """
-    draws, path = 40, queue(tmp_path / "q.json", PAIR)
-    seeds = np.random.SeedSequence(3).generate_state(draws).tolist()
+    samples, path = 40, queue(tmp_path / "q.json", PAIR)
+    seeds = np.random.SeedSequence(3).generate_state(samples).tolist()
     both = sum(all(uniform(seed, job, 0, 2) >= 0.5 for job in (7, 9)) for seed in seeds)
     assert 4 <= both <= 16
     profile = rule(comm_fraction={"choice": [0.0, 1.0]})
 
-    found = fs.now(TREE, path, profile=profile, draws=draws, seed=3)
+    found = fs.now(TREE, path, profile=profile, samples=samples, seed=3)
 
-    per_draw = np.array([2.0] * both + [1.0] * (draws - both))
-    low, middle, high = np.quantile(per_draw, (0.05, 0.5, 0.95))
+    per_sample = np.array([2.0] * both + [1.0] * (samples - both))
+    low, middle, high = np.quantile(per_sample, (0.05, 0.5, 0.95))
     for job, other in zip(found.jobs, reversed(found.jobs), strict=True):
         assert (job.low, job.network_slowdown, job.high) == pytest.approx(
             (low, middle, high), CLOSE
         )
-        assert job.among_worst == job.culprit_share == both / draws
+        assert job.among_worst == job.culprit_share == both / samples
         assert job.culprit == other.id
         assert job.worst_link == "s1.0>s2.0"
-        assert job.lost_node_hours == pytest.approx(24 * both / draws, CLOSE)
-    lost = 48 * (per_draw - 1)
+        assert job.lost_node_hours == pytest.approx(24 * both / samples, CLOSE)
+    lost = 48 * (per_sample - 1)
     assert found.lost.median == found.to_others.median == pytest.approx(np.median(lost), CLOSE)
     assert found.lost.high == pytest.approx(np.quantile(lost, 0.95), CLOSE)
     assert found.links[0].link == "s1.0>s2.0"
-    assert found.links[0].lost_node_hours == pytest.approx(48 * both / draws, CLOSE)
+    assert found.links[0].lost_node_hours == pytest.approx(48 * both / samples, CLOSE)
     # alone a job takes the cable wholly, together half of it each
     alone = sum(
         (uniform(seed, 7, 0, 2) >= 0.5) + (uniform(seed, 9, 0, 2) >= 0.5) == 1 for seed in seeds
     )
-    assert found.links[0].busy == pytest.approx((alone + both) / draws, CLOSE)
+    assert found.links[0].busy == pytest.approx((alone + both) / samples, CLOSE)
 
 
 def test_a_profile_without_chance_says_what_estimate_says(tmp_path):
@@ -115,7 +115,7 @@ def test_a_profile_without_chance_says_what_estimate_says(tmp_path):
     }
     profile = {"version": 1, "rule": [{"pattern": pattern, "comm_fraction": 0.6}]}
 
-    found = {job.id: job for job in fs.now(fabric, path, profile=profile, draws=3).jobs}
+    found = {job.id: job for job in fs.now(fabric, path, profile=profile, samples=3).jobs}
 
     told = fs.estimate(scene)
     assert max(job.interference for job in told.jobs) > 1.05
@@ -132,7 +132,7 @@ def test_a_profile_without_chance_says_what_estimate_says(tmp_path):
         assert own.worst_link == job.worst_link
 
 
-def test_the_mix_of_a_site_is_that_of_all_its_draws(tmp_path):
+def test_the_mix_of_a_site_is_that_of_all_its_samples(tmp_path):
     """Pairwise exchange of 6 nodes takes five steps; beside as many pairs it has no two thirds."""
     jobs = [("1", "n[0-5]"), ("2", "n[6-11]")]
     path = queue(tmp_path / "q.json", jobs)
@@ -144,7 +144,7 @@ def test_the_mix_of_a_site_is_that_of_all_its_draws(tmp_path):
             for name, chance in zip(patterns, (1 / len(patterns), 1.0), strict=False)
         ]
         return fs.now(
-            TREE, path, profile={"version": 1, "rule": rules}, draws=30
+            TREE, path, profile={"version": 1, "rule": rules}, samples=30
         ).setting.traffic_class
 
     assert traffic_class("pairwise") == "multi-step"
@@ -159,17 +159,17 @@ def test_who_is_among_the_worst_is_slowed_and_has_fewer_than_five_before_it():
     assert among_worst(many).tolist() == [[True, False, True, True, True, True]]
 
 
-def test_equal_seeds_give_equal_answers_and_more_draws_go_on_from_fewer(tmp_path):
+def test_equal_seeds_give_equal_answers_and_more_samples_go_on_from_fewer(tmp_path):
     path = queue(tmp_path / "q.json", PAIR)
     profile = rule(comm_fraction={"uniform": [0.2, 1.0]})
 
     first, again, other = (
-        fs.now(TREE, path, profile=profile, draws=9, seed=seed).to_dict() for seed in (1, 1, 2)
+        fs.now(TREE, path, profile=profile, samples=9, seed=seed).to_dict() for seed in (1, 1, 2)
     )
 
     assert first == again
     assert first["jobs"] != other["jobs"]
-    fewer, more = (read_site(TREE, path, profile=profile, draws=n).scene.draws for n in (9, 10))
+    fewer, more = (read_site(TREE, path, profile=profile, samples=n).scene.samples for n in (9, 10))
     assert more[:9] == fewer
 
 
@@ -203,7 +203,7 @@ def test_the_site_of_the_examples_is_told_whole():
 def test_nodes_of_two_jobs_are_shared_by_both(tmp_path):
     path = queue(tmp_path / "q.json", [("1", "n[0-1]"), ("2", "n[0-1]")])
 
-    found = fs.now(TREE, path, profile=rule(), draws=1)
+    found = fs.now(TREE, path, profile=rule(), samples=1)
 
     assert [job.network_slowdown for job in found.jobs] == pytest.approx([2.0, 2.0], CLOSE)
     assert found.used_nodes == 2
@@ -213,7 +213,7 @@ def test_nodes_of_two_jobs_are_shared_by_both(tmp_path):
 def test_jobs_without_tasks_have_a_rank_on_each_node_and_that_is_told(tmp_path):
     path = queue(tmp_path / "q.json", PAIR, tasks={"set": False, "number": 0})
 
-    found = fs.now(TREE, path, profile=rule(), draws=1)
+    found = fs.now(TREE, path, profile=rule(), samples=1)
 
     assert "2 jobs have one rank on each node (tasks unknown, or above 2,048)" in found.assumed
 
@@ -222,7 +222,7 @@ def test_jobs_of_more_tasks_than_can_be_told_apart_have_a_rank_on_each_node(tmp_
     """An all-to-all of 4,101 ranks took more than 20 s."""
     path = queue(tmp_path / "q.json", PAIR, tasks=4101)
 
-    found = fs.now(TREE, path, profile=rule(), draws=1)
+    found = fs.now(TREE, path, profile=rule(), samples=1)
 
     assert "2 jobs have one rank on each node (tasks unknown, or above 2,048)" in found.assumed
 
@@ -232,7 +232,7 @@ def test_tasks_are_spread_evenly_over_the_nodes(tmp_path):
     path = queue(tmp_path / "q.json", PAIR[:1], tasks=5)
     profile = rule(comm_fraction={"choice": [1.0]})
 
-    (job,) = fs.now(TREE, path, profile=profile, draws=1).jobs
+    (job,) = fs.now(TREE, path, profile=profile, samples=1).jobs
 
     assert job.network_slowdown == 1.0
 
@@ -241,7 +241,7 @@ def test_tasks_are_spread_evenly_over_the_nodes(tmp_path):
     ("fields", "message"),
     [
         ({"unknown": "ask"}, "unknown: expected one of skip, stop, got 'ask'."),
-        ({"draws": 0}, "draws: expected a whole number from 1 to 10000, got 0."),
+        ({"samples": 0}, "samples: expected a whole number from 1 to 10000, got 0."),
         ({"seed": -1}, "seed: expected a whole number from 0, got -1."),
         ({"sacct": "x"}, "expected --squeue FILE, or --sacct FILE with --at TIME, got"),
         ({"at": "2024-01-01"}, "expected --squeue FILE, or --sacct FILE with --at TIME, got"),
@@ -269,7 +269,7 @@ def test_unknown_hosts_stop_where_that_is_wanted(tmp_path):
 
     with pytest.raises(fs.FabricsimError, match="job 2: host 'gpu7': expected a node of PGFT"):
         fs.now(TREE, path, unknown="stop")
-    found = fs.now(TREE, path, profile=rule(), draws=1)
+    found = fs.now(TREE, path, profile=rule(), samples=1)
     assert found.unknown_hosts == ("gpu7",)
     assert {job.id: job.nodes for job in found.jobs} == {1: 2, 2: 1}
 
@@ -303,7 +303,7 @@ def test_accounting_records_tell_who_ran_at_a_moment(tmp_path, at, ran, left_out
     path = tmp_path / "log.txt"
     path.write_text(RECORDS)
 
-    found = fs.now(TREE, sacct=path, at=at, profile=rule(), draws=1)
+    found = fs.now(TREE, sacct=path, at=at, profile=rule(), samples=1)
 
     assert {str(job.id) for job in found.jobs} == ran
     told = {
@@ -331,8 +331,8 @@ def test_a_job_without_an_end_runs_no_longer_than_its_limit(tmp_path):
     head, *rows = RECORDS.splitlines()
     path.write_text("\n".join([f"{head}|TimelimitRaw", *(f"{row}|120" for row in rows), ""]))
 
-    found = fs.now(TREE, sacct=path, at="2024-05-30T10:59", profile=rule(), draws=1)
-    late = fs.now(TREE, sacct=path, at="2024-05-30T11:00", profile=rule(), draws=1)
+    found = fs.now(TREE, sacct=path, at="2024-05-30T10:59", profile=rule(), samples=1)
+    late = fs.now(TREE, sacct=path, at="2024-05-30T11:00", profile=rule(), samples=1)
 
     assert [job.id for job in found.jobs] == ["2_1"]
     assert [job.id for job in late.jobs] == ["3"]
@@ -360,7 +360,7 @@ def test_jobs_that_latency_keeps_from_communicating_are_told(tmp_path):
         "rule": [{"pattern": {"name": "ring"}, "comm_fraction": 0.01, "iteration": "10 ms"}],
     }
 
-    found = fs.now(TREE | {"latency_base_s": "1 ms"}, path, profile=profile, draws=3)
+    found = fs.now(TREE | {"latency_base_s": "1 ms"}, path, profile=profile, samples=3)
 
     assert {job.network_slowdown for job in found.jobs} == {1.0}
     assert any(line.startswith("Latency alone") and "6 jobs" in line for line in found.remarks)
@@ -390,7 +390,7 @@ def test_all_running_jobs_of_a_site_are_found_on_its_fabric(shared, fabric, name
         shared(f"data/site/{site}.squeue.json.gz"),
         name_map=name_map and shared(f"data/{name_map}"),
         unknown="stop",
-        draws=4,
+        samples=4,
     )
 
     assert (len(found.jobs), found.left_out) == (counts[0], {"pending": counts[1]})
@@ -403,7 +403,7 @@ def test_two_descriptions_of_one_fabric_give_one_answer(shared):
     queue = shared("data/site/hpc2010.squeue.json.gz")
 
     by_slurm, by_wiring = (
-        fs.now(shared(f"data/{file}"), queue, draws=8)
+        fs.now(shared(f"data/{file}"), queue, samples=8)
         for file in ("topo/iitk-hpc2010-topology.conf", "site/hpc2010.ibnetdiscover.gz")
     )
 
@@ -417,7 +417,7 @@ def test_two_descriptions_of_one_fabric_give_one_answer(shared):
 
 def test_ids_of_jobs_stay_whole_numbers_in_tables(tmp_path):
     """Job 11 loses to no other: pandas alone would make the culprit of the others 2.0."""
-    found = fs.now(TREE, queue(tmp_path / "q.json", [*PAIR, ("11", "n6,n7")]), draws=40, seed=3)
+    found = fs.now(TREE, queue(tmp_path / "q.json", [*PAIR, ("11", "n6,n7")]), samples=40, seed=3)
     frame = found.to_frame()
 
     assert frame["culprit"].isna().any()
@@ -432,6 +432,6 @@ def test_jobs_of_a_queue_are_compared_with_packets_as_jobs_that_own_no_links(tmp
     Of the routing `jigsaw` only jobs that own links are compared as such: others have D-mod-k.
     """
     jobs = queue(tmp_path / "queue", PAIR)
-    found = fs.now(TREE, jobs, profile=rule(), draws=1, routing="jigsaw")
+    found = fs.now(TREE, jobs, profile=rule(), samples=1, routing="jigsaw")
 
     assert found.setting.routings == ("d-mod-k",)

@@ -81,7 +81,7 @@ def test_best_placement_is_the_best_of_all_by_brute_force(tmp_path, running):
     jobs = [(int(name), ",".join(f"n{node}" for node in own)) for name, own in running]
     log = queue(tmp_path / "queue", *jobs)
 
-    found = fs.place(TREE, log, nodes=3, profile=profile(), draws=1)
+    found = fs.place(TREE, log, nodes=3, profile=profile(), samples=1)
 
     free = sorted(set(range(8)) - {node for _, own in running for node in own})
     without = lost_by_all((), running)
@@ -105,7 +105,7 @@ def test_nodes_that_somebody_holds_or_that_are_excluded_are_never_proposed(tmp_p
         (4, "n5", "PENDING"),
     )
 
-    found = fs.place(TREE, log, nodes=2, exclude="n7", draws=2)
+    found = fs.place(TREE, log, nodes=2, exclude="n7", samples=2)
 
     assert found.free == 2
     assert [own.nodelist for own in found.options] == ["n[5-6]"]
@@ -120,7 +120,7 @@ def test_without_room_time_limits_say_when_there_will_be(tmp_path):
         (3, "n[4-5]", "RUNNING", 30),
     )
 
-    found = fs.place(TREE, log, nodes=5, draws=1)
+    found = fs.place(TREE, log, nodes=5, samples=1)
 
     assert found.options == ()
     assert found.later.wait_s == 1200.0
@@ -132,9 +132,9 @@ def test_a_pattern_takes_the_place_of_the_profile(tmp_path):
     log = queue(tmp_path / "queue", (1, "n0,n2"))
     silent = {"version": 1, "rule": [{"comm_fraction": 0}]}
 
-    quiet = fs.place(TREE, log, nodes=4, profile=silent, draws=1)
+    quiet = fs.place(TREE, log, nodes=4, profile=silent, samples=1)
     loud = fs.place(
-        TREE, log, nodes=4, profile=silent, pattern="all-to-all", comm_fraction=1.0, draws=1
+        TREE, log, nodes=4, profile=silent, pattern="all-to-all", comm_fraction=1.0, samples=1
     )
 
     assert {own.network_slowdown for own in quiet.options} == {1.0}
@@ -148,7 +148,7 @@ def test_isolated_links_are_those_over_which_nobody_sends(tmp_path):
     Its own traffic and theirs are walked here, link by link.
     """
     log = queue(tmp_path / "queue", (1, "n0,n3"))
-    site = read_site(TREE, log, profile=profile(), draws=1)
+    site = read_site(TREE, log, profile=profile(), samples=1)
 
     found = place_on(site, 4, isolated=True, rules=profile())
 
@@ -178,7 +178,7 @@ def test_isolation_waits_for_links_as_well_as_nodes(tmp_path):
         (4, "n5", "RUNNING", 40),
     )
 
-    found = fs.place(TREE, log, nodes=2, isolated=True, draws=1)
+    found = fs.place(TREE, log, nodes=2, isolated=True, samples=1)
 
     assert found.free == 1
     assert found.options == ()
@@ -189,12 +189,12 @@ def test_fabrics_that_no_isolating_allocator_knows_are_refused_by_name(tmp_path)
     log = queue(tmp_path / "queue", (1, "n0,n3"))
 
     with pytest.raises(SnapshotError, match="no isolating allocator knows this fabric"):
-        fs.place({"kind": "torus", "dims": [3, 3]}, log, nodes=2, isolated=True, draws=1)
+        fs.place({"kind": "torus", "dims": [3, 3]}, log, nodes=2, isolated=True, samples=1)
 
 
 def test_more_nodes_than_the_machine_has_are_refused(tmp_path):
     with pytest.raises(SnapshotError, match="nodes"):
-        fs.place(TREE, queue(tmp_path / "queue", (1, "n0")), nodes=9, draws=1)
+        fs.place(TREE, queue(tmp_path / "queue", (1, "n0")), nodes=9, samples=1)
 
 
 def test_hosts_are_named_as_slurm_does(shared):
@@ -203,7 +203,7 @@ def test_hosts_are_named_as_slurm_does(shared):
         shared("data/site/psmn.squeue.json.gz"),
         name_map=shared("data/topo/psmn-x5-hostnames.map"),
         nodes=2,
-        draws=1,
+        samples=1,
     )
 
     assert "HCA" not in found.options[0].nodelist
@@ -213,7 +213,7 @@ def test_hosts_are_named_as_slurm_does(shared):
 def test_on_an_idle_machine_one_leaf_is_best(tmp_path):
     log = queue(tmp_path / "queue", (4, "", "PENDING"))
 
-    found = fs.place(TREE, log, nodes=2, profile=profile(), draws=1)
+    found = fs.place(TREE, log, nodes=2, profile=profile(), samples=1)
 
     assert found.free == 8
     assert found.all_tried

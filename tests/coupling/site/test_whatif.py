@@ -208,13 +208,13 @@ def test_another_model_is_refused():
         compared(fields=document(model="hop-cost"), fail=("s3.3",))
 
 
-def test_a_site_is_compared_draw_by_draw():
-    """What no change touches is exactly as before in every draw."""
+def test_a_site_is_compared_sample_by_sample():
+    """What no change touches is exactly as before in every sample."""
     site = read_site(
         EXAMPLES / "site" / "topology.conf",
         EXAMPLES / "site" / "squeue.json",
         profile=EXAMPLES / "site" / "profile.toml",
-        draws=6,
+        samples=6,
     )
 
     found = whatif_of(site, Changes(move=("4107=cn[18,24]",)))
@@ -231,7 +231,7 @@ def test_a_site_of_a_real_fabric_is_changed(shared):
     site = read_site(
         shared("data/topo/iitk-hpc2010-topology.conf"),
         shared("data/site/hpc2010.squeue.json.gz"),
-        draws=2,
+        samples=2,
     )
 
     found = whatif_of(site, Changes(fail=("ibsw2",)))
@@ -261,7 +261,7 @@ def test_the_door_of_python_takes_files_fields_and_sites():
     fields = json.loads(path.read_text())
 
     by_path, by_fields = (fs.whatif(jobs, fail="s2.0").to_dict() for jobs in (str(path), fields))
-    files = {"topology": site / "topology.conf", "squeue": site / "squeue.json", "draws": 2}
+    files = {"topology": site / "topology.conf", "squeue": site / "squeue.json", "samples": 2}
     found = fs.whatif(**files, fail=["spine1", "leaf1>spine2"], move="4107=cn[18,24]")
 
     assert by_path["jobs"] == by_fields["jobs"]
@@ -291,9 +291,9 @@ def test_another_routing_changes_no_taper():
 
 
 def test_a_failure_costs_the_same_in_a_ranking_as_alone():
-    """With several draws, of jobs of which some are cut off."""
+    """With several samples, of jobs of which some are cut off."""
     site = read_site(
-        EXAMPLES / "site" / "topology.conf", EXAMPLES / "site" / "squeue.json", draws=7
+        EXAMPLES / "site" / "topology.conf", EXAMPLES / "site" / "squeue.json", samples=7
     )
 
     ranking = rank_failures(site, "switch")
@@ -308,14 +308,14 @@ def test_a_failure_costs_the_same_in_a_ranking_as_alone():
         assert failure.cut_off == alone.cut_off
 
 
-def test_every_question_about_a_site_has_the_same_draws_and_seed_by_default():
+def test_every_question_about_a_site_has_the_same_samples_and_seed_by_default():
     questions = [now.now, whatif.whatif, place.place]
     questions += [fs.now, fs.place, read_site]
     defaults = [
         {name: part.default for name, part in signature(question).parameters.items()}
         for question in questions
     ]
-    assert {own["draws"] for own in defaults} == {50}
+    assert {own["samples"] for own in defaults} == {50}
     assert {own["seed"] for own in defaults} == {1}
     others = [fs.routing, fs.whatif, fs.calibrate, fs.calibrate_runs, fs.replay, make_routing]
     assert {signature(one).parameters["seed"].default for one in others} == {1}

@@ -57,17 +57,17 @@ def row_of(found, policy, by="all", name="all"):
 
 
 def test_differences_are_paired():
-    """The draws differ threefold, the policies by a fixed share: no width at all."""
+    """The samples differ threefold, the policies by a fixed share: no width at all."""
     found = compare_policies(sweep_of(constant), metrics=METRIC)
     ta, jigsaw = row_of(found, "ta"), row_of(found, "jigsaw")
 
     assert found.baseline == "first-free"
     assert (ta["difference"], ta["low"], ta["high"]) == pytest.approx((0.2, 0.2, 0.2))
-    assert (jigsaw["difference"], jigsaw["draws"]) == (pytest.approx(-0.1), 3)
+    assert (jigsaw["difference"], jigsaw["samples"]) == (pytest.approx(-0.1), 3)
     assert (ta["baseline"], ta["mean"]) == pytest.approx((1200.0, 1440.0))
 
 
-def test_a_draw_is_a_seed_with_its_mean_over_the_other_factors():
+def test_a_sample_is_a_seed_with_its_mean_over_the_other_factors():
     """By hand: seed 1 has 0.1 and 0.3, each further one 0.1 more; logarithms."""
     told = {(4, 1): 0.1, (8, 1): 0.3, (4, 2): 0.2, (8, 2): 0.4, (4, 3): 0.3, (8, 3): 0.5}
     made = sweep_of(
@@ -130,7 +130,7 @@ def test_a_wait_that_vanishes_is_averaged_as_it_is():
 
 
 def test_intervals_hold_a_known_difference_in_95_of_100_sweeps():
-    """Ten seeds, a difference of 10 % that varies by draw; 80 sweeps."""
+    """Ten seeds, a difference of 10 % that varies by sample; 80 sweeps."""
     rng, held, repeats = np.random.default_rng(11), 0, 80
     for _ in range(repeats):
         base = dict(zip(range(10), rng.lognormal(5, 0.5, 10), strict=True))
@@ -154,7 +154,7 @@ def test_a_number_that_no_cell_has_is_told_as_missing():
 
     own = row_of(found, "ta")
     assert np.isnan(own[["baseline", "mean", "difference", "low", "high"]].astype(float)).all()
-    assert own["draws"] == 0
+    assert own["samples"] == 0
 
 
 def test_wins_ties_and_kendalls_tau_by_hand():
@@ -166,8 +166,8 @@ def test_wins_ties_and_kendalls_tau_by_hand():
     )
     ranks = compare_policies(made, metrics=METRIC).ranks.set_index("policy")
 
-    assert ranks.loc["ta", ["wins", "ties", "draws", "first"]].tolist() == [1, 1, 3, 0]
-    assert ranks.loc["jigsaw", ["wins", "ties", "draws", "first"]].tolist() == [3, 0, 3, 3]
+    assert ranks.loc["ta", ["wins", "ties", "samples", "first"]].tolist() == [1, 1, 3, 0]
+    assert ranks.loc["jigsaw", ["wins", "ties", "samples", "first"]].tolist() == [3, 0, 3, 3]
 
 
 def test_tau_is_one_where_the_order_never_changes():
@@ -177,7 +177,7 @@ def test_tau_is_one_where_the_order_never_changes():
 
 
 def test_tau_counts_pairs_that_are_turned_round():
-    """In one of three draws one of three pairs is the other way: (1 + 1 + 1/3) / 3."""
+    """In one of three samples one of three pairs is the other way: (1 + 1 + 1/3) / 3."""
     order = {1: (1, 2, 3), 2: (1, 2, 3), 3: (1, 3, 2.9)}
     made = sweep_of(
         lambda name, _, seed: dict(zip(FACTOR, order[seed], strict=True))[name], loads=(4,)
@@ -247,7 +247,7 @@ def test_over_days_the_log_is_resampled():
     found = compare_policies(sweep_of(constant), metrics=METRIC, over="days")
     ta = row_of(found, "ta")
 
-    assert (ta["difference"], ta["low"], ta["high"], ta["draws"]) == pytest.approx(
+    assert (ta["difference"], ta["low"], ta["high"], ta["samples"]) == pytest.approx(
         (0.2, 0.2, 0.2, 3)
     )
 
@@ -270,7 +270,7 @@ def test_options_of_policies_stand_beside_each_other():
 
     assert found.baseline == "ta / jigsaw"
     assert found.ranks["policy"].tolist() == ["ta / d-mod-k", "lc / jigsaw", "lc / d-mod-k"]
-    assert row_of(found, "lc / d-mod-k")[["difference", "draws"]].tolist() == [3.0, 1]
+    assert row_of(found, "lc / d-mod-k")[["difference", "samples"]].tolist() == [3.0, 1]
     assert np.isnan(row_of(found, "lc / d-mod-k")["low"])
 
 

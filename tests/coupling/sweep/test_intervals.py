@@ -11,7 +11,7 @@ TRUTH = 0.1
 
 
 def share_held(draw, repeats):
-    """Return how often an interval of draws with mean `TRUTH` holds it."""
+    """Return how often an interval of samples with mean `TRUTH` holds it."""
     rng = np.random.default_rng(7)
     held = 0
     for _ in range(repeats):
@@ -21,13 +21,13 @@ def share_held(draw, repeats):
 
 
 @pytest.mark.parametrize("count", [3, 8, 15, 25])
-def test_of_normal_draws_95_in_100_intervals_hold_the_mean(count):
+def test_of_normal_samples_95_in_100_intervals_hold_the_mean(count):
     """600 experiments; the standard error of the share is 0.9 %."""
     assert 0.925 <= share_held(lambda rng: rng.normal(TRUTH, 0.05, count), 600) <= 0.975
 
 
-def test_of_skewed_draws_nearly_as_many_do():
-    """Exponential; the bootstrap of 30 skewed draws is known to fall a little short."""
+def test_of_skewed_samples_nearly_as_many_do():
+    """Exponential; the bootstrap of 30 skewed samples is known to fall a little short."""
     assert 0.89 <= share_held(lambda rng: rng.exponential(TRUTH, 30), 400) <= 0.975
 
 
@@ -56,17 +56,17 @@ def test_days_apart_would_be_too_sure_of_themselves():
     assert high - low > 2.5 * (short_high - short_low)
 
 
-def test_fewer_than_three_draws_have_no_interval():
+def test_fewer_than_three_samples_have_no_interval():
     for few in ([1.0], [1.0, 3.0]):
         assert all(map(isnan, mean_interval(np.array(few))))
     assert all(map(isnan, block_interval(np.ones(5), np.ones(5), length=2)))
 
 
-def test_equal_draws_have_an_interval_without_width():
+def test_equal_samples_have_an_interval_without_width():
     assert mean_interval(np.full(9, 0.25)) == (0.25, 0.25)
 
 
-def test_three_draws_by_hand():
+def test_three_samples_by_hand():
     """Student's: mean 2, standard error 1 / sqrt(3), 4.3027 of them to each side."""
     reach = 4.30265 / 3**0.5
     assert mean_interval(np.array([1.0, 2.0, 3.0])) == pytest.approx(

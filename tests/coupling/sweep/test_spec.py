@@ -96,7 +96,7 @@ def test_profiles_may_vary_together_with_a_field_of_their_rules(tmp_path):
     assert list(made.labels["communication"].values()) == ["far", "ring.toml"]
 
 
-def test_policies_of_one_draw_stand_together_and_share_its_seeds():
+def test_policies_of_one_sample_stand_together_and_share_its_seeds():
     """Common random numbers: what differs between two policies is the policy."""
     made = spec({"scheduler.allocator": ["ta", "random"], "run.seed": [1, 2]})
     pairs = [(one.allocator, one.all_seeds) for one in experiments(made)]
@@ -210,7 +210,7 @@ def test_a_plan_reads_back_from_anywhere(tmp_path, monkeypatch):
         [sweep]
         "workload.path" = ["log.swf"]
         scheduler.queue = ["easy", {name = "easy", reservation = "R3"}]
-        draws = 3
+        samples = 3
         random."communication.rule.*.comm_fraction" = {uniform = [0.1, 0.5]}
         """
     )

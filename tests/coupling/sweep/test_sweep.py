@@ -224,14 +224,17 @@ def test_a_plan_of_other_defaults_is_refused_by_a_task_and_planned_anew_by_a_swe
 
 
 def test_policies_see_common_random_numbers(done):
-    """Jobs of one draw have the same sizes, work and communication whatever the allocator."""
+    """Jobs of one sample have the same sizes, work and communication whatever the allocator."""
     jobs = pd.read_parquet(done / "jobs", filters=[("dropped", "==", "")])
     columns = ["id", "submit_s", "n_nodes", "runtime_reference_s", "pattern", "comm_fraction"]
-    draws = jobs.groupby(["run.seed", "communication.rule.*.comm_fraction"])
+    samples = jobs.groupby(["run.seed", "communication.rule.*.comm_fraction"])
 
-    for _, draw in draws:
+    for _, sample in samples:
         random, jigsaw = (
-            draw[draw["scheduler.allocator"] == name].sort_values("id")[columns].to_numpy().tolist()
+            sample[sample["scheduler.allocator"] == name]
+            .sort_values("id")[columns]
+            .to_numpy()
+            .tolist()
             for name in ("random", "jigsaw")
         )
         assert random == jigsaw

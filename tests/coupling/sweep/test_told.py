@@ -110,7 +110,7 @@ def test_python_sweeps_in_memory_and_shows_itself_in_a_line():
     cells = swept.to_frame()
 
     assert repr(swept) == "<Sweep 'sweep': 6 cells (2 scheduler.allocator, 3 run.seed)>"
-    assert repr(swept.compare()) == "<Comparison with 'random': 1 policies, 3 draws>"
+    assert repr(swept.compare()) == "<Comparison with 'random': 1 policies, 3 samples>"
     one = fs.Experiment(
         **{k: BASE[k] for k in ("topology", "workload")}, allocator="random", seed=2
     )

@@ -61,7 +61,7 @@ def test_contiguous_crosses_blocks_of_a_torus():
 
 
 def test_random_draws_each_free_node_alike_and_depends_on_seed_and_id_alone():
-    """2000 draws of 3 of 10: each node 600 times, standard deviation 20."""
+    """2000 samples of 3 of 10: each node 600 times, standard deviation 20."""
     cluster = with_free(RADIX_6, FREE)
     draws = [placed("random", 3, cluster, number=number) for number in range(2000)]
     counts = np.bincount(np.concatenate(draws), minlength=54)

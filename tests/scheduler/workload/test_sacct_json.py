@@ -93,7 +93,7 @@ def test_replay_and_now_read_it(tmp_path):
     path = records(tmp_path / "r.json", job(1), job(2, nodes="n[2-3]"))
 
     assert len(fs.replay(path, "cab").recorded.jobs) == 2
-    assert len(fs.now("cab", sacct=path, at="2024-05-30T08:20", draws=1).jobs) == 2
+    assert len(fs.now("cab", sacct=path, at="2024-05-30T08:20", samples=1).jobs) == 2
 
 
 def test_a_job_of_an_array_says_so(tmp_path):
