@@ -47,7 +47,7 @@ class JobLoads:
         self._demand_of = DemandOf(scene.topology, scene.fairness)
         self._known: dict[tuple[int, object], JobLoad | None] = {}
 
-    def all_draws(self) -> tuple[list[dict[int, JobLoad]], set[int]]:
+    def all_samples(self) -> tuple[list[dict[int, JobLoad]], set[int]]:
         """Return the loads of each sample by job number, and jobs whose nodes nothing connects."""
         found: list[dict[int, JobLoad]] = []
         apart: set[int] = set()

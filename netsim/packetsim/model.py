@@ -111,7 +111,7 @@ class PacketModel:
         Simulate jobs together.
 
         `start_s`: when each job starts; absent: at a part of its compute time drawn from its
-        identity. Result: means over the draws; what the links carried in the first.
+        identity. Result: means over the samples; what the links carried in the first.
         """
         found = []
         for sample in range(self.seed, self.seed + self.samples):
