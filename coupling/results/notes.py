@@ -88,8 +88,9 @@ def _keeps_jobs_apart(summary: Mapping[str, Any], setting: Setting) -> bool:
 
 
 def _assumed(result: Result) -> list[str]:
-    """Return what was assumed of the switches of a run, if anything was."""
-    return [text] if (text := result.summary.get("assumed_switch")) else []
+    """Return what was assumed of the switches of a run, and what its routing does not do."""
+    texts = (result.summary.get(key) for key in ("assumed_switch", "routing_limits"))
+    return [text for text in texts if text]
 
 
 def _once(accounts: Mapping[str, Sequence[str]]) -> list[str]:

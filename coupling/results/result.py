@@ -243,13 +243,12 @@ def _summary(path: Path) -> dict[str, Any]:
         _check_numbers(table.mapping(group), f"{place} {group}:")
     if "network" in summary:
         _check_network(Table(table.mapping("network"), f"{place} network:", ResultError))
-    if "log_time_zone" in summary:
-        table.text("log_time_zone")
-    if "assumed_switch" in summary:
-        table.text("assumed_switch")
+    texts = ("assumed_switch", "routing_limits", "log_time_zone")
+    for key in (key for key in texts if key in summary):
+        table.text(key)
     if "on_common_links" in summary:
         table.flag("on_common_links")
-    checked = ("name", "assumed_switch", "network", "log_time_zone", "on_common_links", *_GROUPS)
+    checked = ("name", *texts, "network", "on_common_links", *_GROUPS)
     others = {key: summary[key] for key in summary if key not in checked}
     _check_numbers(others, place)
     return summary

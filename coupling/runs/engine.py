@@ -34,6 +34,7 @@ from coupling.runs.assembly import RunParts, assemble
 from coupling.runs.setup import Setup, baseline_slowdowns, check_parts
 from coupling.stopping import require_callable
 from netsim.registries.accuracy import setting_of
+from netsim.registries.routings import limits_of
 from netsim.topology.base import Topology
 from netsim.topology.multipath import evened
 from netsim.topology.switches import assumed_switch
@@ -307,6 +308,8 @@ def _remarks(
         told["out_of_steps"] = allocator.out_of_steps
     if assumed := assumed_switch(setup.parts.topology):
         told["assumed_switch"] = assumed
+    if network is not None and (limits := limits_of(network.routing)):
+        told["routing_limits"] = "; ".join(limits)
     told["network"] = setting_of(  # by which the known error of the model is looked up
         setup.parts.topology,
         None if network is None else network.routing,

@@ -24,6 +24,7 @@ from netsim.common.errors import NetsimError
 from netsim.common.tables import Tabled
 from netsim.flows.traffic import bytes_per_link
 from netsim.registries.accuracy import Setting, known_accuracy
+from netsim.registries.routings import limits_of
 from netsim.topology.multipath import link_names
 from netsim.topology.switches import assumptions_of
 from scheduler.traffic import PlacedTraffic, TrafficOf
@@ -240,7 +241,7 @@ class _Estimator:
             setting(snapshot, placed),
             snapshot,
             queues,
-            assumptions_of(snapshot.topology),
+            (*assumptions_of(snapshot.topology), *limits_of(snapshot.routing)),
         )
 
     def _placed(self, jobs: Sequence[PlacedJob]) -> dict[int, PlacedTraffic]:

@@ -17,7 +17,7 @@ from coupling.site.running_jobs import HeldNodes, RunningJobs, running_at, runni
 from coupling.site.state import MOST_SAMPLES, SiteState, scene_of_places, scene_of_snapshot
 from fabricsim.checking import choice, whole, wrong
 from netsim.common.errors import NetsimError
-from netsim.registries.routings import make_routing, usual_routing
+from netsim.registries.routings import limits_of, make_routing, usual_routing
 from netsim.routing.multipath import as_routed
 from netsim.topology.base import Topology
 from netsim.topology.switches import assumptions_of
@@ -109,6 +109,7 @@ def read_site(
     )
     if isinstance(name, str):
         assumed += [f"routing {name} (no tables of a subnet manager)"]
+    assumed += limits_of(ways)
     assumed += [NO_PROFILE] if rules is DEFAULT_PROFILE else []
     left_out = dict(running.left_out) | ({"no known host": places.lost} if places.lost else {})
     return Site(
@@ -131,7 +132,8 @@ def refuse_two_stdins(site: Mapping[str, Any]) -> None:
 
 def site_of_snapshot(snapshot: Snapshot) -> Site:
     """Take the jobs of a snapshot as those of a site."""
-    return Site(scene_of_snapshot(snapshot), assumptions_of(snapshot.topology))
+    assumed = (*assumptions_of(snapshot.topology), *limits_of(snapshot.routing))
+    return Site(scene_of_snapshot(snapshot), assumed)
 
 
 def known_names(site: Site, entries: Sequence[str], option: str) -> tuple[list[object], list[str]]:

@@ -92,42 +92,11 @@ def hops_of(traffic: Traffic) -> Hops:
             f"traffic must hold one pair of routers and one non-minimal part per flow, got "
             f"{n_flows}, {path_sets.pair.size} and {nonminimal.size}."
         )
-    return _multipath_hops(
-        indptr,
-        link,
-        (path_sets.indptr, path_sets.links, path_sets.share),
-        path_sets.pair,
-        nonminimal,
-    )
-
-
-def _multipath_hops(
-    indptr: Ints, link: Ints, path_sets: tuple[Ints, Ints, Floats], pair: Ints, nonminimal: Floats
-) -> Hops:
-    """Return hops of flows that are spread: first link, those of both paths, last link."""
-    way_indptr, way_links, way_share = path_sets
-    crossing = np.flatnonzero(np.diff(indptr))
-    begin, length = way_indptr[2 * pair], way_indptr[2 * pair + 2] - way_indptr[2 * pair]
-    count = np.zeros(pair.size, dtype=np.int64)
-    count[crossing] = length[crossing] + 2
-    found = np.concatenate([[0], np.cumsum(count)])
-    links, share = np.empty(found[-1], dtype=np.int64), np.ones(found[-1])
-    links[found[crossing]] = link[indptr[crossing]]
-    links[found[crossing + 1] - 1] = link[indptr[crossing + 1] - 1]
-    flow = np.repeat(crossing, length[crossing])
-    offset = np.arange(flow.size) - np.repeat(
-        np.cumsum(length[crossing]) - length[crossing], length[crossing]
-    )
-    source = begin[flow] + offset
-    is_detour = source >= way_indptr[2 * pair + 1][flow]
-    place = found[flow] + 1 + offset
-    links[place] = way_links[source]
-    share[place] = way_share[source] * np.where(is_detour, nonminimal[flow], 1.0 - nonminimal[flow])
-    kept = share > 0.0
-    if kept.all():
-        return Hops(_ints(found), _ints(links), _floats(share))
-    until = np.concatenate([[0], np.cumsum(kept)])
-    return Hops(_ints(until[found]), _ints(links[kept]), _floats(share[kept]))
+    kernels = load_kernels(_KERNELS, "traffic kernels", 3)
+    paths = (path_sets.indptr, path_sets.links, path_sets.share, path_sets.pair)
+    as_read = (_ints(paths[0]), _ints(paths[1]), _floats(paths[2]), _ints(paths[3]))
+    made = kernels.multipath_hops(indptr, link, as_read, _floats(nonminimal))
+    return Hops(_ints(made[0]), _ints(made[1]), _floats(made[2]))
 
 
 def check_traffic(traffic: Traffic, topology: Topology) -> None:

@@ -150,12 +150,13 @@ def job_demand(
     n_steps = int(flows.step[n_flows - 1]) + 1 if n_flows else 0
     steps = np.zeros(n_steps, STEP)
     n_hops = flows.link.size
-    entries, link_of = np.zeros(n_hops, ENTRY), np.empty(n_hops, np.int64)
-    by_channel = np.zeros((n_hops, CHANNELS), np.float32)
+    most = min(n_hops, n_steps * capacity.size)  # entries: a link has one in each step
+    entries, link_of = np.zeros(most, ENTRY), np.empty(most, np.int64)
+    by_channel = np.zeros((most, CHANNELS), np.float32)
     of_hop, own_s = np.empty(n_hops, np.int64), np.empty(n_hops)
     flow_of, grouped = np.empty(n_hops, np.int64), np.empty(n_hops, np.int64)
-    drain_s, before_slow = np.zeros(n_hops), np.zeros(n_hops)
-    waiting_s, room_s, last_sender = np.zeros(n_hops), np.zeros(n_hops), np.full(n_hops, -1)
+    drain_s, before_slow = np.zeros(most), np.zeros(most)
+    waiting_s, room_s, last_sender = np.zeros(most), np.zeros(most), np.full(most, -1)
     end_s, weight, weight_s = np.zeros(n_flows), np.zeros(n_flows), np.zeros(n_flows)
     total_s, slowest = np.zeros(n_flows), np.zeros(n_flows, np.int64)
     n_entries, first = 0, 0

@@ -22,6 +22,7 @@ from netsim.topology.limits import require_topology
 from netsim.topology.torus import Torus
 
 _USUAL = ((FatTree, "d-mod-k"), (Torus, "dimension-order"), (Dragonfly, "minimal"))
+_THIRD = 3  # groups from which on a third one can be passed through
 Options = Mapping[str, Any]
 
 
@@ -115,6 +116,24 @@ ROUTINGS: dict[str, Callable[[Topology, int], Routing]] = {
     "minimal": _drawing_nothing(Minimal.on),
     "valiant": Valiant.on,
 } | {rule: _drawing_nothing(partial(MultipathRouting.on, rule=rule)) for rule in MULTIPATH_RULES}
+
+
+def limits_of(routing: Routing) -> tuple[str, ...]:
+    """
+    Return what a routing does not do that its name may promise, a phrase each.
+
+    `routing`: as `make_routing` made it.
+    """
+    inner = routing.inner if isinstance(routing, Rerouted) else routing
+    if isinstance(inner, LeastLoaded):
+        return ("least-loaded routing sees one job at a time, no load of other jobs",)
+    if isinstance(inner, MultipathRouting) and inner.rule == "adaptive":
+        fabric = inner.topology
+        if isinstance(fabric, Dragonfly) and fabric.groups < _THIRD:
+            number = "one group" if fabric.groups == 1 else "two groups"
+            text = "adaptive routing takes minimal paths only: non-minimal ones lead through a"
+            return (f"{text} third group, the fabric has {number}",)
+    return ()
 
 
 def usual_routing(topology: Topology, *, owned: bool) -> str:

@@ -123,8 +123,9 @@ def nonminimal_fraction(fabric, flows):
         a = max(loads[0][link] for link in straight) / longest
         between = {link: float(share) for link, share in round_.items() if link in far}
         c = sum(share * loads[1][link] for link, share in between.items())
-        c = max(1.0, c / sum(between.values()) / longest)
-        found.append(a / (c + a))
+        b = sum(share * loads[0][link] for link, share in between.items())
+        b, c = (load / sum(between.values()) / longest for load in (b, c))
+        found.append(a / (max(1.0, c, 6.5 * b * (b / a) ** 2) + a))
     return found
 
 

@@ -14,7 +14,7 @@ from netsim.flows.traffic import bytes_per_link
 from netsim.fluid.demand import DemandOf
 from netsim.packetsim.simulation import simulate_packets
 from netsim.registries.contention_models import make_contention_model
-from netsim.registries.routings import make_routing
+from netsim.registries.routings import limits_of, make_routing
 from netsim.registries.topologies import make_topology
 from netsim.routing.multipath import as_routed
 from netsim.routing.path_sets import nonminimal_part
@@ -291,3 +291,34 @@ def test_links_of_a_job_are_told_with_their_bytes():
     assert told == {
         "n0>r0": 8.0, "r5>n5": 8.0, "r0>r1": 4.0, "r1>r5": 4.0, "r0>r4": 4.0, "r4>r5": 4.0
     }  # fmt: skip
+
+
+def test_an_all_to_all_carries_what_packets_carry():
+    """8 groups; 14 cables carry what 16 hosts of a group offer once, and once more by detours."""
+    spec = {"kind": "dragonfly", "groups": 8, "routers": 4, "nodes_per_router": 4}
+    spec |= {"global_links": 2, "lanes": [2, 1, 1], "bandwidth": "100 Gb/s", "latency": "codes"}
+    built = make_topology(spec)
+    routing = make_routing("adaptive", built)
+    fabric = as_routed(built, routing)
+    src, dst = np.divmod(np.arange(128 * 128), 128)
+    traffic = placed(fabric, routing, (src[src != dst], dst[src != dst]), 2.0**14)
+
+    packets = simulate_packets({0: traffic}, fabric, slowest_does=2).jobs[0].alone_s
+    flows = DemandOf(fabric)(traffic).iteration_s
+
+    assert flows - 1.0 == pytest.approx(packets - 1.0, rel=0.05)
+
+
+def test_adaptive_routing_says_where_it_is_minimal_only():
+    two, three = (
+        make_topology({"kind": "dragonfly", "groups": groups, "routers": 4, "nodes_per_router": 2})
+        for groups in (2, 3)
+    )
+
+    (line,) = limits_of(make_routing("adaptive", two))
+    assert line.endswith("lead through a third group, the fabric has two groups")
+    assert limits_of(make_routing("adaptive", three)) == ()
+    assert limits_of(make_routing("spray", two)) == ()
+    assert limits_of(make_routing("minimal", two)) == ()
+    found = fs.estimate(SNAPSHOT | {"topology": two})
+    assert line in found.assumed
