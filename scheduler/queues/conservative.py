@@ -7,7 +7,7 @@ from scheduler.allocation import Allocation
 from scheduler.job import Job
 from scheduler.machine import Machine
 from scheduler.queues.easy import reach_of
-from scheduler.queues.free_nodes import Booking
+from scheduler.queues.free_steps import Booking
 from scheduler.queues.plan import Plan, report_reasons
 from scheduler.queues.waiting import WaitingLine
 
@@ -55,7 +55,6 @@ class Conservative:
 
     def select(self, machine: Machine) -> None:
         """Start the jobs whose time has come."""
-        self._plan.begin()
         if machine.disturbances != self._disturbances:
             self._disturbances = machine.disturbances
             self._drop_impossible(machine)
@@ -100,8 +99,6 @@ class Conservative:
             booking = self._plan.bookings[job.id]
             if booking.start_s <= machine.now_s and not self._ends_first(booking, machine):
                 machine.start(booking.placement)
-                if booking.end_s != machine.expected_end_s[job.id]:  # late, or for no time
-                    self._plan.begin()
                 del self._plan.bookings[job.id]
                 self._line.remove(job)
                 started = True

@@ -11,7 +11,7 @@ from scheduler.errors import PolicyError
 from scheduler.job import Job
 from scheduler.machine import Machine
 from scheduler.queues.easy import reach_of
-from scheduler.queues.free_nodes import Booking
+from scheduler.queues.free_steps import Booking
 from scheduler.queues.plan import Place, Plan, report_reasons
 from scheduler.queues.shapes import ANY, Shapes, shapes_of
 from scheduler.queues.waiting import WaitingLine
@@ -118,6 +118,7 @@ class Reckless:
         self._all_to_all = frozenset(all_to_all)
         self._shapes: Shapes | None = None
         self._running: dict[int, tuple[Job, str, float]] = {}  # with shape and start
+        self._plan = Plan()  # of one pass
         self._stuck = False  # whether a job of this pass found no place
         self._verdicts: dict[int, Verdict] = {}  # of this pass
         self.record = Record()
@@ -139,12 +140,13 @@ class Reckless:
         self._learn(machine)
         if self._shapes is None:
             self._shapes = shapes_of(machine)
-        plan, tried, self._verdicts = Plan(), set[int](), {}
+        tried, self._verdicts = set[int](), {}
+        self._plan.bookings.clear()
         self._stuck = False
         while window := [job for job in self._line.reachable() if job.id not in tried]:
             for job in window:
                 tried.add(job.id)
-                self._consider(job, machine, self._shapes, plan)
+                self._consider(job, machine, self._shapes, self._plan)
         report_reasons(self._line.reachable(), self._verdicts, machine)
 
     def _learn(self, machine: Machine) -> None:
@@ -174,7 +176,7 @@ class Reckless:
         placement, shape = found
         if best is None:
             booking = plan.earliest(
-                job, machine, plan.free_nodes(machine), _only(shapes, ranked[0])
+                job, machine, plan.free_steps(machine), _only(shapes, ranked[0])
             )
             offer = Offer(job, shape, ranked[0])
             if booking is not None and self.prefers_to_wait(offer, booking, machine):

@@ -1,6 +1,7 @@
-"""FreeSteps: free nodes and links over time in arrays, kept from one instant to the next."""
+"""Free nodes and links over time, and the windows in which enough nodes are free."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from math import inf, nan
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -14,17 +15,26 @@ from scheduler.cluster import Cluster
 from scheduler.footprint import Footprint, join_all
 from scheduler.job import Job
 from scheduler.machine import Machine
-from scheduler.queues.free_nodes import Booking, expected_with
 
 if TYPE_CHECKING:
     from scheduler.queues.windows_kernels import Bookings, Timeline
 
-KERNELS = "scheduler.queues.windows_kernels"
 _WORD = 64  # bits
 _ROOM = 64  # steps, and bookings, to begin with
 
 Words = NDArray[np.uint64]
 _Scalar = TypeVar("_Scalar", bound=np.generic)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Booking:
+    """A waiting job's time and place."""
+
+    placement: Allocation  # the job and what it will hold
+    # start_s, end_s: from when to when it is expected to hold it, in seconds
+    start_s: float
+    end_s: float
+    taken: Footprint  # the same as masks
 
 
 class _Held(NamedTuple):
@@ -38,7 +48,7 @@ class _Held(NamedTuple):
 
 class FreeSteps:
     """
-    Free nodes and links over time, on a machine where none is refused for want of patience.
+    Free nodes and links over time: they show where asking an allocator may help.
 
     They follow the machine: only what has changed since the last instant is entered.
     """
@@ -50,17 +60,19 @@ class FreeSteps:
         "_held",
         "_kernels",
         "_links",
-        "_machine",
         "_nothing",
         "_order",
         "_scratch",
         "_timeline",
         "_widths",
+        "machine",
     )
 
     def __init__(self, machine: Machine) -> None:
-        self._kernels = load_kernels(KERNELS, "kernels that look for windows", 3)
-        self._machine, cluster = machine, machine.cluster
+        self._kernels = load_kernels(
+            "scheduler.queues.windows_kernels", "kernels that look for windows", 3
+        )
+        self.machine, cluster = machine, machine.cluster
         whole = (
             join_all(cluster.nodes_per_leaf, cluster.leaf_nodes),
             join_all(cluster.leaf_width, cluster.leaf_links),
@@ -88,7 +100,7 @@ class FreeSteps:
 
     def follow(self, bookings: Mapping[int, Booking]) -> None:
         """Enter what has changed on the machine, and in the bookings by job id."""
-        machine = self._machine
+        machine = self.machine
         running, ends_s, held = machine.cluster.running, machine.expected_end_s, self._held
         self._kernels.begin(tuple(self._timeline), machine.now_s)
         for job_id, (booking, row) in list(self._booked.items()):
@@ -126,7 +138,7 @@ class FreeSteps:
         if known is not None:
             self._end(known)
         if known is None or known.allocation is not allocation:
-            taken = self._machine.cluster.footprint(allocation)
+            taken = self.machine.cluster.footprint(allocation)
             known = _Held(allocation, end_s, self._row(taken), taken.nodes.bit_count())
         known = self._held[allocation.job.id] = known._replace(end_s=end_s)
         self._span(-inf, end_s, known.row, known.n_nodes, 1)
@@ -142,6 +154,10 @@ class FreeSteps:
         if new is not None:
             self._enter(new)
 
+    def mark(self, time_s: float, change: int) -> None:
+        """Let windows begin at a time, too (`change` 1), or no longer (-1)."""
+        self._span(-inf, time_s, self._nothing, 0, change)
+
     def _enter(self, booking: Booking) -> int:
         """Enter a booking that cannot begin sooner; return its row, the last one left."""
         taken, job = self._row(booking.taken), booking.placement.job
@@ -151,7 +167,7 @@ class FreeSteps:
             booked, held = self._bookings
             self._bookings = self._bookings._replace(booking=_doubled(booked), taken=_doubled(held))
         row = self._empty.pop()
-        length_s = self._machine.estimate_s(job)
+        length_s = self.machine.estimate_s(job)
         self._bookings.booking[row] = job.n_nodes, length_s, booking.start_s, inf, -inf
         self._bookings.taken[row] = taken
         self._booked[job.id] = booking, row
@@ -199,7 +215,7 @@ class FreeSteps:
         Where an allocator that is monotone in what is free has refused them places they are looked
         at again only for what has become free since.
         """
-        machine = self._machine
+        machine = self.machine
         self._order = np.array([self._booked[job.id][1] for job in jobs], dtype=np.int64)
         if machine.switch_limit is not None or not machine.allocator.monotone_in_free:
             self._search_all(slice(None))
@@ -275,8 +291,10 @@ class FreeSteps:
         )
 
     def cluster(self, time_s: float, free: Footprint) -> Cluster:
-        """Return the machine as an allocator finds it at a time, with just so much free."""
-        return expected_with(self._machine, time_s, free)
+        """Return the machine as it is expected to be at a time, with just so much free."""
+        ends_s = self.machine.expected_end_s.items()
+        ended = [job_id for job_id, end_s in ends_s if end_s <= time_s]
+        return self.machine.cluster.expected(free, ended)
 
 
 def _words(mask: int, width: int) -> Words:

@@ -1,6 +1,5 @@
 """Plan: reservations of several waiting jobs, with places, made by the allocator itself."""
 
-import sys
 from bisect import bisect_right, insort
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from math import inf, nextafter
@@ -11,8 +10,7 @@ from scheduler.cluster import Cluster
 from scheduler.footprint import Footprint, join
 from scheduler.job import Job
 from scheduler.machine import Machine
-from scheduler.queues.free_nodes import Booking, FreeNodes
-from scheduler.queues.free_steps import KERNELS, FreeSteps
+from scheduler.queues.free_steps import Booking, FreeSteps
 from scheduler.queues.reservation import never_placed
 from scheduler.reasons import INSUFFICIENT_NODES, RESERVATION, WINDOW, Verdict, trace_roots
 
@@ -61,9 +59,6 @@ class Refusals:
 Place = Callable[[Job, Cluster, float], Allocation | None]
 """Places a job in a state of the machine at a time; None when it does not fit."""
 
-Free = FreeNodes | FreeSteps
-"""Free nodes and links over time."""
-
 
 def report_reasons(waiting: Sequence[Job], found: Mapping[int, Verdict], machine: Machine) -> None:
     """Write why jobs within reach do not start, and what follows for the rest."""
@@ -80,26 +75,20 @@ def report_reasons(waiting: Sequence[Job], found: Mapping[int, Verdict], machine
     reasons.rest = Verdict(WINDOW, root=head.root or head.reason)
 
 
-_MANY = 1_000_000  # looking at so many steps costs more than to load compiled code
-
-
 class Plan:
     """Bookings of waiting jobs by id; no two hold a node or link at the same time."""
 
     def __init__(self) -> None:
         self.bookings: dict[int, Booking] = {}
-        self._held: dict[int, tuple[Allocation, Footprint]] = {}  # by job id, running or booked
         self._refusals = Refusals()
-        self._latest: FreeNodes | None = None  # as all bookings of this instant leave it
-        self._kept: FreeSteps | None = None  # the same at all instants, as soon as that pays
+        self._steps: FreeSteps | None = None
         self._shares = False  # a booking wants units of links
-        self._looked_at = 0  # steps of windows for bookings, so far
 
     def earliest(
         self,
         job: Job,
         machine: Machine,
-        free: Free,
+        free: FreeSteps,
         place: Place | None = None,
         *,
         moved: Booking | None = None,
@@ -120,7 +109,7 @@ class Plan:
         window: tuple[float, int],
         job: Job,
         machine: Machine,
-        free: Free,
+        free: FreeSteps,
         *,
         place: Place | None = None,
         moved: Booking | None = None,
@@ -152,13 +141,8 @@ class Plan:
         if placement is None:
             return None
         taken = cluster.footprint(placement)
-        self._held[job.id] = placement, taken
         self._shares |= bool(taken.sharers)
         return Booking(placement, time_s, until_s, taken)
-
-    def begin(self) -> None:
-        """Begin an instant: jobs may have ended, or been given other ends."""
-        self._latest = None
 
     def beside(self, job: Job, base: Cluster, from_s: float, until_s: float) -> Cluster:
         """Return a machine without what other bookings hold at some time in between."""
@@ -172,20 +156,13 @@ class Plan:
 
     def compress(self, jobs: Sequence[Job], machine: Machine) -> None:
         """Move bookings forward until none can be moved with all others where they are."""
-        free = self._kept_steps(machine) or self.free_nodes(machine)
+        free = self.free_steps(machine)
         self._refusals.keep(self.bookings, machine.now_s)
-        if isinstance(free, FreeSteps):
-            free.line_up(jobs)
-        else:
-            self._latest = free if machine.allocator.monotone_in_free else None
-            self._looked_at += len(jobs) * len(free.times)
+        free.line_up(jobs)
         index = still = 0
         while still < len(jobs):  # looked at in vain since a booking last moved
             line = [*jobs[index:], *jobs[:index]][: len(jobs) - still]
-            if isinstance(free, FreeSteps):
-                useless, sooner = self._next_kept(line, index, machine, free)
-            else:
-                useless, sooner = self._next(line, machine, free)
+            useless, sooner = self._next(line, index, machine, free)
             if sooner is None:
                 return
             index, still = (index + useless + 1) % len(jobs), 1
@@ -194,19 +171,13 @@ class Plan:
             self.bookings[job_id] = sooner
 
     def _next(
-        self, line: Sequence[Job], machine: Machine, free: FreeNodes
-    ) -> tuple[int, Booking | None]:
-        """Return the first booking that some jobs can have sooner, and how many jobs have none."""
-        for useless, job in enumerate(line):
-            sooner = self.earliest(job, machine, free, moved=self.bookings[job.id])
-            if sooner is not None:
-                return useless, sooner
-        return len(line), None
-
-    def _next_kept(
         self, line: Sequence[Job], first: int, machine: Machine, free: FreeSteps
     ) -> tuple[int, Booking | None]:
-        """Do as `_next` does. `first`: which one of those that were lined up comes first."""
+        """
+        Return the first booking that some jobs can have sooner, and how many jobs have none.
+
+        `first`: which one of those that were lined up comes first.
+        """
         useless, after_s = 0, -1.0
         while useless < len(line):
             more, time_s, nodes = free.next(first + useless, len(line) - useless, after_s)
@@ -220,44 +191,28 @@ class Plan:
                 after_s = time_s
         return useless, None
 
-    def _kept_steps(self, machine: Machine) -> FreeSteps | None:
-        """Return what running and booked jobs leave in arrays, if that pays."""
-        if self._kept is None and (self._looked_at > _MANY or KERNELS in sys.modules):
-            self._kept = FreeSteps(machine)
-        if self._kept is not None:
-            self._kept.follow(self.bookings)
-        return self._kept
-
-    def free_nodes(self, machine: Machine) -> FreeNodes:
+    def free_steps(self, machine: Machine) -> FreeSteps:
         """Return what running and booked jobs leave."""
-        cluster, held = machine.cluster, self._held
-        self._held = {key: held[key] for key in (*cluster.running, *self.bookings) if key in held}
-
-        def footprint(allocation: Allocation) -> Footprint:
-            """Look it up, for the same jobs run for a long time."""
-            number = allocation.job.id
-            known = self._held.get(number)
-            if known is None or known[0] is not allocation:
-                known = self._held[number] = allocation, cluster.footprint(allocation)
-            return known[1]
-
-        return FreeNodes(machine, self.bookings.values(), footprint)
+        if self._steps is None or self._steps.machine is not machine:
+            self._steps = FreeSteps(machine)
+        self._steps.follow(self.bookings)
+        return self._steps
 
     def book(self, jobs: Iterable[Job], machine: Machine, place: Place | None = None) -> None:
         """Enter the earliest time and place of each of some jobs, in order."""
-        free: Free | None = None
-        if place is None and machine.switch_limit is None:
-            free = self._kept_steps(machine) or self._latest
-        free = free or self.free_nodes(machine)
+        free, marks = self.free_steps(machine), list[float]()
         for job in jobs:
-            if machine.switch_limit is not None and isinstance(free, FreeNodes):
+            if machine.switch_limit is not None:
                 machine.start_patience(job)
-                free.mark(machine.switch_limit.patience_ends_s(job))
+                marks.append(machine.switch_limit.patience_ends_s(job))
+                free.mark(marks[-1], 1)
             booking = self.earliest(job, machine, free, place)
             if booking is None:
                 raise never_placed(job, machine)
             self.bookings[job.id] = booking
             free.replace(None, booking)
+        for time_s in marks:
+            free.mark(time_s, -1)
 
     def in_the_way(self, job: Job, machine: Machine) -> int | None:
         """

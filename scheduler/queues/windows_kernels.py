@@ -10,7 +10,7 @@ Steps are put in and taken out without moving rows: ``place[i]`` is the row of s
 rows stand behind the last step. Bookings have a row each: what they want, what they will hold, and
 from when until when something has become free since they were looked at in vain.
 
-They answer as `scheduler.queues.free_nodes.FreeNodes` would. Import through `netsim.common.jit`.
+Import through `netsim.common.jit`.
 """
 
 from typing import NamedTuple

@@ -3,7 +3,7 @@
 from math import inf, nextafter
 
 from scheduler.queues.conservative import Conservative
-from scheduler.queues.free_nodes import Booking
+from scheduler.queues.free_steps import Booking
 from scheduler.queues.plan import Plan
 
 

@@ -2,7 +2,6 @@
 
 import random
 import re
-from math import inf
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster
 from scheduler.job import Job
 from scheduler.queues import make_policy, plan
-from scheduler.queues.free_nodes import FreeNodes
+from scheduler.queues.free_steps import FreeSteps
 from scheduler.simulator import simulate
 from tests.naive.backfilling import NaiveConservative, NaiveEasy
 
@@ -138,24 +137,22 @@ def test_queues_start_jobs_where_naive_ones_do_on_trees_that_lost_cables(queue, 
 @example(jobs=[Job(number, 0.0, size, 1.0, 1.0) for number, size in enumerate([12, 5, 5, 1, 5])])
 @given(jobs=workloads())
 def test_conservative_starts_jobs_when_and_where_the_naive_one_does(allocator, jobs):
-    """By compiled code, from the first step on."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "_MANY", -1)
-        found = schedule(jobs, make_policy("conservative", {}), allocator, TREE)
+    found = schedule(jobs, make_policy("conservative", {}), allocator, TREE)
 
     assert found == schedule(jobs, NaiveConservative(), allocator, TREE)
 
 
 class ComparedPlan(plan.Plan):
-    """A plan whose kept steps are compared, whenever they are asked for, with steps made anew."""
+    """A plan whose steps are compared, whenever they are asked for, with steps made anew."""
 
     def __init__(self):
         super().__init__()
         self.compared = 0
 
-    def _kept_steps(self, machine):
-        kept = super()._kept_steps(machine)
-        anew = FreeNodes(machine, self.bookings.values())
+    def free_steps(self, machine):
+        followed = super().free_steps(machine)
+        anew = FreeSteps(machine)
+        anew.follow(self.bookings)
         looks = [
             (n_nodes, length_s, None) for n_nodes in (1, 3, 9) for length_s in (0.0, 7.0, 60.0)
         ]
@@ -164,17 +161,17 @@ class ComparedPlan(plan.Plan):
             for each in self.bookings.values()
         ]
         for n_nodes, length_s, moved in looks:
-            found = list(kept.windows(n_nodes, length_s, moved))
+            found = list(followed.windows(n_nodes, length_s, moved))
             assert found == list(anew.windows(n_nodes, length_s, moved))
             for time_s, nodes in found:
                 window = time_s, time_s + length_s, nodes, moved
-                assert kept.during(*window) == anew.during(*window)
+                assert followed.during(*window) == anew.during(*window)
                 self.compared += 1
-        return kept
+        return followed
 
 
 @pytest.mark.parametrize("allocator", ["jigsaw", "laas", "first-free", "lc+s"])
-def test_steps_that_are_kept_are_those_that_would_be_made_anew(allocator):
+def test_steps_that_follow_a_machine_are_those_that_would_be_made_anew(allocator):
     """Some jobs end early, some late; jobs with links of their own come after one without."""
     for seed in range(6):
         rng = random.Random(seed)  # noqa: S311 (jobs of a test, not secrets)
@@ -188,28 +185,12 @@ def test_steps_that_are_kept_are_those_that_would_be_made_anew(allocator):
             jobs.append(Job(number, submit_s, size, run_s, run_s * factor))
         policy = make_policy("conservative", {})
         policy._plan = ComparedPlan()
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(plan, "_MANY", -1)
-            schedule(jobs, policy, allocator, tree)
+        schedule(jobs, policy, allocator, tree)
 
         assert policy._plan.compared > 100
 
 
-@pytest.mark.parametrize("allocator", ["jigsaw", "first-free", "ta"])
-@settings(deadline=None, max_examples=15)
-@given(jobs=workloads())
-def test_plans_find_what_the_naive_queue_finds_without_compiled_code(allocator, jobs):
-    """They load it when they have looked at many steps, and use it where it is loaded."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "_MANY", inf)
-        patch.setattr(plan, "KERNELS", "none")
-        found = schedule(jobs, make_policy("conservative", {}), allocator, TREE)
-
-    assert found == schedule(jobs, NaiveConservative(), allocator, TREE)
-
-
-@pytest.mark.parametrize(("many", "kernels"), [(-1, plan.KERNELS), (inf, "none")])
-def test_who_comes_within_reach_as_a_job_of_no_time_starts_finds_its_nodes_free(many, kernels):
+def test_a_job_that_comes_within_reach_as_one_of_no_time_starts_finds_its_nodes_free():
     """
     By hand, on 16 nodes: job 0 ends early at 40, job 1 takes no time then, and job 3 neither.
 
@@ -217,10 +198,7 @@ def test_who_comes_within_reach_as_a_job_of_no_time_starts_finds_its_nodes_free(
     """
     rows = [(0, 0.0, 4, 40.0, 100.0), (1, 1.0, 15, 0.0, 0.0), (2, 1.0, 15, 1.0, 1.0)]
     jobs = [Job(*row) for row in [*rows, (3, 1.0, 6, 0.0, 0.0)]]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "_MANY", many)
-        patch.setattr(plan, "KERNELS", kernels)
-        found = schedule(jobs, make_policy("conservative", {"window": 1}), "first-free", TREE)
+    found = schedule(jobs, make_policy("conservative", {"window": 1}), "first-free", TREE)
 
     assert {job: place[0] for job, place in found.items()} == {0: 0.0, 1: 40.0, 2: 40.0, 3: 40.0}
     assert found == schedule(jobs, NaiveConservative(1), "first-free", TREE)

@@ -11,7 +11,7 @@ from scheduler.cluster import Cluster
 from scheduler.footprint import Footprint, join
 from scheduler.job import Job
 from scheduler.machine import Machine
-from scheduler.queues.free_nodes import Booking, FreeNodes
+from scheduler.queues.free_steps import Booking, FreeSteps
 
 spans = st.lists(
     st.tuples(st.integers(0, 9), st.integers(1, 6), st.integers(1, 2**16 - 1)), max_size=8
@@ -29,10 +29,10 @@ def test_windows_are_those_that_a_machine_looked_at_second_by_second_has(
 ):
     """Bookings of 16 nodes: an instant counts where somebody leaves, or now."""
     machine = Machine(Cluster(fat_tree_of_radix(4, "1 B/s")), FirstFree(), attrgetter("runtime_s"))
-    placement = FirstFree().allocate(Job(1, 0.0, 1, 1.0, 1.0), machine.cluster)
     bookings, taken, before_s, moved = [], [0] * 60, 60, None
     away = [0] * 60  # what the moved booking holds, free for it alone
-    for begin, length, nodes in spans:
+    for number, (begin, length, nodes) in enumerate(spans):
+        placement = FirstFree().allocate(Job(number, 0.0, 1, 1.0, 1.0), machine.cluster)
         own = nodes
         for second in range(begin, begin + length):
             own &= ~taken[second] & ~away[second]  # two never hold one node
@@ -43,7 +43,9 @@ def test_windows_are_those_that_a_machine_looked_at_second_by_second_has(
         for second in range(begin, begin + length):
             (away if booking is moved else taken)[second] |= own
 
-    found = list(FreeNodes(machine, bookings).windows(n_nodes, float(length_s), moved))
+    free = FreeSteps(machine)
+    free.follow({booking.placement.job.id: booking for booking in bookings})
+    found = list(free.windows(n_nodes, float(length_s), moved))
 
     instants = sorted({0, *(int(booking.end_s) for booking in bookings)})
     room = []
