@@ -5,12 +5,14 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from coupling.terminal_text import visible_lines
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 _POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
@@ -107,8 +109,10 @@ def _piece(name: str, *values: Any) -> Html:  # noqa: ANN401 (what the macro tak
 
 
 @cache
-def _templates() -> Environment:
+def _templates() -> "Environment":
     """Return the templates: whatever is not marked as HTML is escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 (pages alone)
+
     return Environment(
         loader=PackageLoader("coupling.report"),
         autoescape=True,

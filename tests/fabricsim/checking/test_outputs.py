@@ -26,7 +26,7 @@ from scheduler.workload.swf import read_swf, write_swf
 from scheduler.workload.writers import write_trace
 
 OUTPUTS = {"out", "html", "svg", "lft", "per_minute"}
-INPUTS = {("calibrate", "lft")}  # a dump that is loaded
+INPUTS = {("calibrate", "lft"), ("ebb", "lft")}  # dumps that are loaded
 FOLDERS = {("run", "out"), ("sweep", "out"), ("paper", "out"), ("replay", "out")}
 
 
