@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from netsim.common.arrays import Ints
 from netsim.common.errors import RoutingError
 from netsim.flows.partition import Partition
-from netsim.routing.base import Routing, flow_ends, flow_rails
+from netsim.routing.base import CheckedRouting, Routing
 from netsim.routing.dmodk import node_ports
 from netsim.routing.multipath import single_paths
 from netsim.topology.base import Topology
@@ -19,7 +19,7 @@ from netsim.topology.routes import Routes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LFT:
+class LFT(CheckedRouting):
     """The table of every switch; a routing like any other."""
 
     topology: Topology
@@ -27,18 +27,10 @@ class LFT:
     # entry
     out: NDArray[np.int32]
 
-    def routes(
-        self,
-        src: Ints,
-        dst: Ints,
-        partition: Partition | None = None,
-        rail: Ints | None = None,
-    ) -> Routes:
+    def paths(self, src: Ints, dst: Ints, rail: Ints | None) -> Routes:
         """Walk the tables from every source to its destination."""
-        del partition
+        del rail
         topology = self.topology
-        src, dst = flow_ends(src, dst, topology)
-        flow_rails(rail, dst, topology)
         first = self._first_link()
         at = src.copy()
         columns: list[Ints] = []

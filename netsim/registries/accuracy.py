@@ -10,11 +10,11 @@ from typing import Any
 from netsim.infiniband.lft import LFT
 from netsim.routing.base import Routing
 from netsim.routing.dimension import DimensionOrder
-from netsim.routing.dmodk import DModK
+from netsim.routing.dmodk import DModK, SModK
 from netsim.routing.dragonfly import Minimal, Valiant
+from netsim.routing.ecmp import Ecmp
 from netsim.routing.leastloaded import LeastLoaded
 from netsim.routing.multipath import MultipathRouting
-from netsim.routing.oblivious import Ecmp, SModK
 from netsim.routing.shortest import Rerouted, Shortest
 from netsim.routing.wraparound import Wraparound
 from netsim.topology.base import Topology

@@ -8,11 +8,11 @@ from fabricsim.checking import brief, build, whole
 from netsim.common.errors import RoutingError
 from netsim.routing.base import Routing
 from netsim.routing.dimension import DimensionOrder
-from netsim.routing.dmodk import DModK
+from netsim.routing.dmodk import DModK, SModK
 from netsim.routing.dragonfly import Minimal, Valiant
+from netsim.routing.ecmp import Ecmp
 from netsim.routing.leastloaded import LeastLoaded
 from netsim.routing.multipath import MULTIPATH_RULES, MultipathRouting
-from netsim.routing.oblivious import Ecmp, SModK
 from netsim.routing.shortest import Rerouted, Shortest
 from netsim.routing.wraparound import Wraparound
 from netsim.topology.base import Topology

@@ -89,6 +89,29 @@ def no_path(src: int, dst: int, topology: Topology, rail: int | None = None) -> 
     return RoutingError(f"no path leads from {here} to {there}{by} in {topology.name}.")
 
 
+class CheckedRouting:
+    """A routing that a partition does not change; its flows are checked before it finds paths."""
+
+    __slots__ = ()
+    topology: Topology
+
+    def routes(
+        self,
+        src: Ints,
+        dst: Ints,
+        partition: Partition | None = None,
+        rail: Ints | None = None,
+    ) -> Routes:
+        """Route flows between nodes; a partition changes nothing."""
+        del partition
+        src, dst = flow_ends(src, dst, self.topology)
+        return self.paths(src, dst, flow_rails(rail, dst, self.topology))
+
+    def paths(self, src: Ints, dst: Ints, rail: Ints | None) -> Routes:
+        """Return the links of flows between nodes of the fabric, by rails that their ends have."""
+        raise NotImplementedError
+
+
 def queue_pairs(routing: Routing) -> int:
     """Return over how many queue pairs a routing splits a message, each on a path of its own."""
     return int(getattr(routing, "qps", 1))

@@ -6,15 +6,14 @@ import numpy as np
 
 from netsim.common.arrays import Ints
 from netsim.common.errors import RoutingError
-from netsim.flows.partition import Partition
-from netsim.routing.base import flow_ends, flow_rails
+from netsim.routing.base import CheckedRouting
 from netsim.topology.base import Topology
 from netsim.topology.routes import Routes
 from netsim.topology.torus import Torus
 
 
 @dataclass(frozen=True, slots=True)
-class DimensionOrder:
+class DimensionOrder(CheckedRouting):
     """
     Dimension order: all of axis 0 first, then axis 1, ...; on each the shorter way round.
 
@@ -25,7 +24,7 @@ class DimensionOrder:
     networks*, 1987 (e-cube routing).
     """
 
-    torus: Torus
+    topology: Torus
 
     @classmethod
     def on(cls, topology: Topology) -> "DimensionOrder":
@@ -34,18 +33,10 @@ class DimensionOrder:
             raise RoutingError(f"routing 'dimension-order' needs a torus, got {topology.name}.")
         return cls(topology)
 
-    def routes(
-        self,
-        src: Ints,
-        dst: Ints,
-        partition: Partition | None = None,
-        rail: Ints | None = None,
-    ) -> Routes:
-        """Route flows between nodes; a partition changes nothing."""
-        del partition
-        torus = self.torus
-        src, dst = flow_ends(src, dst, torus)
-        flow_rails(rail, dst, torus)
+    def paths(self, src: Ints, dst: Ints, rail: Ints | None) -> Routes:
+        """Return the links of flows: nodes have one link each."""
+        del rail
+        torus = self.topology
         here, there = src // torus.nodes_per_router, dst // torus.nodes_per_router
         parts = [src[:, None]]
         for axis in range(len(torus.dims)):

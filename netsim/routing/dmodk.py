@@ -1,13 +1,14 @@
-"""D-mod-k on PGFT(h; m; w; p): destination-based routing, exactly as OpenSM's ftree does it."""
+"""D-mod-k on PGFT(h; m; w; p), exactly as OpenSM's ftree does it, and S-mod-k."""
 
 from dataclasses import dataclass
 from math import prod
+from typing import ClassVar, Self
 
 import numpy as np
 
 from netsim.common.arrays import Ints
 from netsim.flows.partition import Partition
-from netsim.routing.base import flow_ends, flow_rails
+from netsim.routing.base import CheckedRouting
 from netsim.routing.updown import (
     down_cables,
     mod_k_routes,
@@ -20,7 +21,7 @@ from netsim.topology.routes import Routes
 
 
 @dataclass(frozen=True, slots=True)
-class DModK:
+class DModK(CheckedRouting):
     """
     D-mod-k: each switch chooses its up-port from the destination's number.
 
@@ -35,12 +36,15 @@ class DModK:
     of its own.
     """
 
-    tree: FatTree
+    name: ClassVar[str] = "d-mod-k"
+    by_source: ClassVar[bool] = False  # which end has the number
+
+    topology: FatTree
 
     @classmethod
-    def on(cls, topology: Topology) -> "DModK":
+    def on(cls, topology: Topology) -> Self:
         """Make the routing for a fabric."""
-        return cls(need_fat_tree(topology, "d-mod-k"))
+        return cls(need_fat_tree(topology, cls.name))
 
     def routes(
         self,
@@ -50,14 +54,29 @@ class DModK:
         rail: Ints | None = None,
     ) -> Routes:
         """Route flows between nodes; a partition changes nothing."""
-        del partition
-        tree = self.tree
-        if rail is None and tree.counted_ports is None:
-            return mod_k_routes(tree, src, dst)
-        src, dst = flow_ends(src, dst, tree)
-        rail = flow_rails(rail, dst, tree)
-        ports = node_ports(tree, dst, rail)
+        if rail is None and self.topology.counted_ports is None:
+            return mod_k_routes(self.topology, src, dst, by_source=self.by_source)
+        return CheckedRouting.routes(self, src, dst, partition, rail)
+
+    def paths(self, src: Ints, dst: Ints, rail: Ints | None) -> Routes:
+        """Return the links of flows, where nodes have rails or some are missing."""
+        tree = self.topology
+        ports = node_ports(tree, src if self.by_source else dst, rail)
         return up_down_routes(tree, src, dst, ports, down_cables(tree, src, ports, rail))
+
+
+@dataclass(frozen=True, slots=True)
+class SModK(DModK):
+    """
+    S-mod-k: each switch chooses its up-port from the source's number.
+
+    D-mod-k with the source in the place of the destination: two flows from one node share their way
+    up, two flows to one node meet only where they must. Source: M. Valdes et al.; named with
+    D-mod-k by E. Zahavi, 2010.
+    """
+
+    name: ClassVar[str] = "s-mod-k"
+    by_source: ClassVar[bool] = True
 
 
 def node_ports(tree: FatTree, nodes: Ints, rail: Ints | None = None) -> Ints:

@@ -7,8 +7,7 @@ import numpy as np
 from netsim.common.arrays import Bools, Ints
 from netsim.common.errors import RoutingError
 from netsim.common.rng import whole_numbers
-from netsim.flows.partition import Partition
-from netsim.routing.base import flow_ends, flow_rails
+from netsim.routing.base import CheckedRouting
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.routes import Routes
@@ -18,7 +17,7 @@ _TO_GROUP = _LEG + 1  # and a blue one
 
 
 @dataclass(frozen=True, slots=True)
-class Minimal:
+class Minimal(CheckedRouting):
     """
     Minimal routing: within a group green, then black; between groups one blue cable.
 
@@ -28,31 +27,23 @@ class Minimal:
     ours, fixed by the destination as in a routing table.
     """
 
-    fabric: Dragonfly
+    topology: Dragonfly
 
     @classmethod
     def on(cls, topology: Topology) -> "Minimal":
         """Make the routing for a fabric."""
         return cls(_dragonfly(topology, "minimal"))
 
-    def routes(
-        self,
-        src: Ints,
-        dst: Ints,
-        partition: Partition | None = None,
-        rail: Ints | None = None,
-    ) -> Routes:
-        """Route flows between nodes; a partition changes nothing."""
-        del partition
-        src, dst = flow_ends(src, dst, self.fabric)
-        flow_rails(rail, dst, self.fabric)
-        per_router = self.fabric.nodes_per_router
-        between = _minimal_links(self.fabric, src // per_router, dst // per_router, dst)
-        return _with_nodes(self.fabric, src, dst, between)
+    def paths(self, src: Ints, dst: Ints, rail: Ints | None) -> Routes:
+        """Return the links of flows: nodes have one link each."""
+        del rail
+        per_router = self.topology.nodes_per_router
+        between = _minimal_links(self.topology, src // per_router, dst // per_router, dst)
+        return _with_nodes(self.topology, src, dst, between)
 
 
 @dataclass(frozen=True, slots=True)
-class Valiant:
+class Valiant(CheckedRouting):
     """
     Valiant routing: minimal to a random place, then minimal to the destination.
 
@@ -62,26 +53,18 @@ class Valiant:
     seed and the two nodes only.
     """
 
-    fabric: Dragonfly
-    seed: int = 1  # seed of the draws; a draw depends on it and on the two nodes only
+    topology: Dragonfly
+    seed: int = 1
 
     @classmethod
     def on(cls, topology: Topology, seed: int) -> "Valiant":
         """Make the routing for a fabric."""
         return cls(_dragonfly(topology, "valiant"), seed)
 
-    def routes(
-        self,
-        src: Ints,
-        dst: Ints,
-        partition: Partition | None = None,
-        rail: Ints | None = None,
-    ) -> Routes:
-        """Route flows between nodes; a partition changes nothing."""
-        del partition
-        fabric = self.fabric
-        src, dst = flow_ends(src, dst, fabric)
-        flow_rails(rail, dst, fabric)
+    def paths(self, src: Ints, dst: Ints, rail: Ints | None) -> Routes:
+        """Return the links of flows: nodes have one link each."""
+        del rail
+        fabric = self.topology
         here, there = src // fabric.nodes_per_router, dst // fabric.nodes_per_router
         middle = here.copy()
         first = np.full((src.size, _TO_GROUP), -1, dtype=np.int64)
@@ -100,14 +83,14 @@ class Valiant:
 
     def _detours(self, here: Ints, there: Ints) -> tuple[Bools, Bools]:
         """Mark flows that take a third router of their group, and those that take a third group."""
-        size = self.fabric.routers_per_group
+        size = self.topology.routers_per_group
         local = here // size == there // size
         near = local & (here != there) & (size > 2)  # noqa: PLR2004 (source, destination, other)
-        return near, ~local & (self.fabric.groups > 2)  # noqa: PLR2004 (the same for groups)
+        return near, ~local & (self.topology.groups > 2)  # noqa: PLR2004 (the same for groups)
 
     def _other_router(self, src: Ints, dst: Ints) -> Ints:
         """Draw a router of the group that is neither end."""
-        size, per_router = self.fabric.routers_per_group, self.fabric.nodes_per_router
+        size, per_router = self.topology.routers_per_group, self.topology.nodes_per_router
         here, there = src // per_router, dst // per_router
         group = here // size * size
         drawn = whole_numbers(self.seed, (src, dst), size - 2)
@@ -115,8 +98,8 @@ class Valiant:
 
     def _other_group(self, src: Ints, dst: Ints) -> Ints:
         """Draw a group that is neither end's."""
-        size = self.fabric.routers_per_group * self.fabric.nodes_per_router
-        drawn = whole_numbers(self.seed, (src, dst), max(1, self.fabric.groups - 2))
+        size = self.topology.routers_per_group * self.topology.nodes_per_router
+        drawn = whole_numbers(self.seed, (src, dst), max(1, self.topology.groups - 2))
         return _skipping(drawn, src // size, dst // size)
 
 

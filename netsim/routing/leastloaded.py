@@ -6,8 +6,7 @@ import numpy as np
 
 from netsim.common.arrays import Ints
 from netsim.common.jit import load_kernels
-from netsim.flows.partition import Partition
-from netsim.routing.base import flow_ends, flow_rails, no_path
+from netsim.routing.base import CheckedRouting, no_path
 from netsim.routing.updown import need_fat_tree
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
@@ -16,7 +15,7 @@ from netsim.topology.routes import Routes
 
 
 @dataclass(frozen=True, slots=True)
-class LeastLoaded:
+class LeastLoaded(CheckedRouting):
     """
     Each flow in turn takes the minimal path whose busiest link is least loaded.
 
@@ -28,25 +27,17 @@ class LeastLoaded:
     (a numba kernel).
     """
 
-    tree: FatTree
+    topology: FatTree
 
     @classmethod
     def on(cls, topology: Topology) -> "LeastLoaded":
         """Make the routing for a fabric."""
         return cls(need_fat_tree(topology, "least-loaded"))
 
-    def routes(
-        self,
-        src: Ints,
-        dst: Ints,
-        partition: Partition | None = None,
-        rail: Ints | None = None,
-    ) -> Routes:
-        """Route flows between nodes, in the order given; a partition changes nothing."""
-        del partition
-        tree = self.tree
-        src, dst = flow_ends(src, dst, tree)
-        flow_rails(rail, dst, tree)
+    def paths(self, src: Ints, dst: Ints, rail: Ints | None) -> Routes:
+        """Return the links of flows, routed in the order given, by any rails."""
+        del rail
+        tree = self.topology
         kernels = load_kernels("netsim.routing.leastloaded_kernels", "least-loaded routing", 2)
         shape = (tree.children, tree.parents, tree.parallel, tree.up_base, tree.down_base)
         table = kernels.least_loaded_table(

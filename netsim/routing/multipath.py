@@ -8,8 +8,7 @@ import numpy as np
 
 from netsim.common.arrays import Bools, Ints
 from netsim.common.errors import RoutingError
-from netsim.flows.partition import Partition
-from netsim.routing.base import Routing, flow_ends, flow_rails, no_path, queue_pairs
+from netsim.routing.base import CheckedRouting, Routing, no_path, queue_pairs
 from netsim.routing.dimension import DimensionOrder
 from netsim.routing.dmodk import node_ports
 from netsim.routing.dragonfly import Minimal
@@ -27,7 +26,7 @@ MULTIPATH_RULES = ("adaptive", "spray")
 
 
 @dataclass(frozen=True)
-class MultipathRouting:
+class MultipathRouting(CheckedRouting):
     """
     Packets are spread over paths: ``adaptive`` by how occupied links are, ``spray`` at random.
 
@@ -56,23 +55,13 @@ class MultipathRouting:
             )
         return cls(topology, rule)
 
-    def routes(
-        self,
-        src: Ints,
-        dst: Ints,
-        partition: Partition | None = None,
-        rail: Ints | None = None,
-    ) -> Routes:
-        """Route flows between nodes; a partition changes nothing."""
-        del partition
+    def paths(self, src: Ints, dst: Ints, rail: Ints | None) -> Routes:
+        """Return the link groups of flows on a tree; elsewhere also sets of paths."""
         tree = self.topology
         if not isinstance(tree, FatTree):
-            src, dst = flow_ends(src, dst, tree)
             found = self._usual.routes(src, dst, rail=rail)
             path_sets = self._graph.path_sets(src, dst)
             return Routes(found.indptr, found.links, found.n_links, self.rule, path_sets)
-        src, dst = flow_ends(src, dst, tree)
-        rail = flow_rails(rail, dst, tree)
         port = node_ports(tree, dst)[0] if rail is None else rail
         table = _group_table(tree, src, dst, port, self._groups.of)
         if _damaged(tree):

@@ -8,7 +8,7 @@ import numpy as np
 from netsim.common.arrays import Bools, Ints
 from netsim.common.errors import RoutingError
 from netsim.flows.partition import Partition
-from netsim.routing.base import Routing, flow_ends, flow_rails, no_path, queue_pairs
+from netsim.routing.base import CheckedRouting, Routing, flow_ends, no_path, queue_pairs
 from netsim.routing.dmodk import rail_ends
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
@@ -18,7 +18,7 @@ from netsim.topology.routes import Routes
 
 
 @dataclass(frozen=True)
-class Shortest:
+class Shortest(CheckedRouting):
     """
     Shortest paths over the links in service; on trees up, then down.
 
@@ -84,18 +84,9 @@ class Shortest:
         found: Ints = np.unique(table, axis=0, return_inverse=True)[1].reshape(-1)
         return found
 
-    def routes(
-        self,
-        src: Ints,
-        dst: Ints,
-        partition: Partition | None = None,
-        rail: Ints | None = None,
-    ) -> Routes:
-        """Route flows between nodes; a partition changes nothing."""
-        del partition
+    def paths(self, src: Ints, dst: Ints, rail: Ints | None) -> Routes:
+        """Return the links of flows, by a search for each switch with destinations."""
         topology = self.topology
-        src, dst = flow_ends(src, dst, topology)
-        rail = flow_rails(rail, dst, topology)
         last = None if rail is None else self._last(src, dst, rail)
         target = self._behind[dst] if last is None else topology.link_tail[last]
         target = np.where(src == dst, -1, target)

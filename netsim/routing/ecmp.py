@@ -1,4 +1,4 @@
-"""Other oblivious routings of fat-trees: S-mod-k, and ECMP by a seeded hash."""
+"""ECMP on fat-trees: paths by a seeded hash."""
 
 from dataclasses import dataclass
 
@@ -10,53 +10,12 @@ from netsim.common.errors import RoutingError
 from netsim.common.rng import whole_numbers
 from netsim.flows.partition import Partition
 from netsim.routing.base import flow_ends, flow_rails
-from netsim.routing.dmodk import node_ports
-from netsim.routing.updown import (
-    down_cables,
-    mod_k_routes,
-    need_fat_tree,
-    up_down_routes,
-)
+from netsim.routing.updown import need_fat_tree, up_down_routes
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from netsim.topology.routes import Routes
 
 _MOST_QPS = 128  # of one connection, in NCCL
-
-
-@dataclass(frozen=True, slots=True)
-class SModK:
-    """
-    S-mod-k: each switch chooses its up-port from the source's number.
-
-    D-mod-k with the source in the place of the destination: two flows from one node share their way
-    up, two flows to one node meet only where they must. Source: M. Valdes et al.; named beside
-    D-mod-k by E. Zahavi, 2010.
-    """
-
-    tree: FatTree
-
-    @classmethod
-    def on(cls, topology: Topology) -> "SModK":
-        """Make the routing for a fabric."""
-        return cls(need_fat_tree(topology, "s-mod-k"))
-
-    def routes(
-        self,
-        src: Ints,
-        dst: Ints,
-        partition: Partition | None = None,
-        rail: Ints | None = None,
-    ) -> Routes:
-        """Route flows between nodes; a partition changes nothing."""
-        del partition
-        tree = self.tree
-        if rail is None and tree.counted_ports is None:
-            return mod_k_routes(tree, src, dst, by_source=True)
-        src, dst = flow_ends(src, dst, tree)
-        rail = flow_rails(rail, dst, tree)
-        ports = node_ports(tree, src, rail)
-        return up_down_routes(tree, src, dst, ports, down_cables(tree, src, ports, rail))
 
 
 @dataclass(frozen=True, slots=True)
