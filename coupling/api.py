@@ -81,7 +81,7 @@ Moment = Snapshot | Mapping[str, Any] | str | Path
 def estimate(
     snapshot: Moment | None = None,
     *,
-    blame: bool = True,
+    blame: bool | None = None,
     **fields: Any,  # noqa: ANN401 (of any field)
 ) -> Estimate:
     """
@@ -91,8 +91,9 @@ def estimate(
     ----------
     snapshot : Snapshot, mapping, str or Path, optional
         Jobs on a fabric: the object, the fields of a snapshot file, or the file.
-    blame : bool, default True
-        Whether to attribute lost time to the jobs that cause it.
+    blame : bool, optional
+        Whether to attribute lost time to the jobs that cause it; default: all models but
+        `packets`, which would simulate once per job.
     **fields
         Without `snapshot`: its fields as keywords, ``topology`` and ``jobs`` among them.
 

@@ -24,9 +24,13 @@ def estimate(
         str | None, typer.Option(help="per-sender or per-flow, instead of the snapshot's.")
     ] = None,
     blame: Annotated[
-        bool,
-        typer.Option(help="Attribute lost time to jobs; some models then predict once per job."),
-    ] = True,
+        bool | None,
+        typer.Option(
+            "--blame/--no-blame",
+            help="Attribute lost time to jobs; default: all models but packets, which then "
+            "simulates once per job.",
+        ),
+    ] = None,
     html: of.Page = None,
     as_json: of.AsJson = False,
 ) -> None:

@@ -160,7 +160,7 @@ class Estimate(Tabled):
         return order
 
 
-def estimate(snapshot: Snapshot | Mapping[str, Any], *, blame: bool = True) -> Estimate:
+def estimate(snapshot: Snapshot | Mapping[str, Any], *, blame: bool | None = None) -> Estimate:
     """
     Estimate how much the jobs of a snapshot slow each other down.
 
@@ -169,9 +169,10 @@ def estimate(snapshot: Snapshot | Mapping[str, Any], *, blame: bool = True) -> E
     snapshot : Snapshot or mapping
         Jobs on a fabric, with all they send; a mapping has the fields of a snapshot file
         (docs/reference/commands).
-    blame : bool, default True
+    blame : bool, optional
         Whether to share lost time out among the jobs; for models that do not tell
-        themselves (all but `fluid`) that takes a prediction per job.
+        themselves (all but `fluid`) that takes a prediction per job. Default: all models but
+        `packets`.
 
     Returns
     -------
@@ -198,6 +199,8 @@ def estimate(snapshot: Snapshot | Mapping[str, Any], *, blame: bool = True) -> E
     """
     with few_collections():
         snapshot = require_snapshot(snapshot)
+        if blame is None:
+            blame = snapshot.model != "packets"
         flag("blame", blame, error=SnapshotError)
         return _Estimator(snapshot).estimate(blame=blame)
 

@@ -313,6 +313,7 @@ def begin_step(world: World, number: int, now: float) -> bool:
         flow["unsent"] = flow["packets"]
         nic = nics[flow["nic"]]
         queue_flow(world, flow["nic"], at)
+        nic["ready_at"] = max(nic["ready_at"], now)
         if nic["state"] == IDLE:
             time = now + idle_delay(clock)
             nic["fresh"] = 1 if nic["free_at"] <= time else 0
@@ -428,6 +429,15 @@ def _make_packet(world: World, number: int, now: float) -> int:
     nic = nics[number]
     at = nic["first"]
     flow = flows[at]
+    if clock[0]["overhead"] > 0.0 and flow["unsent"] == flow["packets"]:
+        if nic["prepared"] != at:
+            nic["prepared"] = at
+            nic["ready_at"] += clock[0]["overhead"]
+        if nic["ready_at"] > now:
+            nic["free_at"] = nic["ready_at"]
+            schedule(world, clock[0]["links"] + number, nic["free_at"])
+            return NONE
+        nic["prepared"] = NONE
     flow["unsent"] -= 1
     packet = clock[0]["spare"]
     p = packets[packet]

@@ -44,6 +44,7 @@ CLOCK = np.dtype(
         ("idle_span", "f8"),
         ("gap_least", "f8"),  # the same between the packets of a NIC
         ("gap_span", "f8"),
+        ("overhead", "f8"),  # before the first packet of a message
     ]
 )
 # A link's next arrival or a NIC's next packet; neighbour in its slot of the wheel
@@ -92,11 +93,13 @@ NIC = np.dtype(
     [
         ("free_at", "f8"),
         ("per_byte", "f8"),
+        ("ready_at", "f8"),  # when software has prepared what it began
         ("first", "i4"),
         ("last", "i4"),
         ("waiting", "i4"),
         ("state", "i4"),
         ("fresh", "i4"),
+        ("prepared", "i4"),  # message that software prepares
     ],
     align=True,
 )

@@ -184,9 +184,10 @@ def build(scene: Scene, capacity: Floats, switch: Switch, seed: int, spare: int)
         link_ends, table, options = hops.link_ends, hops.table, hops.options
     queues = np.zeros(n_queues, dtype=QUEUE)
     queues["head"] = NONE
-    # no event lies further ahead than the slowest packet on the slowest link
+    # no event lies further ahead than the slowest packet on the slowest link, or than software
     largest = min(switch.packet_bytes, float(scene.nbytes.max()))
     ahead = float((links["per_byte"] * largest + links["delay"]).max())
+    ahead = max(ahead, switch.overhead_s * NS)
     wheel = 1 << int(used.size + nics.size).bit_length()
     clock["per_ns"] = (max(wheel, 4) - 2) / (ahead + 4.0 * switch.jitter_s * NS + _SLACK_NS)
     world = World(
@@ -244,6 +245,7 @@ def _clock(switch: Switch, seed: int, n_links: int) -> Table:
     clock["links"] = n_links
     jitter = switch.jitter_s * NS
     clock["idle_least"], clock["idle_span"] = _IDLE[0] * jitter, _IDLE[1] * jitter
+    clock["overhead"] = switch.overhead_s * NS
     clock["gap_least"], clock["gap_span"] = _GAP[0] * jitter, _GAP[1] * jitter
     return clock
 
@@ -324,7 +326,7 @@ def _flows(scene: Scene, number: Ints, links: Table, switch: Switch) -> tuple[Ta
     n_flows = scene.nbytes.size
     sending, nic = np.unique(number[scene.indptr[:-1]], return_inverse=True)
     nics = np.zeros(sending.size, dtype=NIC)
-    nics["first"] = NONE
+    nics["first"] = nics["prepared"] = NONE
     nics["per_byte"] = links["per_byte"][sending]
     flows = np.zeros(n_flows, dtype=FLOW)
     flows["packets"] = flows["unarrived"] = packets_of(scene.nbytes, switch.packet_bytes)

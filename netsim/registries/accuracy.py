@@ -12,7 +12,7 @@ from netsim.routing.base import Routing
 from netsim.routing.dimension import DimensionOrder
 from netsim.routing.dmodk import DModK, SModK
 from netsim.routing.dragonfly import Minimal, Valiant
-from netsim.routing.ecmp import Ecmp
+from netsim.routing.ecmp import Ecmp, GraphEcmp
 from netsim.routing.leastloaded import LeastLoaded
 from netsim.routing.multipath import MultipathRouting
 from netsim.routing.shortest import Rerouted, Shortest
@@ -39,6 +39,7 @@ _ROUTINGS: Mapping[type, str] = {
     DModK: "d-mod-k",
     SModK: "s-mod-k",
     Ecmp: "ecmp",
+    GraphEcmp: "ecmp",
     LeastLoaded: "least-loaded",
     Shortest: "shortest",
     DimensionOrder: "dimension-order",

@@ -1,6 +1,7 @@
 """ROUTINGS: routings from a name or a table of options."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -10,7 +11,7 @@ from netsim.routing.base import Routing
 from netsim.routing.dimension import DimensionOrder
 from netsim.routing.dmodk import DModK, SModK
 from netsim.routing.dragonfly import Minimal, Valiant
-from netsim.routing.ecmp import Ecmp
+from netsim.routing.ecmp import Ecmp, GraphEcmp
 from netsim.routing.leastloaded import LeastLoaded
 from netsim.routing.multipath import MULTIPATH_RULES, MultipathRouting
 from netsim.routing.shortest import Rerouted, Shortest
@@ -22,6 +23,7 @@ from netsim.topology.limits import require_topology
 from netsim.topology.torus import Torus
 
 _USUAL = ((FatTree, "d-mod-k"), (Torus, "dimension-order"), (Dragonfly, "minimal"))
+_BY_LINKS = (Shortest, GraphEcmp, LeastLoaded, MultipathRouting)  # which see absent links
 _THIRD = 3  # groups from which on a third one can be passed through
 Options = Mapping[str, Any]
 
@@ -66,6 +68,11 @@ def make_routing(spec: Mapping[str, Any] | str, topology: Topology, seed: int = 
     if "lft" in table:
         return _round_failures(_loaded(table, topology), topology)
     options = {key: value for key, value in table.items() if key != "name"}
+    if "seed" in options:
+        raise RoutingError(
+            f"routing {table.get('name')!r}: seed: expected it beside `routing` in a snapshot "
+            "(`seed = 3`), in an experiment as `[run] seeds = {routing = 3}`, not in its table."
+        )
     fixed = {"topology": topology, "seed": whole("routing seed", seed, 0, error=RoutingError)}
     routing = build("routing", table.get("name"), ROUTINGS, options, RoutingError, fixed=fixed)
     return _round_failures(routing, topology)
@@ -78,6 +85,8 @@ def on_changed(routing: Routing, topology: Topology) -> Routing:
         return type(inner).on(topology)
     if isinstance(inner, MultipathRouting):
         return MultipathRouting.on(topology, rule=inner.rule)
+    if isinstance(inner, GraphEcmp):
+        return replace(inner, paths=Shortest(topology))
     return _round_failures(inner, topology)
 
 
@@ -90,7 +99,7 @@ def _loaded(table: Options, topology: Topology) -> Routing:
 
 def _round_failures(routing: Routing, topology: Topology) -> Routing:
     """Lead flows that meet an absent link another way, where the routing does not itself."""
-    if topology.absent is None or isinstance(routing, (Shortest, LeastLoaded, MultipathRouting)):
+    if topology.absent is None or isinstance(routing, _BY_LINKS):
         return routing
     return Rerouted.around(routing, topology)
 

@@ -10,10 +10,13 @@ from netsim.common.errors import RoutingError
 from netsim.common.rng import whole_numbers
 from netsim.flows.partition import Partition
 from netsim.routing.base import flow_ends, flow_rails
-from netsim.routing.updown import need_fat_tree, up_down_routes
+from netsim.routing.shortest import Shortest
+from netsim.routing.updown import up_down_routes
 from netsim.topology.base import Topology
+from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.fattree import FatTree
 from netsim.topology.routes import Routes
+from netsim.topology.torus import Torus
 
 _MOST_QPS = 128  # of one connection, in NCCL
 
@@ -34,10 +37,14 @@ class Ecmp:
     qps: int = 1
 
     @classmethod
-    def on(cls, topology: Topology, seed: int, qps: int = 1) -> "Ecmp":
+    def on(cls, topology: Topology, seed: int, qps: int = 1) -> "Ecmp | GraphEcmp":
         """Make the routing for a fabric."""
-        tree, least, most = need_fat_tree(topology, "ecmp"), 1, _MOST_QPS
-        return cls(tree, seed, whole("routing option qps", qps, least, most, error=RoutingError))
+        qps = whole("routing option qps", qps, 1, _MOST_QPS, error=RoutingError)
+        if isinstance(topology, (Torus, Dragonfly)):
+            raise RoutingError(f"routing 'ecmp' needs a Clos network, got {topology.name}.")
+        if not isinstance(topology, FatTree):
+            return GraphEcmp(Shortest(topology), seed, qps)
+        return cls(topology, seed, qps)
 
     def routes(
         self,
@@ -67,3 +74,33 @@ class Ecmp:
                 for level, count in enumerate(below)
             ]
         )
+
+
+@dataclass(frozen=True, slots=True)
+class GraphEcmp:
+    """
+    ECMP on Clos networks that are no regular trees: shortest paths, each next link by a hash.
+
+    A switch hashes seed, both ends, queue pair and itself over the links on shortest paths,
+    parallel cables among them. Links count alike, whatever lies behind them: no weighted ECMP.
+    """
+
+    paths: Shortest
+    seed: int = 1
+    qps: int = 1
+
+    def routes(
+        self,
+        src: Ints,
+        dst: Ints,
+        partition: Partition | None = None,
+        rail: Ints | None = None,
+        queue_pair: Ints | None = None,
+    ) -> Routes:
+        """Route flows between nodes, by queue pair 0 or the given; a partition changes nothing."""
+        del partition
+        topology = self.paths.topology
+        src, dst = flow_ends(src, dst, topology)
+        rail = flow_rails(rail, dst, topology)
+        header = (src, dst, *(part for part in (rail, queue_pair) if part is not None))
+        return self.paths.by_word(src, dst, rail, whole_numbers(self.seed, header, 2**62))

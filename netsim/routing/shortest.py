@@ -7,6 +7,7 @@ import numpy as np
 
 from netsim.common.arrays import Bools, Ints
 from netsim.common.errors import RoutingError
+from netsim.common.rng import whole_numbers
 from netsim.flows.partition import Partition
 from netsim.routing.base import CheckedRouting, Routing, flow_ends, no_path, queue_pairs
 from netsim.routing.dmodk import rail_ends
@@ -15,6 +16,8 @@ from netsim.topology.fattree import FatTree
 from netsim.topology.levels import divisors, links_in_service
 from netsim.topology.moves import Moves, ranges
 from netsim.topology.routes import Routes
+
+_KEYS = 2**62  # of hashes, before a switch takes them modulo its links
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,10 @@ class Shortest(CheckedRouting):
 
     def paths(self, src: Ints, dst: Ints, rail: Ints | None) -> Routes:
         """Return the links of flows, by a search for each switch with destinations."""
+        return self.by_word(src, dst, rail, None)
+
+    def by_word(self, src: Ints, dst: Ints, rail: Ints | None, word: Ints | None) -> Routes:
+        """Route flows; `word` (F,): of each, by which switches hash instead of its destination."""
         topology = self.topology
         last = None if rail is None else self._last(src, dst, rail)
         target = self._behind[dst] if last is None else topology.link_tail[last]
@@ -95,7 +102,7 @@ class Shortest(CheckedRouting):
         found: list[tuple[Ints, Ints]] = []
         for flows in np.split(by_target, first[1:]):
             if flows.size and target[flows[0]] >= 0:
-                some = (part if part is None else part[flows] for part in (rail, last))
+                some = (part if part is None else part[flows] for part in (rail, last, word))
                 found.append((flows, self._towards(src[flows], dst[flows], *some)))
         width = max((table.shape[1] for _, table in found), default=0)
         padded = np.full((src.size, width), -1, dtype=np.int64)
@@ -114,7 +121,9 @@ class Shortest(CheckedRouting):
             raise no_path(int(src[flow]), int(dst[flow]), topology, int(rail[flow]))
         return last
 
-    def _towards(self, src: Ints, dst: Ints, rail: Ints | None, last: Ints | None) -> Ints:
+    def _towards(
+        self, src: Ints, dst: Ints, rail: Ints | None, last: Ints | None, word: Ints | None
+    ) -> Ints:
         """Return the links of flows whose destinations hang on the same switches, with -1."""
         moves = self._moves
         distance = moves.distances(self._last_switches(int(dst[0]), last))
@@ -125,8 +134,15 @@ class Shortest(CheckedRouting):
         number, divisor = self._number[dst], self._divisors[rail is not None]
         if rail is not None and isinstance(self.topology, FatTree):
             number = rail_ends(self.topology, number, rail)
+
+        def keys(flows: Ints, switch: Ints) -> Ints:
+            if word is None:
+                return number[flows] // divisor[switch]
+            return whole_numbers(0, (word[flows], switch), _KEYS)
+
         table = np.full((src.size, int(distance[src].max()) + 1), -1, dtype=np.int64)
-        move = self._choices(distance, src, number if rail is None else number + rail)
+        starts = number if word is None else keys(np.arange(src.size), src)
+        move = self._choices(distance, src, starts if rail is None else number + rail)
         table[:, 0], state = moves.link[move], moves.head[move]
         if rail is not None:
             self._keep_rail(table[:, 0], state, distance, rail)
@@ -138,12 +154,11 @@ class Shortest(CheckedRouting):
                 table[end, step] = last[end]
             else:
                 switch = state[there] % moves.n_vertices
-                table[end, step] = self._arrival(switch, dst[end], number[end] // divisor[switch])
+                table[end, step] = self._arrival(switch, dst[end], keys(end, switch))
             walking, state = walking[~there], state[~there]
             if not walking.size:
                 break
-            key = number[walking] // divisor[state % moves.n_vertices]
-            move = self._choices(distance, state, key)
+            move = self._choices(distance, state, keys(walking, state % moves.n_vertices))
             table[walking, step], state = moves.link[move], moves.head[move]
         return table
 

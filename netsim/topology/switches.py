@@ -50,6 +50,9 @@ class Switch:
     header_bytes: float = 64.0  # bytes that a switch must have seen to cut through
     # virtual channels of each link; absent: as many as routes on the fabric need
     virtual_channels: int | None = None
+    # seconds for which the software of a node prepares each message before its first packet, one
+    # message after the other: the o of LogP, on the sender's side
+    overhead_s: float = 0.0
 
     @property
     def slots(self) -> int:
@@ -142,6 +145,7 @@ def switch_of(topology: Topology | None, table: object = None, place: str = "swi
         jitter_s=_delay(fields, "jitter", base.jitter_s),
         header_bytes=_size(fields, "header", base.header_bytes),
         virtual_channels=_channels(fields, base.virtual_channels),
+        overhead_s=_delay(fields, "overhead", base.overhead_s),
     )
     fields.finish()
     _check_fits(fields, found)

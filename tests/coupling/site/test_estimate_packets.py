@@ -72,8 +72,22 @@ def test_loads_of_few_iterations_fill_no_link_more_than_once():
     assert shares[1] / shares[0] == pytest.approx(4 / 3, rel=0.01)  # 2 and 1.5 times alone
 
 
+def test_packets_attribute_only_when_asked_as_each_neighbour_is_another_simulation():
+    assert [job.blame for job in estimate(packets(*SHARING)).jobs] == [(), ()]
+
+
+def test_software_prepares_each_message_before_its_first_packet():
+    """Three messages of a packet: the last is ready after 3 x 20 us and then takes its way."""
+    many = {"steps": [[[0, 1, 4096], [0, 1, 4096], [0, 1, 4096]]]}
+    seconds = 3 * 20e-6 + 4 * 4096 / GB + 3 * 90e-9
+
+    found = estimate(packets(one_flow("a", 0, 4, **many), switch={"overhead": "20 us"}))
+
+    assert found.jobs[0].alone_s == pytest.approx(seconds, rel=1e-3)
+
+
 def test_blame_goes_to_who_shares_the_link():
-    found = estimate(packets(*SHARING, one_flow("c", 5, 9, **MB)))
+    found = estimate(packets(*SHARING, one_flow("c", 5, 9, **MB)), blame=True)
 
     assert [job.blame for job in found.jobs] == [(("b", 1.0),), (("a", 1.0),), ()]
 
