@@ -45,6 +45,7 @@ def calibrate(
     at: str | None = None,
     lft: Path | str | None = None,
     name_map: Path | str | None = None,
+    host_pattern: str | None = None,
     profile: Any = None,  # noqa: ANN401 (a file, a table or a Profile)
     unknown: str = "skip",
     routing: str | None = None,
@@ -76,6 +77,8 @@ def calibrate(
         Dump of the forwarding tables that are loaded.
     name_map : Path or str, optional
         Better names for GUIDs of an InfiniBand fabric.
+    host_pattern : str, optional
+        Regular expression for the host in the name of an adapter; its first group if it has one.
     profile : Path, str, mapping or Profile, optional
         Patterns that jobs may have; by default five.
     unknown : {"skip", "stop"}
@@ -116,6 +119,7 @@ def calibrate(
         sacct=sacct,
         at=at,
         name_map=name_map,
+        host_pattern=host_pattern,
         profile=rules,
         unknown=unknown,
         routing=routing if lft is None else {"lft": str(Path(lft).absolute())},

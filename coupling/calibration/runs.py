@@ -55,6 +55,7 @@ def calibrate_runs(
     topology: Any,  # noqa: ANN401 (whatever describes a fabric)
     *,
     name_map: Path | str | None = None,
+    host_pattern: str | None = None,
     profile: Any = None,  # noqa: ANN401 (a file, a table or a Profile)
     unknown: str = "skip",
     routing: str | None = None,
@@ -74,6 +75,8 @@ def calibrate_runs(
         The fabric.
     name_map : Path or str, optional
         Better names for GUIDs of an InfiniBand fabric.
+    host_pattern : str, optional
+        Regular expression for the host in the name of an adapter; its first group if it has one.
     profile : Path, str, mapping or Profile, optional
         Patterns that jobs may have; by default five.
     unknown : {"skip", "stop"}
@@ -109,7 +112,7 @@ def calibrate_runs(
     whole("seed", seed, 0, error=SnapshotError)
     if str(log) == "-":
         raise SnapshotError("-: expected a file, which is read several times, got standard input.")
-    fabric, assumed = fabric_of(topology, name_map)
+    fabric, assumed = fabric_of(topology, name_map, host_pattern)
     rules = profile_of(profile)
     record = read_record(Path(log), fabric, stop=unknown == "stop", zone=timezone)
     jobs = {job.id: job for job in record.workload.jobs}

@@ -29,6 +29,7 @@ def ebb(
     seed: of.Seed = 1,
     form: Format = None,
     name_map: of.NameMap = None,
+    host_pattern: of.HostPattern = None,
     html: of.Page = None,
     as_json: of.AsJson = False,
 ) -> None:
@@ -56,7 +57,7 @@ def ebb(
     inputs = {"FABRIC": topology, "--lft": lft, "--fabric": fabric, "--name-map": name_map}
     require_one_stdin(inputs)
     spec, folder = described(topology, form)
-    spec = with_names(spec, name_map, topology)
+    spec = with_names(spec, name_map, host_pattern, topology)
     built = topology_of(Table({"topology": spec}, f"{topology}:", SnapshotError), folder)
     tables = {"lft": str(lft)} | ({} if fabric is None else {"fabric": str(fabric)})
     try:

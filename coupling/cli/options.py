@@ -65,6 +65,10 @@ Wiring = Annotated[Path, typer.Option("--fabric", help="Output of ibnetdiscover 
 NameMap = Annotated[
     Path | None, typer.Option("--name-map", help="Better names for GUIDs (InfiniBand).")
 ]
+HostPattern = Annotated[
+    str | None,
+    typer.Option("--host-pattern", help="What the host is in names of adapters (InfiniBand)."),
+]
 Fabric = Annotated[
     str,
     typer.Option(
@@ -107,6 +111,7 @@ class SiteJobs:
         typer.Option("--at", help="Moment, on the clock of the records: 2024-05-30T09:00."),
     ] = None
     name_map: NameMap = None
+    host_pattern: HostPattern = None
     profile: ProfileFile = None
     unknown: Unknown = "skip"
 

@@ -25,6 +25,7 @@ def inspect(
     topology: TopologyName,
     form: Format = None,
     name_map: of.NameMap = None,
+    host_pattern: of.HostPattern = None,
     html: of.Page = None,
     svg: Annotated[
         Path | None,
@@ -49,7 +50,7 @@ def inspect(
     from netsim.topology.structure.inspect import inspect_topology
 
     spec, folder = described(topology, form)
-    spec = with_names(spec, name_map, topology)
+    spec = with_names(spec, name_map, host_pattern, topology)
     fabric = topology_of(Table({"topology": spec}, f"{topology}:", SnapshotError), folder)
     found = inspect_topology(fabric, left_open(spec))
     if svg is not None:

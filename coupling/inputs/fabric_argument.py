@@ -66,13 +66,21 @@ def _inner(document: dict[str, Any], what: str) -> Any:  # noqa: ANN401 (whateve
     return document.get("topology", document)
 
 
-def with_names(spec: object, name_map: Path | str | None, source: str) -> Any:  # noqa: ANN401
-    """Return a description with better names for the GUIDs of its file."""
-    if name_map is None:
+def with_names(
+    spec: object,
+    name_map: Path | str | None,
+    host_pattern: str | None,
+    source: str,
+) -> Any:  # noqa: ANN401 (whatever a table may hold)
+    """Return a description with better names for the GUIDs of its file, and its rule of hosts."""
+    more = {} if name_map is None else {"name_map": str(Path(name_map).absolute())}
+    more |= {} if host_pattern is None else {"host_pattern": host_pattern}
+    if not more:
         return spec
     if not isinstance(spec, Mapping) or spec.get("kind") != "file":
-        raise SnapshotError(f"--name-map: expected beside a file of a fabric, got {source}.")
-    return {**spec, "name_map": str(Path(name_map).absolute())}
+        option = f"--{next(iter(more)).replace('_', '-')}"
+        raise SnapshotError(f"{option}: expected beside a file of a fabric, got {source}.")
+    return {**spec, **more}
 
 
 def left_open(spec: object) -> tuple[str, ...]:

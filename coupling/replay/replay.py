@@ -8,7 +8,7 @@ from typing import Any
 
 from coupling.errors import ExperimentError, ResultError, SnapshotError
 from coupling.inputs.experiment import Experiment, set_field
-from coupling.inputs.fabric_argument import described, left_open
+from coupling.inputs.fabric_argument import described, left_open, with_names
 from coupling.inputs.record import NO_ZONE
 from coupling.replay.answers import Gain, Replay, Waits, gains
 from coupling.replay.waits import fit_queue, free_jobs, with_queue
@@ -49,6 +49,7 @@ def replay(
     changes: Sequence[str] = (),
     out: Path | str | None = None,
     name_map: Path | str | None = None,
+    host_pattern: str | None = None,
     profile: Any = None,  # noqa: ANN401 (a file or its tables)
     unknown: str = "skip",
     timezone: str | None = None,
@@ -79,6 +80,8 @@ def replay(
         Where to write results: new or empty. Default: in memory only.
     name_map : Path or str, optional
         Better names for GUIDs of an InfiniBand fabric.
+    host_pattern : str, optional
+        Regular expression for the host in the name of an adapter; its first group if it has one.
     profile : Path, str or mapping, optional
         How jobs communicate; by default five patterns with equal chance.
     unknown : {"skip", "stop"}
@@ -116,7 +119,7 @@ def replay(
         raise SnapshotError("resume: expected out, a directory to go on with, it is missing.")
     if then and free_from is None:
         raise SnapshotError("--then: expected --free-from beside it, it is missing.")
-    spec, begin, assumed = _fabric(topology, name_map)
+    spec, begin, assumed = _fabric(topology, name_map, host_pattern)
     if profile is None:
         assumed = (*assumed, NO_PROFILE)
     tables = _tables(log, spec, (unknown, timezone), profile, seed)
@@ -253,7 +256,9 @@ def _estimates(experiment: Experiment, parts: RunParts) -> str:
     return experiment.estimates or parts.estimates
 
 
-def _fabric(topology: object, name_map: Path | str | None) -> tuple[Any, Path, tuple[str, ...]]:
+def _fabric(
+    topology: object, name_map: Path | str | None, host_pattern: str | None
+) -> tuple[Any, Path, tuple[str, ...]]:
     """Return the description of a fabric, where its paths begin, and what it leaves open."""
     if isinstance(topology, (Topology, Mapping)):
         spec, begin = topology, Path()
@@ -261,12 +266,7 @@ def _fabric(topology: object, name_map: Path | str | None) -> tuple[Any, Path, t
         spec, begin = described(str(topology), None)
     else:
         raise wrong("topology", "a file, a machine or a Topology", topology, SnapshotError)
-    if name_map is not None:
-        if not isinstance(spec, Mapping) or spec.get("kind") != "file":
-            raise SnapshotError(
-                f"--name-map: expected beside a file of a fabric, got {topology!s:.80}."
-            )
-        spec = {**spec, "name_map": str(Path(name_map).absolute())}
+    spec = with_names(spec, name_map, host_pattern, f"{topology!s:.80}")
     return spec, begin.absolute(), left_open(spec)
 
 

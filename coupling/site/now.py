@@ -31,6 +31,7 @@ def now(
     sacct: Path | str | None = None,
     at: str | None = None,
     name_map: Path | str | None = None,
+    host_pattern: str | None = None,
     profile: Any = None,  # noqa: ANN401 (a file, a table or a Profile)
     unknown: str = "skip",
     routing: str | None = None,
@@ -52,6 +53,8 @@ def now(
         The moment, on the clock of the records: ``2024-05-30T09:00``.
     name_map : Path or str, optional
         Better names for GUIDs of an InfiniBand fabric.
+    host_pattern : str, optional
+        Regular expression for the host in the name of an adapter; its first group if it has one.
     profile : Path, str, mapping or Profile, optional
         How jobs communicate; by default five patterns with equal chance.
     unknown : {"skip", "stop"}
@@ -79,6 +82,7 @@ def now(
         sacct=sacct,
         at=at,
         name_map=name_map,
+        host_pattern=host_pattern,
         profile=profile,
         unknown=unknown,
         routing=routing,

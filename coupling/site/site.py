@@ -53,6 +53,7 @@ def read_site(
     sacct: Path | str | None = None,
     at: str | None = None,
     name_map: Path | str | None = None,
+    host_pattern: str | None = None,
     profile: Any = None,  # noqa: ANN401 (a file, a table or a Profile)
     unknown: str = "skip",
     routing: str | Mapping[str, Any] | None = None,
@@ -85,7 +86,7 @@ def read_site(
             "expected --squeue FILE, or --sacct FILE with --at TIME, got "
             f"{' and '.join(given) or 'none of these'}."
         )
-    fabric, assumed = fabric_of(topology, name_map)
+    fabric, assumed = fabric_of(topology, name_map, host_pattern)
     rules = profile_of(profile)
     if squeue is not None:
         running = running_in_queue(squeue, idle=idle)
@@ -152,7 +153,9 @@ def known_names(site: Site, entries: Sequence[str], option: str) -> tuple[list[o
     return known, [f"{option}: {hosts} not in the fabric ({some}), skipped."]
 
 
-def fabric_of(topology: object, name_map: Path | str | None) -> tuple[Topology, list[str]]:
+def fabric_of(
+    topology: object, name_map: Path | str | None, host_pattern: str | None = None
+) -> tuple[Topology, list[str]]:
     """Return the fabric that a user describes, and what its description leaves open."""
     if isinstance(topology, Topology):
         return topology, list(assumptions_of(topology))
@@ -163,7 +166,7 @@ def fabric_of(topology: object, name_map: Path | str | None) -> tuple[Topology, 
         source = str(topology)
     else:
         raise wrong("topology", "a file, a machine or a Topology", topology, SnapshotError)
-    spec = with_names(spec, name_map, source)
+    spec = with_names(spec, name_map, host_pattern, source)
     made = topology_of(Table({"topology": spec}, f"{source}:", SnapshotError), folder)
     return made, [*left_open(spec), *assumptions_of(made)]
 

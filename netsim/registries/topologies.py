@@ -201,7 +201,9 @@ def _file(fields: Fields, common: Common) -> Topology:
     given = {**common, "bandwidth": common["bandwidth"] if "bandwidth" in fields else None}
     form = fields.text("format", "", FORMATS) if "format" in fields else None
     names = fields.text("name_map") if "name_map" in fields else None
-    found = read_topology(fields.text("path"), form, Settings(**given), names)
+    pattern = fields.text("host_pattern") if "host_pattern" in fields else None
+    settings = Settings(**given, host_pattern=pattern)
+    found = read_topology(fields.text("path"), form, settings, names)
     return in_tree(found) if fields.flag("as_tree", default=False) else found
 
 

@@ -5,8 +5,10 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from netsim.common.errors import TopologyError
 from netsim.common.hostlist import expand_hostlist
 from netsim.formats.importers.registry import read_topology
 from netsim.infiniband.discover import read_ibnetdiscover
@@ -235,14 +237,22 @@ def test_a_name_map_with_host_and_card_names_hosts(case):
     assert set(hosts) <= {f"cn{number:05}" for number in range(19, 37)}
 
 
-def test_two_adapters_of_one_host_in_a_map_keep_their_whole_names(case):
+@pytest.mark.parametrize("second", ["cn00001  MT4120", "cn00001  MT4119"])
+def test_two_adapters_of_one_host_in_a_map_are_links_of_one_node(case, second):
+    """Also where both have the same name."""
     case("06-name-map-with-hca")
     text = Path("names.map").read_text()
-    Path("names.map").write_text(text.replace("cn00002  MT4119", "cn00001  MT4120"))
+    Path("names.map").write_text(text.replace("cn00002  MT4119", second))
 
-    names = read_topology("fabric.txt", names="names.map").origin.labels
+    fabric = read_topology("fabric.txt", names="names.map")
 
-    assert {"cn00001__MT4119_ConnectX5", "cn00001__MT4120_ConnectX5", "cn00003"} <= set(names)
+    assert fabric.n_nodes == 35
+    node = fabric.vertex_number("cn00001")
+    assert np.diff(fabric.node_links[1])[node] == 2
+    for guid in ("0x0009000000000001", "0x0009000000000002"):
+        assert fabric.vertex_number(guid) == node
+    with pytest.raises(TopologyError, match="cn00002"):
+        fabric.vertex_number("cn00002")
 
 
 def logged(command, path, *options):
@@ -707,7 +717,6 @@ def test_a_calibration_says_where_no_pattern_of_the_profile_fits(case):
     assert not {"a2a", "a2b"} & set(named)
 
 
-@pytest.mark.xfail(strict=True, reason="each adapter is read as a host of its own")
 def test_adapters_of_one_host_are_links_of_one_node(case):
     """Four hosts with four adapters each, one on every leaf, under one spine."""
     command = case("04-hosts-with-several-hcas")

@@ -91,16 +91,15 @@ def test_messages_use_the_names_of_the_site(command, site, tmp_path):
 
 
 def test_an_ambiguous_name_is_one_line_with_the_choices(command, site, tmp_path):
-    twin = [f"{host} HCA-1" for host in HOSTS]
-    twin[1] = "cn001 HCA-2"
+    twin = ["Mellanox ConnectX", "Mellanox ConnectX", *(f"{host} HCA-1" for host in HOSTS[2:])]
     (tmp_path / "fabric.ib").write_text(discovered(twin))
     (tmp_path / "s.json").write_text(
-        json.dumps({"topology": site, "jobs": [pair("cn001", "cn006")]})
+        json.dumps({"topology": site, "jobs": [pair("Mellanox ConnectX", "cn006")]})
     )
 
     status, out, error = command("verify", "s.json")
     assert (status, out, error.count("\n")) == (2, "", 1)
-    assert "jobs[0] (id a) nodes: 'cn001' is 2 nodes or switches of" in error
+    assert "jobs[0] (id a) nodes: 'Mellanox ConnectX' is 2 nodes or switches of" in error
 
 
 def test_flows_and_permutations_go_by_any_name(command, site, tmp_path):

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from netsim.common.arrays import Ints
 from netsim.common.errors import TopologyError
 from netsim.formats.importers.sketch import Settings, complete_labels, fit_capacities, fit_labels
-from netsim.infiniband.discover import Device, IbFabric, read_ibnetdiscover
+from netsim.infiniband.discover import Device, IbFabric, Port, read_ibnetdiscover
 from netsim.infiniband.tree_wiring import missing_parts, wire_damaged_tree, wire_fat_tree
 from netsim.infiniband.wiring import Wiring, wire_graph
 from netsim.topology.base import Topology
@@ -33,6 +33,8 @@ LANE_GBITS = {
     "XDR": 200.0,
 }
 _AGGREGATOR = "Aggregation Node"  # SHARP's, as switches describe theirs
+_MOST_ADAPTERS = 64  # of a host; a name that more have in common is none of a host
+_NO_HOSTS = ("localhost", "localhost.localdomain")
 _MANAGED = re.compile(r"[^;]+;([^;:\s]+):([^;]+)")  # "MF0;ibsw2:SX6036/U1"
 _DESCRIPTION = re.compile(r"(\S+)(?:\s+(?:HCA-\d+|mlx\d+_\d+|hfi\d+_\d+|ibp\S*))?")
 _CARD = re.compile(  # what follows the host in a name map: device, part number or maker
@@ -41,47 +43,164 @@ _CARD = re.compile(  # what follows the host in a name map: device, part number 
     re.IGNORECASE,
 )
 
+Hosts = Callable[[Device, Mapping[str, str]], str]
+"""Takes an adapter and names by GUID; returns its host, empty where it is not known."""
+
 
 def read_wiring(
     text: str,
     source: str,
     better: Mapping[str, str] | None = None,
     like: Topology | None = None,
+    hosts: Hosts | None = None,
 ) -> tuple[Wiring, str]:
     """
     Read `ibnetdiscover` output as a fat-tree where it is one, else as a graph, with a remark.
+
+    A node is an adapter; with `hosts`, or `like` a fabric that has hosts of several adapters, all
+    adapters of a host are one node, each a link of it.
 
     Every cable has 1 byte/s. Vertices are called by host or GUID; GUIDs, hosts and descriptions are
     further names. The remark says why it is a graph, what the tree lacks, or that its ports are not
     in OpenSM's order, so that ftree's tables may be others than D-mod-k's.
     """
     whole = read_ibnetdiscover(text, source)
+    own = _hosts_like(like) if hosts is None and like is not None else hosts
+    whole, members, joined = _joined(whole, own, dict(better or {}))
     fabric, number = _without_aggregators(whole)
     wiring, remark = _wired(fabric, source)
     if isinstance(like, FatTree) and like.name != wiring.topology.name:
         wiring, remark = _damaged(fabric, like) or (wiring, remark)
     device = np.where(wiring.device >= 0, number[wiring.device], -1)
     wiring = replace(wiring, fabric=whole, device=device)
-    return replace(wiring, topology=_named(wiring, source, dict(better or {}), remark)), remark
+    named = _named(wiring, members, source, {**(better or {}), **joined}, remark)
+    return replace(wiring, topology=named), remark
 
 
-def _named(wiring: Wiring, source: str, better: dict[str, str], remark: str) -> Topology:
+def _joined(
+    fabric: IbFabric, hosts: Hosts | None, better: dict[str, str]
+) -> tuple[IbFabric, list[tuple[Device, ...]], dict[str, str]]:
+    """
+    Make one device of all adapters of a host, whose ports are theirs in order.
+
+    Result: the fabric; of each device the adapters that it is, ordered by name; hosts by the GUID
+    of their first adapter.
+    """
+    devices = fabric.devices
+    of_host: dict[str, list[int]] = {}
+    for i, device in enumerate(devices):
+        if hosts is not None and not device.is_switch and (host := hosts(device, better)):
+            of_host.setdefault(host, []).append(i)
+    several = {host: own for host, own in of_host.items() if 1 < len(own) <= _MOST_ADAPTERS}
+    if not several:
+        return fabric, [(device,) for device in devices], {}
+    place: dict[int, tuple[int, int]] = {}  # first adapter of the host, and ports before its own
+    members: dict[int, tuple[int, ...]] = {i: (i,) for i in range(len(devices))}
+    merged = list(devices)
+    for host, own in several.items():
+        ordered = sorted(own, key=lambda i: (_in_parts(devices[i].name), devices[i].guid))
+        first, ports = ordered[0], 0
+        for i in ordered:
+            place[i] = first, ports
+            ports += devices[i].n_ports
+            members.pop(i)
+        members[first] = tuple(ordered)
+        merged[first] = replace(devices[first], name=host, n_ports=ports)
+    kept = sorted(members)
+    new = {i: at for at, i in enumerate(kept)}
+
+    def moved(port: Port) -> Port:
+        first, before = place.get(port[0], (port[0], 0))
+        return new[first], before + port[1]
+
+    remark = (
+        f"adapters ({sum(map(len, several.values()))}) of hosts with several ({len(several)}, "
+        f"{next(iter(several))} first) are links of one node"
+    )
+    joined = IbFabric(
+        tuple(merged[i] for i in kept),
+        {moved(here): moved(there) for here, there in fabric.cables.items()},
+        {moved(port): rate for port, rate in fabric.rates.items()},
+        (*fabric.remarks, remark),
+    )
+    names = {f"{merged[place[own[0]][0]].guid:016x}": host for host, own in several.items()}
+    return joined, [tuple(devices[i] for i in members[first]) for first in kept], names
+
+
+def host_names(pattern: str | None) -> Hosts:
+    """
+    Return the rule by which adapters belong to hosts.
+
+    The host is the first word of the name of an adapter, from the name map or else its own
+    description, where its card follows or nothing; or what a pattern finds, its first group if it
+    has one.
+    """
+    if pattern is None:
+        return _first_word
+    try:
+        wanted = re.compile(pattern)
+    except re.error as error:
+        raise TopologyError(
+            f"host_pattern: expected a regular expression, got {pattern!r}: {error}."
+        ) from None
+
+    def found(device: Device, better: Mapping[str, str]) -> str:
+        match = wanted.search(better.get(f"{device.guid:016x}") or device.name)
+        return "" if match is None else match[1 if wanted.groups else 0] or ""
+
+    return found
+
+
+def _first_word(device: Device, better: Mapping[str, str]) -> str:
+    """Return the host that the first word of an adapter's name is."""
+    mapped = better.get(f"{device.guid:016x}", "").strip()
+    name = mapped or device.name
+    match = _DESCRIPTION.fullmatch(name) or (_CARD.fullmatch(name) if mapped else None)
+    host = match[1] if match else ""
+    return "" if host.lower() in _NO_HOSTS else host
+
+
+def _hosts_like(fabric: Topology) -> Hosts:
+    """Return the rule by which adapters belong to the nodes of a fabric that has their GUIDs."""
+
+    def found(device: Device, better: Mapping[str, str]) -> str:
+        del better
+        vertex = fabric.names.find(guid_name(device.guid))
+        is_node = vertex is not None and vertex < fabric.n_nodes
+        return fabric.vertex_name(vertex) if is_node and vertex is not None else ""
+
+    return found
+
+
+def _in_parts(name: str) -> list[tuple[int, str]]:
+    """Return a name in parts, numbers by their value."""
+    parts = re.findall(r"[0-9]+|[^0-9]+", name)
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
+
+
+def _named(
+    wiring: Wiring,
+    members: Sequence[tuple[Device, ...]],
+    source: str,
+    better: dict[str, str],
+    remark: str,
+) -> Topology:
     """Return the topology of a fabric with all names of its devices."""
-    topology, devices = wiring.topology, wiring.fabric.devices
+    topology = wiring.topology
     names, assumed = _names(wiring, better), list(wiring.fabric.remarks)
     own = iter(fit_labels([name for name in names if name], {}, assumed, source))
     labels = complete_labels(topology, [next(own) if name else None for name in names])
     aliases = []
     for vertex, i in enumerate(wiring.device.tolist()):
         if i >= 0:
-            mapped = better.get(f"{devices[i].guid:016x}", "")
-            further = {names[vertex], devices[i].name, mapped, _host(devices[i])}
-            further |= set(_modules(devices[i]))
-            if not devices[i].is_switch:
-                further.add(mapped.partition(" ")[0])
-            further -= {labels[vertex], ""}
-            guids = {guid_name(guid) for guid in (devices[i].guid, devices[i].port_guid) if guid}
-            aliases += [(name, vertex) for name in sorted(further | guids)]
+            further = {names[vertex]}
+            for device in members[i]:
+                mapped = better.get(f"{device.guid:016x}", "")
+                further |= {device.name, mapped, _host(device), *_modules(device)}
+                if not device.is_switch:
+                    further.add(mapped.partition(" ")[0])
+                further |= {guid_name(guid) for guid in (device.guid, device.port_guid) if guid}
+            aliases += [(name, vertex) for name in sorted(further - {labels[vertex], ""})]
     why = "" if isinstance(topology, FatTree) else remark
     origin = Origin(source, FORM, labels, tuple(assumed), why, aliases=tuple(aliases))
     return replace(topology, origin=replace(origin, ports=wiring.port))
@@ -141,7 +260,8 @@ def _damaged(fabric: IbFabric, like: FatTree | None = None) -> tuple[Wiring, str
 
 def read_infiniband(text: str, source: str, settings: Settings) -> Topology:
     """Read `ibnetdiscover` output as a fat-tree, else as a graph that says why it is none."""
-    wiring, remark = read_wiring(text, source, settings.names)
+    hosts = host_names(settings.host_pattern)
+    wiring, remark = read_wiring(text, source, settings.names, hosts=hosts)
     topology, n_nodes, origin = wiring.topology, wiring.topology.n_nodes, wiring.topology.origin
     assert origin is not None  # noqa: S101 (it has just been named)
     is_tree = isinstance(topology, FatTree)
@@ -176,7 +296,8 @@ def _leaves(topology: Topology) -> int:
 def _names(wiring: Wiring, better: dict[str, str]) -> list[str]:
     """Return a name for every vertex; empty where a place of a tree has no device."""
     devices = wiring.fabric.devices
-    better = _with_hosts(better)
+    shared = Counter(better.values())  # by adapters of one host
+    better = _with_hosts({guid: name for guid, name in better.items() if shared[name] == 1})
     said = [match[1] if (match := _DESCRIPTION.fullmatch(d.name)) else "" for d in devices]
     often = Counter(said)
     names = []

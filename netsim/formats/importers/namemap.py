@@ -11,8 +11,8 @@ def read_name_map(text: str, source: str) -> dict[str, str]:
     """
     Read a map of GUIDs to names.
 
-    `text`: lines ``0x<guid> "name"`` or ``H-<guid> name``; ``#`` starts a comment. Result: names by
-    GUID in 16 hexadecimal digits.
+    `text`: lines ``0x<guid> "name"`` or ``H-<guid> name``; ``#`` starts a comment; adapters of one
+    host may share a name. Result: names by GUID in 16 hexadecimal digits.
 
     Examples
     --------
@@ -20,7 +20,6 @@ def read_name_map(text: str, source: str) -> dict[str, str]:
     {'0002c90300080e84': 'login 1'}
     """
     names: dict[str, str] = {}
-    taken: dict[str, int] = {}
     for number, line in enumerate(text.split("\n"), start=1):
         stripped = line.strip()
         if not stripped or stripped.startswith("#"):
@@ -33,7 +32,5 @@ def read_name_map(text: str, source: str) -> dict[str, str]:
         guid, name = match[1].lower().zfill(16), match[2] or match[3]
         if guid in names:
             raise TopologyError(f"{source}:{number}: GUID {guid} again.")
-        if name in taken:
-            raise TopologyError(f"{source}:{number}: {name!r} again, first in line {taken[name]}.")
-        names[guid], taken[name] = name, number
+        names[guid] = name
     return names

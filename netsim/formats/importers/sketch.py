@@ -34,6 +34,7 @@ class Settings:
     latency_per_link_s: float = 0.0
     # better names than those in the file, by the file's name or GUID
     names: dict[str, str] = field(default_factory=dict)
+    host_pattern: str | None = None  # what the host is in the names of adapters
 
     def __post_init__(self) -> None:
         """Read quantities with units."""

@@ -371,7 +371,6 @@ def test_a_file_that_is_not_there_or_has_no_path_is_refused(tmp_path):
     [
         ("0xzz name", "map:1: expected a GUID and a name"),
         ("0x1 a\n0x01 b", "map:2: GUID 0000000000000001 again"),
-        ("0x1 a\n0x2 a", "map:2: 'a' again, first in line 1"),
     ],
 )
 def test_a_name_map_that_cannot_be_read_is_refused(tmp_path, monkeypatch, text, message):
