@@ -73,14 +73,18 @@ def toys(fabric: Topology) -> Iterator[Toy]:
             job(fabric, [(0, 8, MIB)], MIB / rate),
             rival,
         )
-    for size in (64 * KIB, 256 * KIB):
-        for ends in (1, 2, 4):  # of the rival's flows one crosses the victim's link
-            burst = [(1, 10, size), *((1, 9 + 2 * k, size) for k in range(ends - 1))]
-            yield Toy(
-                f"B: 1 KiB beside bursts of {size / KIB:.0f} KiB at 1/{ends} of the link, f = 0.5",
-                job(fabric, [(0, 8, KIB)]),
-                job(fabric, burst, ends * size / rate),
-            )
+    for leaf, links in ((2, "the link"), (1, "two links in a row")):  # of the rival's receiver
+        for size in (64 * KIB, 256 * KIB):
+            for ends in (1, 2, 4):  # of the rival's flows one crosses the victim's links
+                burst = [(1, _LEAF * leaf + 2, size)]
+                burst += [(1, 9 + 2 * k, size) for k in range(ends - 1)]
+                yield Toy(
+                    f"B: 1 KiB beside bursts of {size / KIB:.0f} KiB at 1/{ends} of {links}, "
+                    "f = 0.5",
+                    job(fabric, [(0, 8, KIB)]),
+                    job(fabric, burst, ends * size / rate),
+                    bar=leaf > 1,
+                )
     for senders in (2, 4, 7):
         yield Toy(
             f"one flow beside {senders} senders into another node behind its up-link",
