@@ -1,41 +1,55 @@
-"""Receivers that many senders saturate on dragonflies, where fluid models say too little."""
+"""Receivers that many senders saturate, where fluid models say too little of what waits behind."""
 
 from collections.abc import Iterable
 
 import numpy as np
 
+from netsim.common.arrays import Ints
 from netsim.flows.contention import Traffic
 from netsim.topology.base import Topology
-from netsim.topology.dragonfly import Dragonfly
 
-FEWEST_SENDERS = 8
+FEWEST_SENDERS = 4
 _ONCE = 1.0 + 1e-9  # rounding of an all-to-all
+_BY_A_SWITCH = 2  # links of a path that no other job's packets wait on
 
 
 def hot_spot(topology: Topology, jobs: Iterable[Traffic], before: str = "") -> str:
     """
     Name the receiver that most senders of a job saturate at once, as ``17 senders to n5``.
 
-    `before`: what was found so far. Result: empty where there is none; only dragonflies are looked
-    at. Senders saturate a link if they could fill it more than once.
+    `before`: what was found so far. Result: empty where there is none. Senders saturate a link if
+    they could fill it more than once; those on the receiver's own switch do not count, as nothing
+    of other jobs waits behind their packets.
     """
     most, found = int(before.split(maxsplit=1)[0]) if before else FEWEST_SENDERS - 1, before
-    if not isinstance(topology, Dragonfly):
-        return found
     for own in jobs:
-        indptr = own.routes.indptr
-        sent = np.flatnonzero(np.diff(indptr))
-        node = topology.link_head[own.routes.links[indptr[sent + 1] - 1]]
-        by_sender = np.stack((own.step[sent], own.sender[sent]))
-        _, which, flows = np.unique(by_sender, axis=1, return_inverse=True, return_counts=True)
-        weight = 1.0 / flows[which.ravel()]
-        by_pair = np.stack((own.step[sent], node, own.sender[sent]))
-        pairs, which = np.unique(by_pair, axis=1, return_inverse=True)
-        share = np.bincount(which.ravel(), weight, pairs.shape[1])
-        ends, which, senders = np.unique(pairs[:2], axis=1, return_inverse=True, return_counts=True)
-        total = np.bincount(which.ravel(), share, ends.shape[1])
-        for place in np.flatnonzero((senders > most) & (total > _ONCE)):
-            if senders[place] > most:
-                most = int(senders[place])
-                found = f"{most} senders to {topology.vertex_name(int(ends[1, place]))}"
+        senders, node = _most_senders(topology, own, most)
+        if senders > most:
+            most, found = senders, f"{senders} senders to {topology.vertex_name(node)}"
+    return found
+
+
+def _most_senders(topology: Topology, own: Traffic, least: int) -> tuple[int, int]:
+    """Return how many senders saturate a receiver of a job in a step, and which; 0 for `least`."""
+    indptr, links = own.routes.indptr, own.routes.links
+    hops = np.diff(indptr)
+    node = np.full(hops.size, -1, dtype=np.int64)
+    node[hops > 0] = topology.link_head[links[indptr[1:][hops > 0] - 1]]
+    across = hops > _BY_A_SWITCH
+    if not across.any() or np.bincount(node[across]).max() <= least:
+        return 0, 0
+    sender = _numbered(own.step, own.sender)
+    weight = np.where(hops > 0, 1.0 / np.bincount(sender[hops > 0], minlength=hops.size)[sender], 0)
+    receiver = _numbered(own.step[across], node[across])
+    total = np.bincount(receiver, weight[across])
+    pairs = np.unique(receiver * hops.size + sender[across])
+    senders = np.bincount(pairs // hops.size, minlength=total.size) * (total > _ONCE)
+    place = int(np.argmax(senders))
+    first = int(np.argmax(receiver == place))
+    return int(senders[place]), int(node[across][first])
+
+
+def _numbered(step: Ints, end: Ints) -> Ints:
+    """Return the number of the pair of step and end of each flow, from 0."""
+    found: Ints = np.unique(step * (int(end.max()) + 1) + end, return_inverse=True)[1].reshape(-1)
     return found

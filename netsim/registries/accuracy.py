@@ -35,6 +35,7 @@ _NOTHING_TO_COMPARE = {
     "null": "Model null is an infinite network: there is nothing to compare with packets.",
     "assumed": "Model assumed states what jobs lose: there is nothing to compare with packets.",
 }
+_FLUID_MODELS = ("fluid", "flow-level")  # which say too little of what waits behind an incast
 _ROUTINGS: Mapping[type, str] = {
     DModK: "d-mod-k",
     SModK: "s-mod-k",
@@ -316,7 +317,7 @@ def accuracy_line(setting: Setting) -> str:
     beyond = outside(setting, rows)
     if beyond:
         line += f"; outside what was compared: {', '.join(beyond)}"
-    if setting.hot_spot and setting.model == "fluid":
+    if setting.hot_spot and setting.model in _FLUID_MODELS:
         line += f"; {setting.hot_spot} saturate its link: ask `packets`"
     return f"{line}."
 
