@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass
 
-from patterns.base import Step
+from patterns.base import Rooted, Sized, Step, check_root
 from patterns.doubling import halving_doubling, rabenseifner, recursive_doubling
 from patterns.rounds import allgather_bruck, alltoall_pairwise
-from patterns.template import Rooted, Sized, check_root
 from patterns.trees import broadcast_binomial, rotated
 
 

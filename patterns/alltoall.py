@@ -6,15 +6,23 @@ from typing import ClassVar
 
 import numpy as np
 
-from patterns.base import Step
+from patterns.base import (
+    DEFAULT_NBYTES,
+    Rooted,
+    Step,
+    Template,
+    check_root,
+    choice,
+    integers,
+    settle,
+    size,
+)
 from patterns.collectives import Algorithm, Collective
 from patterns.errors import PatternError
 from patterns.grid import DEFAULT_DIMS, check_grid, grid_for, lines
 from patterns.messages import message_step, within
 from patterns.mpich import alltoall_mpich
-from patterns.options import DEFAULT_NBYTES, choice, integers, settle, size
 from patterns.rounds import alltoall_bruck, alltoall_direct, alltoall_pairwise
-from patterns.template import Rooted, Template, check_root
 
 
 @dataclass(frozen=True, slots=True)

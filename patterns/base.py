@@ -1,11 +1,17 @@
 """Step and Pattern: messages and their bytes, over ranks 0..n-1."""
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from fabricsim import checking
+from fabricsim.checking.units import SIZE, quantity
+from patterns.errors import PatternError
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -69,3 +75,81 @@ class Pattern(Protocol):
 
     def __hash__(self) -> int:
         """Return a hash that equal patterns share; the steps of a pattern can be cached."""
+
+
+DEFAULT_NBYTES = 2.0**20
+"""Bytes of a message where a pattern does not state them: 1 MiB."""
+
+LEAST_BYTES, MOST_BYTES = 1e-3, 1e18
+"""Of a message; beyond, sums of bytes and times leave the range of numbers."""
+
+
+def settle(pattern: object, **values: object) -> None:
+    """Store checked values in a frozen dataclass, from its ``__post_init__``."""
+    for name, value in values.items():
+        object.__setattr__(pattern, name, value)
+
+
+def size(name: str, value: object) -> float:
+    """Return the bytes of a number, or of a text such as ``"1 MiB"``."""
+    nbytes = quantity(value, SIZE, PatternError, name)
+    if not nbytes:
+        raise checking.wrong(name, f"{SIZE.expected}, above 0", value, PatternError)
+    if not LEAST_BYTES <= nbytes <= MOST_BYTES:
+        expected = f"{SIZE.expected}, from {LEAST_BYTES:g} to {MOST_BYTES:g} bytes"
+        raise checking.wrong(name, expected, value, PatternError)
+    return nbytes
+
+
+positive = partial(checking.number, positive=True, error=PatternError)
+integer = partial(checking.whole, error=PatternError)
+integers = partial(checking.wholes, error=PatternError)
+choice = partial(checking.choice, error=PatternError)
+flag = partial(checking.flag, error=PatternError)
+
+
+class Template(ABC):
+    """Pattern that leaves out empty steps, and has none for a job of one rank."""
+
+    __slots__ = ()
+
+    def steps(self, n_ranks: int) -> list[Step]:
+        """Return the steps of an iteration, without empty ones; equal ones may be one object."""
+        n_ranks = integer("n_ranks", n_ranks, 1)
+        if n_ranks == 1:
+            return []
+        return [step for step in self._steps(n_ranks) if step.src.size]
+
+    @abstractmethod
+    def _steps(self, n_ranks: int) -> Iterable[Step]:
+        """Return the steps for at least two ranks; empty ones are allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sized(Template):
+    """Pattern that knows one size."""
+
+    nbytes: float = DEFAULT_NBYTES  # bytes, as the pattern says of what
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        settle(self, nbytes=size("nbytes", self.nbytes))
+
+
+@dataclass(frozen=True, slots=True)
+class Rooted(Template):
+    """Pattern that knows one size and one special rank."""
+
+    nbytes: float = DEFAULT_NBYTES  # bytes, as the pattern says of what
+    root: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        settle(self, nbytes=size("nbytes", self.nbytes), root=integer("root", self.root, 0))
+
+
+def check_root(root: int, n_ranks: int) -> int:
+    """Return the root of a job that has such a rank."""
+    if root >= n_ranks:
+        raise PatternError(f"root must be a rank of the job, 0..{n_ranks - 1}, got {root}.")
+    return root

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from patterns.base import Step
+from patterns.base import DEFAULT_NBYTES, Step, Template, check_root, choice, integer, settle, size
 from patterns.doubling import (
     allgather_doubling,
     halving_doubling,
@@ -18,7 +18,6 @@ from patterns.mpich import (
     broadcast_mpich,
     reduce_scatter_mpich,
 )
-from patterns.options import DEFAULT_NBYTES, choice, integer, settle, size
 from patterns.rounds import (
     allgather_bruck,
     allgather_ring,
@@ -26,7 +25,6 @@ from patterns.rounds import (
     reduce_scatter_pairwise,
     reduce_scatter_ring,
 )
-from patterns.template import Template, check_root
 from patterns.trees import (
     allreduce_binomial,
     broadcast_binomial,

@@ -8,11 +8,9 @@ from typing import cast
 import numpy as np
 
 from patterns.algorithms import Binomial, RecursiveDoubling, RecursiveHalvingVectorDoubling
-from patterns.base import Pattern, Step
+from patterns.base import DEFAULT_NBYTES, Pattern, Step, Template, choice, positive, settle, size
 from patterns.errors import PatternError
 from patterns.messages import demand, injection_bytes, scaled
-from patterns.options import DEFAULT_NBYTES, choice, positive, settle, size
-from patterns.template import Template
 
 _MIXES = {  # compute share, then share of each collective in the run time
     "A": (0.67, {"rhvd": 0.33}),

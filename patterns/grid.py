@@ -5,9 +5,8 @@ from math import isqrt, prod
 
 import numpy as np
 
-from patterns.base import Ints
+from patterns.base import Ints, integer, integers
 from patterns.errors import PatternError
-from patterns.options import integer, integers
 
 MAX_DIMS = 4
 DEFAULT_DIMS = 3

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from patterns.base import Ints
+from patterns.base import Ints, choice, integer, integers
 from patterns.errors import PatternError
-from patterns.options import choice, integer, integers
 
 MAPPINGS = ("block", "round-robin")
 

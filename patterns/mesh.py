@@ -4,11 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from patterns.base import Floats, Ints, Step
+from patterns.base import DEFAULT_NBYTES, Floats, Ints, Step, Template, integer, settle, size
 from patterns.grid import DEFAULT_DIMS, coordinates, near_cubic
 from patterns.messages import message_step, seeded
-from patterns.options import DEFAULT_NBYTES, integer, settle, size
-from patterns.template import Template
 
 _SIZE_FACTORS = (0.25, 0.5, 1.0, 2.0)
 _FEW = 128  # points of which all distances take a millisecond

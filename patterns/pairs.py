@@ -4,11 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from patterns.base import Step
+from patterns.base import DEFAULT_NBYTES, Sized, Step, Template, integer, integers, settle, size
 from patterns.errors import PatternError
 from patterns.messages import exchange_step, message_step, seeded
-from patterns.options import DEFAULT_NBYTES, integer, integers, settle, size
-from patterns.template import Sized, Template
 
 
 @dataclass(frozen=True, slots=True)

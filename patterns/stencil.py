@@ -5,12 +5,10 @@ from itertools import product
 
 import numpy as np
 
-from patterns.base import Floats, Ints, Step
+from patterns.base import DEFAULT_NBYTES, Floats, Ints, Step, Template, choice, flag, settle, size
 from patterns.errors import PatternError
 from patterns.grid import DEFAULT_DIMS, check_grid, coordinates, grid_for
 from patterns.messages import first_of_each_pair, message_step
-from patterns.options import DEFAULT_NBYTES, choice, flag, settle, size
-from patterns.template import Template
 
 _WORD = 8.0  # bytes of a grid value, a double
 

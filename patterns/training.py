@@ -4,13 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from patterns.base import Step
+from patterns.base import DEFAULT_NBYTES, Step, Template, integer, settle, size
 from patterns.errors import PatternError
 from patterns.grid import lines
 from patterns.messages import message_step, repeated, within
-from patterns.options import DEFAULT_NBYTES, integer, settle, size
 from patterns.rounds import allreduce_ring
-from patterns.template import Template
 
 _ALLREDUCES_PER_PASS = 2  # of a layer: after attention and after the feed-forward part
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from coupling.inputs.snapshot import JobId
 from fabricsim.checking import shortened
-from netsim.common.tables import Tabled
+from netsim.common.arrays import Tabled
 from netsim.topology.base import Topology
 
 

@@ -7,8 +7,7 @@ import numpy as np
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import build_dragonfly
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
-from netsim.topology.outage import exclude, fail
-from netsim.topology.partial import depopulate
+from netsim.topology.outage import depopulate, exclude, fail
 from netsim.topology.torus import build_torus
 
 _RATE = "1 B/s"

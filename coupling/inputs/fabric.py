@@ -12,7 +12,7 @@ from coupling.inputs.table import Table
 from fabricsim.checking.inputs import read_text
 from netsim.common.errors import NetsimError
 from netsim.formats.importers.graphs import from_networkx, is_graph
-from netsim.formats.importers.namemap import read_name_map
+from netsim.formats.importers.infiniband import read_name_map
 from netsim.infiniband.wiring import Wiring
 from netsim.registries.routings import make_routing, usual_routing
 from netsim.registries.topologies import make_topology

@@ -10,9 +10,8 @@ import numpy as np
 from coupling.inputs.table import Table, brief
 from netsim.common.errors import UnitError
 from netsim.common.units import parse_size
-from patterns.base import Pattern
+from patterns.base import LEAST_BYTES, MOST_BYTES, Pattern
 from patterns.errors import PatternError
-from patterns.options import LEAST_BYTES, MOST_BYTES
 from patterns.registry import make_pattern
 from scheduler.traffic import RankFlows, rank_flows
 from scheduler.workload.profile import located

@@ -12,7 +12,7 @@ import pandas as pd
 from coupling.results.result import Result
 from coupling.sweep.intervals import mean_interval
 from fabricsim.checking import shortened
-from netsim.common.tables import Tabled
+from netsim.common.arrays import Tabled
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import numpy as np
 from coupling.errors import ResultError
 from coupling.runs.retrace import RanJob, Retraced
 from netsim.flows.contention import step_rounds
-from netsim.formats.exporters.simgrid import PLAIN_MAX_MIN, XML_HEAD
+from netsim.formats.exporters.writers import PLAIN_MAX_MIN, XML_HEAD
 from netsim.topology.base import Topology
 
 PLATFORM, SCHEDULE, PLAYER = "platform.xml", "schedule.txt", "replay.cpp"

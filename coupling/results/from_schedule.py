@@ -9,7 +9,7 @@ from coupling.rates.link_timeline import LinkTimeline
 from coupling.rates.wait_ledger import WaitLedger
 from coupling.results.framed import Categorical, Table, TableColumns, folded_each, ran
 from netsim.topology.base import Topology
-from netsim.topology.link_names import link_names
+from netsim.topology.names import link_names
 from scheduler.reasons import ISOLATION, REASONS
 from scheduler.simulator import Schedule
 from scheduler.workload.base import Workload

@@ -21,7 +21,7 @@ from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.fattree import FatTree
 from netsim.topology.gateways import VARIANTS
-from netsim.topology.link_names import link_names
+from netsim.topology.names import link_names
 from netsim.topology.torus import Torus
 from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload

@@ -6,8 +6,7 @@ from typing import Any
 
 from coupling.inputs.snapshot import JobId
 from fabricsim.checking import shortened
-from netsim.common.arrays import Ints
-from netsim.common.tables import Tabled
+from netsim.common.arrays import Ints, Tabled
 from netsim.registries.accuracy import Setting, known_accuracy
 from netsim.topology.base import Topology
 

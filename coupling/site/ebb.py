@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from fabricsim.checking import whole
-from netsim.common.arrays import Floats, Ints
+from netsim.common.arrays import Floats, Ints, Tabled
 from netsim.common.errors import NetsimError
-from netsim.common.tables import Tabled
 from netsim.flowsim.effective_bisection import Pairings, cut_of_halves, random_pairings
 from netsim.registries.routings import make_routing, usual_routing
 from netsim.routing.base import Routing

@@ -20,8 +20,8 @@ from coupling.site.predictions import (
     worst_links,
 )
 from fabricsim.checking import flag
+from netsim.common.arrays import Tabled
 from netsim.common.errors import NetsimError
-from netsim.common.tables import Tabled
 from netsim.flows.traffic import bytes_per_link
 from netsim.registries.accuracy import Setting, known_accuracy
 from netsim.registries.routings import limits_of

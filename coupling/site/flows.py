@@ -11,8 +11,8 @@ from coupling.errors import SnapshotError
 from coupling.inputs.fabric import routing_of, topology_of
 from coupling.inputs.messages import message_bytes
 from coupling.inputs.table import Table, brief
+from netsim.common.arrays import Tabled
 from netsim.common.errors import NetsimError
-from netsim.common.tables import Tabled
 from netsim.flows.maxmin import FAIRNESS
 from netsim.flowsim.flow_report import FlowReport, report_flows
 from netsim.routing.multipath import as_routed

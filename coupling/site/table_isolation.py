@@ -11,8 +11,8 @@ from coupling.site.partition_check import owned_links, reached_links
 from netsim.common.arrays import Ints
 from netsim.common.errors import PartitionError, RoutingError
 from netsim.flows.isolation import shared_links
-from netsim.infiniband.credits import credit_loop
 from netsim.infiniband.lft import LFT
+from netsim.infiniband.walk import credit_loop
 
 _NAMED = 3  # links that a line names
 

@@ -12,9 +12,8 @@ from coupling.inputs.snapshot import JobId, PlacedJob, Snapshot, require_snapsho
 from coupling.site.partition_check import reached_links
 from coupling.site.permutations import Pairs, flows_by_job, read_permutation
 from fabricsim.checking import flag, whole
-from netsim.common.arrays import Ints
+from netsim.common.arrays import Ints, Tabled
 from netsim.common.errors import NetsimError, PartitionError, RoutingError
-from netsim.common.tables import Tabled
 from netsim.flows.isolation import shared_links
 from netsim.nonblocking.conditions import Breach, broken_conditions
 from netsim.nonblocking.exact import ExactRouter, Witness

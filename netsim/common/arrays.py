@@ -1,7 +1,13 @@
-"""Names for the array types that the package passes around, and the check of lists of numbers."""
+"""Types of arrays, their checks, and records of arrays as tables."""
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -63,3 +69,33 @@ def numbers_from(name: str, values: object, least: float, error: type[ValueError
         place = int(np.argmin(fits))
         raise error(f"{expected}, got {found[place]:g} at place {place}.")
     return found
+
+
+class Tabled(ABC):
+    """Base of answers with rows, which notebooks show as a table."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _rows(self) -> list[dict[str, Any]]:
+        """Return the rows: fields by name."""
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the rows as a table: one for each job or flow."""
+        import pandas as pd  # noqa: PLC0415 (slow to import, and rarely needed)
+
+        rows = self._rows()
+        frame = pd.DataFrame(rows)
+        for name in frame.columns:
+            values = [row.get(name) for row in rows]
+            there = [value for value in values if value is not None]
+            kinds = {type(one) for one in there}
+            if kinds == {int} and len(there) < len(values):
+                frame[name] = pd.array(values, dtype="Int64")  # pandas would make 4105 4105.0
+            elif kinds == {int, str}:  # ids such as 4105 and 4106_3: files want one type
+                frame[name] = [None if one is None else str(one) for one in values]
+        return frame
+
+    def _repr_html_(self) -> str:
+        """Return the table as notebooks show it."""
+        return str(self.to_frame().to_html(max_rows=20))

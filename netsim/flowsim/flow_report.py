@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from netsim.common.arrays import Floats, Ints, numbers_from
+from netsim.common.arrays import Floats, Ints, Tabled, numbers_from
 from netsim.common.errors import NetsimError
-from netsim.common.tables import Tabled
 from netsim.flows.contention import Traffic
 from netsim.flows.latency import LatencyOf
 from netsim.flows.load import link_bytes, link_flows

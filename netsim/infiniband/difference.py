@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from netsim.common.arrays import Ints
-from netsim.infiniband.credits import credit_loop
 from netsim.infiniband.export import Export
+from netsim.infiniband.walk import credit_loop
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from netsim.infiniband.ftree import ftree_tables
 from netsim.infiniband.order import given_order, opensm_order
 from netsim.infiniband.wiring import Wiring, device_name, irregular
 from netsim.topology.fattree import FatTree, build_fat_tree
-from netsim.topology.partial import depopulate
+from netsim.topology.outage import depopulate
 
 _LEAST_PRESENT = 0.75  # of the cables between switches; with fewer, another shape may fit better
 

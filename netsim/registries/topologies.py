@@ -14,8 +14,7 @@ from netsim.topology.fattree import FatTree, build_fat_tree, fat_tree_of_radix
 from netsim.topology.gateways import VARIANTS
 from netsim.topology.limits import require_sane
 from netsim.topology.machines import MACHINES
-from netsim.topology.outage import exclude, fail
-from netsim.topology.partial import depopulate
+from netsim.topology.outage import depopulate, exclude, fail
 from netsim.topology.switches import DEFAULT_SWITCH, SWITCHES, Switch
 from netsim.topology.torus import build_torus
 

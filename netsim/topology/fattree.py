@@ -13,9 +13,8 @@ from netsim.common.arrays import Floats, Ints
 from netsim.common.errors import TopologyError
 from netsim.common.units import Bandwidth, Quantity
 from netsim.topology.base import Topology
-from netsim.topology.building import check_size, latency_seconds
+from netsim.topology.building import cable_rates, check_size, latency_seconds
 from netsim.topology.counters import Shape, counted_ports
-from netsim.topology.pgft import check_shape, level_cables
 
 _UP_CLASSES = ("injection", "leaf-up", "L2-up", "L3-up")
 _DOWN_CLASSES = ("ejection", "leaf-down", "L2-down", "L3-down")
@@ -48,7 +47,7 @@ class FatTree(Topology):
         destination goes up on (OpenSM); ``"source"``: cable = source mod p (SimGrid).
     order : (n_nodes,) int array, optional
         Number of each node in D-mod-k (OpenSM's ca-order), where holes make it differ from
-        the node's own (see `netsim.topology.partial`); -1 for missing nodes. None: no holes.
+        the node's own (see `netsim.topology.outage`); -1 for missing nodes. None: no holes.
 
     Notes
     -----
@@ -421,3 +420,49 @@ def fat_tree_of_radix(
     if levels == 2:  # noqa: PLR2004
         return build_fat_tree((k, radix), (1, k), (1, 1), bandwidth, **options)  # type: ignore[arg-type]
     raise TopologyError(f"levels must be 2 or 3 with a radix, got {levels}.")
+
+
+_MIN_LEVELS, _MAX_LEVELS = 2, 4
+
+
+def check_shape(
+    m: tuple[int, ...],
+    w: tuple[int, ...],
+    p: tuple[int, ...],
+    bandwidth: Bandwidth,
+    down_cable: str,
+) -> tuple[float, ...]:
+    """Check the description of a tree; return bytes per second of each level's cables."""
+    h = len(m)
+    if not (_MIN_LEVELS <= h <= _MAX_LEVELS and len(w) == len(p) == h):
+        raise TopologyError(
+            f"children, parents and parallel must have one entry per level, 2 to 4 levels; "
+            f"got {h}, {len(w)} and {len(p)} entries."
+        )
+    if any(value < 1 for value in (*m, *w, *p)):
+        raise TopologyError(
+            f"children, parents and parallel must be at least 1, got {m}, {w}, {p}."
+        )
+    if down_cable not in {"mirror", "source"}:
+        raise TopologyError(f"down_cable must be 'mirror' or 'source', got {down_cable!r}.")
+    rates = cable_rates(bandwidth)
+    if len(rates) not in {1, h}:
+        raise TopologyError(
+            f"bandwidth must be one value, or one for each of {h} levels, got {len(rates)}."
+        )
+    return rates if len(rates) == h else rates * h
+
+
+def level_cables(
+    level: int, m: tuple[int, ...], w: tuple[int, ...], p: tuple[int, ...]
+) -> tuple[Ints, Ints, Ints]:
+    """Return child, parent and cable (C,) of the cables above a level, by child and up-port."""
+    low = prod(w[:level])
+    count = low * prod(m[level:])
+    ports = w[level] * p[level]
+    child = np.repeat(np.arange(count), ports)
+    q = np.tile(np.arange(ports), count)
+    below, digit_and_above = child % low, child // low
+    above = digit_and_above // m[level]
+    parent = below + low * (q % w[level]) + low * w[level] * above
+    return child, parent, q // w[level]

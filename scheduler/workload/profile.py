@@ -11,8 +11,8 @@ from fabricsim.checking import Table, brief, path_of, shortened
 from fabricsim.checking.documents import parse_toml
 from fabricsim.checking.inputs import decoded
 from netsim.common.units import parse_size, parse_time
+from patterns.base import LEAST_BYTES, MOST_BYTES
 from patterns.errors import PatternError
-from patterns.options import LEAST_BYTES, MOST_BYTES
 from patterns.registry import PATTERNS, make_pattern
 from scheduler.errors import WorkloadError
 from scheduler.workload.distributions import Distribution, read_distribution

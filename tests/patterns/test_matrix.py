@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from patterns import PatternError, make_pattern
-from patterns.matrixfile import read_matrix
+from patterns.matrix import read_matrix
 
 DENSE = np.array([[7.0, 1.0, 0.0], [2.0, 0.0, 3.0], [0.0, 0.0, 9.0]])
 TRIPLES = [(0, 1, 1.0), (1, 0, 2.0), (1, 2, 3.0)]

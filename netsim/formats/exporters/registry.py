@@ -8,7 +8,7 @@ from fabricsim.checking.outputs import require_apart
 from fabricsim.checking.registry import Registry
 from netsim.common.atomic_write import replace_file
 from netsim.common.errors import TopologyError
-from netsim.formats.exporters.tables import Written
+from netsim.formats.exporters.writers import Written
 from netsim.routing.base import Routing
 from netsim.topology.base import Topology
 
@@ -81,9 +81,9 @@ def written(topology: Topology, form: str, routing: Routing | None = None) -> Wr
 
 WRITERS: Registry[Callable[..., Written]] = Registry(
     {
-        "edge-csv": "netsim.formats.exporters.tables:write_edge_csv",
-        "graphml": "netsim.formats.exporters.tables:write_graphml",
-        "simgrid-xml": "netsim.formats.exporters.simgrid:write_simgrid",
-        "slurm-conf": "netsim.formats.exporters.slurm:write_slurm_conf",
+        "edge-csv": "netsim.formats.exporters.writers:write_edge_csv",
+        "graphml": "netsim.formats.exporters.writers:write_graphml",
+        "simgrid-xml": "netsim.formats.exporters.writers:write_simgrid",
+        "slurm-conf": "netsim.formats.exporters.writers:write_slurm_conf",
     }
 )

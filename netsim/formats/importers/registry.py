@@ -9,10 +9,8 @@ from fabricsim.checking import unknown
 from fabricsim.checking.inputs import read_text
 from netsim.common.errors import TopologyError
 from netsim.formats.importers.aries import read_aries
-from netsim.formats.importers.edgecsv import read_edge_csv
-from netsim.formats.importers.infiniband import read_infiniband
-from netsim.formats.importers.namemap import read_name_map
-from netsim.formats.importers.nodecsv import read_node_csv
+from netsim.formats.importers.csv_tables import read_edge_csv, read_node_csv
+from netsim.formats.importers.infiniband import read_infiniband, read_name_map
 from netsim.formats.importers.nodemap import read_node_map
 from netsim.formats.importers.sketch import Settings
 from netsim.formats.importers.slurm import read_slurm_conf

@@ -10,7 +10,7 @@ from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree, build_fat_tree
 from netsim.topology.levels import connected_parts, links_in_service, vertex_levels
-from netsim.topology.partial import depopulate
+from netsim.topology.outage import depopulate
 
 _MIN_LEVELS, _MAX_LEVELS = 2, 4
 

@@ -5,8 +5,8 @@ import numpy as np
 
 from netsim.flows.partition import Partition
 from netsim.formats.importers.graphs import from_networkx
-from netsim.infiniband.credits import credit_loop
 from netsim.infiniband.lft import LFT, d_mod_k_tables
+from netsim.infiniband.walk import credit_loop
 from netsim.registries.routings import make_routing
 from netsim.registries.topologies import make_topology
 from netsim.topology.fattree import build_fat_tree

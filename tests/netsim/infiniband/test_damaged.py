@@ -17,9 +17,9 @@ from damage import (
 
 from netsim.common.errors import TopologyError
 from netsim.formats.importers.infiniband import read_wiring
-from netsim.infiniband.base import base_dump
 from netsim.infiniband.discover import read_ibnetdiscover, write_ibnetdiscover
 from netsim.infiniband.dump import tables_of
+from netsim.infiniband.export import base_dump
 from netsim.infiniband.ftree import ftree_tables
 from netsim.infiniband.tree_wiring import (
     device_levels,

@@ -14,7 +14,7 @@ from netsim.infiniband.order import read_ca_order
 from netsim.infiniband.tree_wiring import wire_fat_tree
 from netsim.infiniband.wiring import tree_fabric, wire_graph
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
-from netsim.topology.partial import depopulate
+from netsim.topology.outage import depopulate
 
 BW = 12.5e9
 PAIR = """

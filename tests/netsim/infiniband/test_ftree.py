@@ -15,7 +15,7 @@ from netsim.infiniband.tree_wiring import wire_fat_tree
 from netsim.infiniband.wiring import tree_fabric
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
-from netsim.topology.partial import depopulate
+from netsim.topology.outage import depopulate
 
 RECORDED = Path(__file__).parents[2] / "data" / "opensm-damaged.json"
 CASES = json.loads(RECORDED.read_text("utf-8"))

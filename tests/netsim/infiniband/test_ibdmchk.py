@@ -13,11 +13,11 @@ import pytest
 from ibsim import MISSING, PLACES, Simulation
 from partitions import Shape, place
 
-from netsim.infiniband.credits import credit_loop
 from netsim.infiniband.difference import difference_of
 from netsim.infiniband.discover import Device, IbFabric, read_ibnetdiscover
 from netsim.infiniband.dump import tables_of
 from netsim.infiniband.export import tables_in_force
+from netsim.infiniband.walk import credit_loop
 from netsim.infiniband.wiring import tree_fabric, wire_graph
 from netsim.routing.wraparound import Wraparound
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix

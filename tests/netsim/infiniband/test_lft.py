@@ -9,17 +9,16 @@ from partitions import random_partition
 
 from netsim.common.errors import RoutingError
 from netsim.flows.partition import Partition
-from netsim.infiniband.base import dump_of
 from netsim.infiniband.discover import read_ibnetdiscover, write_ibnetdiscover
 from netsim.infiniband.dump import LftDump, read_lft_dump, tables_of, write_lft_dump
-from netsim.infiniband.export import export
+from netsim.infiniband.export import dump_of, export
 from netsim.infiniband.lft import LFT, d_mod_k_tables
 from netsim.infiniband.tree_wiring import wire_fat_tree
 from netsim.infiniband.wiring import tree_fabric, wire_graph
 from netsim.routing.dmodk import DModK
 from netsim.routing.wraparound import Wraparound
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
-from netsim.topology.partial import depopulate
+from netsim.topology.outage import depopulate
 
 BW = 12.5e9
 

@@ -18,17 +18,16 @@ from opensm_reference import described
 from partitions import Shape, cables, place
 
 from netsim.flows.partition import Partition
-from netsim.infiniband.base import base_dump
 from netsim.infiniband.discover import read_ibnetdiscover
 from netsim.infiniband.dump import read_lft_dump, tables_of
-from netsim.infiniband.export import export
+from netsim.infiniband.export import base_dump, export
 from netsim.infiniband.lft import d_mod_k_tables
 from netsim.infiniband.order import read_ca_order
 from netsim.infiniband.tree_wiring import wire_damaged_tree
 from netsim.infiniband.wiring import tree_fabric
 from netsim.routing.wraparound import Wraparound
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
-from netsim.topology.partial import depopulate
+from netsim.topology.outage import depopulate
 
 BW = 12.5e9
 

@@ -12,7 +12,7 @@ from netsim.common.errors import ContentionError, RoutingError, TopologyError
 from netsim.flows.contention import Traffic
 from netsim.flows.isolation import minimal_links
 from netsim.flows.partition import Partition
-from netsim.formats.exporters.simgrid import write_simgrid
+from netsim.formats.exporters.writers import write_simgrid
 from netsim.infiniband.lft import d_mod_k_tables
 from netsim.registries.contention_models import make_contention_model
 from netsim.registries.routings import make_routing, on_changed

@@ -13,7 +13,7 @@ from netsim.registries.routings import make_routing
 from netsim.registries.topologies import make_topology
 from netsim.routing.base import RankRouting
 from netsim.topology.fattree import build_fat_tree
-from netsim.topology.partial import depopulate
+from netsim.topology.outage import depopulate
 
 KEEPING = ("d-mod-k", "s-mod-k", "ecmp", "shortest", "jigsaw")
 

@@ -3,7 +3,7 @@
 import pytest
 
 from netsim.registries.topologies import make_topology
-from netsim.topology.link_names import link_names
+from netsim.topology.names import link_names
 
 
 @pytest.mark.parametrize(

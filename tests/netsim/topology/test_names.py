@@ -16,8 +16,7 @@ from netsim.common.hostlist import MOST_NAMES, expand_hostlist
 from netsim.formats.importers.infiniband import read_wiring
 from netsim.formats.importers.registry import FORMATS
 from netsim.formats.importers.sketch import Settings
-from netsim.topology.outage import exclude, fail
-from netsim.topology.partial import depopulate
+from netsim.topology.outage import depopulate, exclude, fail
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from netsim.common.errors import TopologyError
 from netsim.registries.topologies import make_topology
 from netsim.topology.base import Topology
 from netsim.topology.fattree import build_fat_tree
-from netsim.topology.partial import depopulate
+from netsim.topology.outage import depopulate
 from netsim.topology.structure.recognise import recognise
 
 

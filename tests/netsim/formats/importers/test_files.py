@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from netsim.common.errors import RoutingError, TopologyError
-from netsim.formats.importers.nodecsv import untapered_shape
+from netsim.formats.importers.csv_tables import untapered_shape
 from netsim.formats.importers.registry import FORMATS, guess_format, read_topology
 from netsim.formats.importers.sketch import Settings
 from netsim.registries.routings import make_routing

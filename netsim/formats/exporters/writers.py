@@ -1,16 +1,91 @@
-"""SimGrid platforms: hosts, routers and links in XML, version 4.1."""
+"""Fabrics as text of other tools: tables, GraphML, `topology.conf`, platforms of SimGrid."""
 
 from collections.abc import Iterator
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
+from fabricsim.checking.sheets import sheet
 from netsim.common.errors import TopologyError
-from netsim.formats.exporters.drawing import Bundle, Drawing, check_xml_names, draw
-from netsim.formats.exporters.tables import Written
+from netsim.common.hostlist import fold_hostlist
+from netsim.formats.exporters.drawing import Bundle, Drawing, beside_the_file, check_xml_names, draw
 from netsim.routing.base import Routing
 from netsim.routing.multipath import single_paths
 from netsim.topology.base import Topology
+from netsim.topology.levels import vertex_levels
+
+Written = tuple[str, tuple[str, ...]]
+
+_HEADER = ("source", "target", "bandwidth_bytes_per_s", "cables", "source_kind", "target_kind")
+
+
+def write_edge_csv(topology: Topology) -> Written:
+    """Write a table of cables, which ``edge-csv`` reads back, and what it does not hold."""
+    drawing = draw(topology)
+    rows = []
+    seen = set()
+    for bundle in drawing.bundles:
+        a, b = topology.vertex_name(bundle.a), topology.vertex_name(bundle.b)
+        if frozenset((a, b)) in seen:
+            raise TopologyError(f"cables between {a} and {b} differ in capacity; write GraphML.")
+        seen.add(frozenset((a, b)))
+        kinds = drawing.kind(bundle.a), drawing.kind(bundle.b)
+        rows.append((a, b, bundle.rate, len(bundle.links), *kinds))
+    return sheet(_HEADER, rows), (*drawing.remarks, *beside_the_file(topology))
+
+
+def write_graphml(topology: Topology) -> Written:
+    """Write GraphML, which ``graphml`` reads back, and what the graph does not hold."""
+    import networkx as nx  # noqa: PLC0415 (slow to import, and needed here only)
+
+    drawing = draw(topology)
+    check_xml_names(drawing)
+    graph = nx.MultiGraph(name=topology.name)
+    for vertex in drawing.vertices:
+        graph.add_node(topology.vertex_name(vertex), kind=drawing.kind(vertex))
+    for number, bundle in enumerate(drawing.bundles):
+        graph.add_edge(
+            topology.vertex_name(bundle.a),
+            topology.vertex_name(bundle.b),
+            key=number,  # written as the edge's id, which GraphML wants unique
+            bandwidth_bytes_per_s=bundle.rate,
+            cables=len(bundle.links),
+            **{"class": topology.link_class(bundle.links[0])},
+        )
+    text = "\n".join(nx.generate_graphml(graph, named_key_ids=True)) + "\n"
+    return text, (*drawing.remarks, *beside_the_file(topology))
+
+
+def write_slurm_conf(topology: Topology) -> Written:
+    """Write `topology.conf`, leaves first, and what Slurm does not know of the fabric."""
+    drawing = draw(topology)
+    level = vertex_levels(topology).tolist()
+    below: dict[int, list[int]] = {v: [] for v in drawing.vertices if drawing.kind(v) == "switch"}
+    parents: dict[int, int] = {}
+    for bundle in drawing.bundles:
+        low, high = sorted((bundle.a, bundle.b), key=lambda v: level[v])
+        if level[low] == level[high] or level[low] < 0:
+            names = f"{topology.vertex_name(low)} and {topology.vertex_name(high)}"
+            raise TopologyError(
+                f"topology.conf holds trees of switches, but {names} of {topology.name} are joined "
+                f"on one level."
+            )
+        if low not in below[high]:
+            below[high].append(low)
+            parents[low] = parents.get(low, 0) + 1
+    lines = []
+    for switch in sorted(below, key=lambda v: (level[v], v)):
+        key = "Nodes" if level[switch] == 1 else "Switches"
+        names = fold_hostlist(topology.vertex_name(v) for v in sorted(below[switch]))
+        lines.append(f"SwitchName={topology.vertex_name(switch)} {key}={names}")
+    remarks = ["capacities are not in the file"]
+    if any(len(bundle.links) > 1 for bundle in drawing.bundles):
+        remarks.append("parallel cables are not in the file")
+    several = sum(count > 1 for v, count in parents.items() if v in below)
+    if several:
+        remarks.append(f"switches under several others ({several}): Slurm takes any of them")
+    return "\n".join(lines) + "\n", (*drawing.remarks, *remarks)
+
 
 _MOST_ROUTES = 4_000_000  # a file of a gigabyte
 # plain max-min sharing without TCP's corrections, as everywhere in this package
