@@ -5,9 +5,9 @@ import random
 from dataclasses import replace
 
 import numpy as np
+from ib_fabrics import tree_fabric
 
 from netsim.infiniband.discover import IbFabric
-from netsim.infiniband.wiring import tree_fabric
 from netsim.topology.fattree import build_fat_tree
 
 SHAPES = {

@@ -7,10 +7,10 @@ import time
 from pathlib import Path
 
 from damage import SHAPES, damaged_tree, damages, roots_of, tree_of
+from ib_fabrics import read_ca_order, write_ibnetdiscover
 
-from netsim.infiniband.discover import read_ibnetdiscover, write_ibnetdiscover
+from netsim.infiniband.discover import read_ibnetdiscover
 from netsim.infiniband.dump import read_lft_dump
-from netsim.infiniband.order import read_ca_order
 from netsim.infiniband.tree_wiring import wire_fat_tree
 
 PROGRAMS = ("opensm", "ibsim", "ibnetdiscover", "ibtracert")

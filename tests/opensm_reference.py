@@ -2,13 +2,14 @@
 
 import gzip
 import json
+from dataclasses import replace
 
 import numpy as np
+from ib_fabrics import read_ca_order
 
 from netsim.flows.partition import Partition
 from netsim.infiniband.discover import read_ibnetdiscover
 from netsim.infiniband.dump import read_lft_dump
-from netsim.infiniband.order import read_ca_order
 from netsim.infiniband.tree_wiring import wire_fat_tree
 
 FABRICS = ("ft2_4x4", "ft2_6x3", "ft3_r4", "ft3_r8", "ft3_r8_drop4")
@@ -19,9 +20,15 @@ def text(shared, path):
 
 
 def wiring(shared, name, *, ordered=False):
-    order = read_ca_order(text(shared, f"{name}/ca-order.dump")) if ordered else None
+    """Return a stored fabric, its nodes numbered by the order that OpenSM dumped if so wanted."""
     fabric = read_ibnetdiscover(text(shared, f"{name}/ibnetdiscover.txt"), name)
-    return wire_fat_tree(fabric, ca_order=order)
+    wired = wire_fat_tree(fabric)
+    if not ordered:
+        return wired
+    place = {lid: d for d, lid in enumerate(read_ca_order(text(shared, f"{name}/ca-order.dump")))}
+    nodes = wired.device[: wired.topology.n_nodes].tolist()
+    order = np.array([place[fabric.devices[i].lid] if i >= 0 else -1 for i in nodes])
+    return replace(wired, topology=replace(wired.topology, order=order))
 
 
 def dump(shared, name, engine="ftree"):

@@ -153,44 +153,6 @@ def _numbers(blocks: list[_Block], name: str) -> dict[str, int]:
     return number
 
 
-def write_ibnetdiscover(fabric: IbFabric) -> str:
-    """Write a fabric in the form of `ibnetdiscover`: switches first, then channel adapters."""
-    order = sorted(range(len(fabric.devices)), key=lambda i: not fabric.devices[i].is_switch)
-    ports: dict[int, list[int]] = {i: [] for i in order}
-    for device, port in sorted(fabric.cables):
-        ports[device].append(port)
-    return "\n".join(["# Topology file", "", *(_block(fabric, i, ports[i]) for i in order)])
-
-
-def _block(fabric: IbFabric, i: int, ports: list[int]) -> str:
-    """Return the lines of one device."""
-    device = fabric.devices[i]
-    if device.is_switch:
-        title = f'Switch\t{device.n_ports} "S-{device.guid:016x}"\t\t# "{device.name}"'
-        head = [
-            f"switchguid=0x{device.guid:x}({device.port_guid:x})",
-            f"{title} base port 0 lid {device.lid} lmc 0",
-        ]
-    else:
-        head = [
-            f"caguid=0x{device.guid:x}",
-            f'Ca\t{device.n_ports} "H-{device.guid:016x}"\t\t# "{device.name}"',
-        ]
-    lines = [f"sysimgguid=0x{device.guid:x}", *head]
-    for port in ports:
-        peer_number, peer_port = fabric.cables[i, port]
-        peer = fabric.devices[peer_number]
-        kind, rate = "S" if peer.is_switch else "H", fabric.rates.get((i, port), "4xSDR")
-        own = "" if device.is_switch else f"({device.port_guid:x})"
-        own_lid = "" if device.is_switch else f"lid {device.lid} lmc 0 "
-        far = "" if peer.is_switch else f"({peer.port_guid:x})"
-        lines.append(
-            f'[{port}]{own}\t"{kind}-{peer.guid:016x}"[{peer_port}]{far}\t\t'
-            f'# {own_lid}"{peer.name}" lid {peer.lid} {rate}'
-        )
-    return "\n".join([*lines, ""])
-
-
 def _read_blocks(text: str, reading: _Reading) -> None:
     """Part the file into the blocks of its devices."""
     for number, line in _lines(text, reading.name):

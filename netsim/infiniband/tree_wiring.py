@@ -13,7 +13,6 @@ from netsim.common.errors import RoutingError, TopologyError
 from netsim.common.units import Quantity
 from netsim.infiniband.discover import IbFabric, Port
 from netsim.infiniband.ftree import ftree_tables
-from netsim.infiniband.order import given_order, opensm_order
 from netsim.infiniband.wiring import Wiring, device_name, irregular
 from netsim.topology.fattree import FatTree, build_fat_tree
 from netsim.topology.outage import depopulate
@@ -21,17 +20,15 @@ from netsim.topology.outage import depopulate
 _LEAST_PRESENT = 0.75  # of the cables between switches; with fewer, another shape may fit better
 
 
-def wire_fat_tree(
-    fabric: IbFabric, bandwidth: Quantity = "1 B/s", ca_order: Sequence[int] | None = None
-) -> Wiring:
+def wire_fat_tree(fabric: IbFabric, bandwidth: Quantity = "1 B/s") -> Wiring:
     """
     Recognise a whole PGFT with its ports in OpenSM's order; holes are missing nodes and leaves.
 
     Down-ports first and up-ports after them; up-port q of an element leads to parent ``q mod w`` on
-    cable ``q div w``. Without a `ca_order`, adapters are numbered by the rule that OpenSM follows.
+    cable ``q div w``. Adapters are numbered by the rule that OpenSM follows.
     """
     tree = _Tree(fabric, device_levels(fabric), by_port=True, whole=True)
-    return tree.whole_wiring(bandwidth, ca_order)
+    return tree.whole_wiring(bandwidth)
 
 
 def wire_damaged_tree(
@@ -245,17 +242,14 @@ class _Tree:
             taken |= {(*place, digit[sub]) for place in where[sub]}
         return digit
 
-    def whole_wiring(self, bandwidth: Quantity, ca_order: Sequence[int] | None) -> Wiring:
+    def whole_wiring(self, bandwidth: Quantity) -> Wiring:
         """Return a tree that lacks nodes and leaves at most."""
         tree = build_fat_tree(self._m, self._w, self._p, bandwidth)
         device = self._placed(tree)
         port = self._linked(tree)
         missing = [tree.vertex_name(int(v)) for v in np.flatnonzero(device < 0)]
         tree = depopulate(tree, missing)
-        if ca_order is None:
-            order = opensm_order(self._fabric, tree, device)
-        else:
-            order = given_order(self._fabric, tree, device, ca_order)
+        order = opensm_order(self._fabric, tree, device)
         if tree.order is not None or np.any(order != np.arange(tree.n_nodes)):
             tree = replace(tree, order=order)
         return Wiring(tree, self._fabric, device, port)
@@ -337,6 +331,35 @@ class _Tree:
             there += int(np.count_nonzero(port[first : tree.down_base[step]] >= 0))
         if there < _LEAST_PRESENT * wanted:
             raise irregular(f"of {wanted} cables between switches of {tree.name} {there} are there")
+
+
+def opensm_order(fabric: IbFabric, tree: FatTree, device: Ints) -> Ints:
+    """
+    Return each node's number d in OpenSM's ftree (n_nodes,), -1 for missing nodes.
+
+    Counting starts at the leaf whose GUID is least when its bytes are read backwards (GUIDs are
+    keys in network byte order); at every level the subtree of that leaf comes first and its
+    siblings follow by port. On each leaf the present nodes count in port order, and every leaf
+    takes as many numbers as the fullest. Found by comparison with the ca-order of OpenSM 3.3.23 on
+    fabrics with random GUIDs.
+    """
+    there = device[: tree.n_nodes] >= 0
+    on_leaf = there.reshape(-1, tree.nodes_per_leaf)
+    guid = {
+        x: fabric.devices[int(device[tree.n_nodes + x])].guid
+        for x in np.flatnonzero(on_leaf.any(axis=1)).tolist()
+    }
+    start = min(guid, key=lambda x: guid[x].to_bytes(8, "little"))
+
+    # subtrees from the top down; that of the first leaf comes before its siblings
+    sizes = [prod(tree.children[1:level]) for level in range(tree.levels, 0, -1)]
+    keys = {x: [-1 if x // n == start // n else x // n for n in sizes] for x in guid}
+    order = np.full(tree.n_nodes, -1, dtype=np.int64)
+    width = int(on_leaf.sum(axis=1).max())
+    for rank, leaf in enumerate(sorted(guid, key=keys.__getitem__)):
+        nodes = leaf * tree.nodes_per_leaf + np.flatnonzero(on_leaf[leaf])
+        order[nodes] = rank * width + np.arange(nodes.size)
+    return order
 
 
 def missing_parts(wiring: Wiring) -> list[str]:

@@ -1,18 +1,14 @@
 """A topology and the InfiniBand fabric it stands for: as a graph, or made from a tree."""
 
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 
 from netsim.common.arrays import Ints
 from netsim.common.errors import TopologyError
 from netsim.common.units import Quantity, parse_rate
-from netsim.infiniband.discover import Device, IbFabric, Port
+from netsim.infiniband.discover import IbFabric
 from netsim.topology.base import Topology
-from netsim.topology.fattree import FatTree
-
-_FIRST_GUID = 0x0002C90000000000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,35 +51,6 @@ def wire_graph(fabric: IbFabric, bandwidth: Quantity = "1 B/s") -> Wiring:
         channel=np.arange(tail.size),
     )
     return Wiring(topology, fabric, np.array(order, dtype=np.int64), port)
-
-
-def tree_fabric(tree: FatTree) -> IbFabric:
-    """Return the fabric of a tree, for simulation: GUIDs by position, OpenSM's port order."""
-    present = np.arange(tree.n_links)
-    if tree.absent is not None:
-        present = np.setdiff1d(present, tree.absent)
-    devices: list[Device] = []
-    number: dict[int, int] = {}
-    for v in np.unique(tree.link_tail[present]).tolist():
-        level, _ = tree.position(v)
-        down = tree.children[level - 1] * tree.parallel[level - 1] if level else 0
-        up = tree.ports[level] if level < tree.levels else 0
-        guid = _FIRST_GUID + 16 * (v + 1)
-        number[v] = len(devices)
-        name, lid = tree.vertex_name(v), number[v] + 1
-        devices.append(Device(guid, name, down + up, level > 0, lid, guid + (level == 0)))
-    cables: dict[Port, Port] = {}
-    for link in present.tolist():
-        level = max(step for step in range(tree.levels) if link >= tree.up_base[step])
-        if link < tree.down_base[level]:
-            child, q = divmod(link - tree.up_base[level], tree.ports[level])
-            digit = child // prod(tree.parents[:level]) % tree.children[level]
-            below = tree.children[level - 1] * tree.parallel[level - 1] if level else 0
-            tail, head = (number[int(end[link])] for end in (tree.link_tail, tree.link_head))
-            low = (tail, below + 1 + q)
-            high = (head, digit * tree.parallel[level] + q // tree.parents[level] + 1)
-            cables[low], cables[high] = high, low
-    return IbFabric(tuple(devices), cables, {})
 
 
 def device_name(fabric: IbFabric, device: int) -> str:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from ib_fabrics import tree_fabric, write_ibnetdiscover
 
-from netsim.infiniband.discover import read_ibnetdiscover, write_ibnetdiscover
+from netsim.infiniband.discover import read_ibnetdiscover
 from netsim.infiniband.export import export
 from netsim.infiniband.tree_wiring import wire_fat_tree
-from netsim.infiniband.wiring import tree_fabric
 from netsim.topology.fattree import build_fat_tree
 
 DATA = Path(__file__).parents[1] / "data"

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 import tomli_w
+from ib_fabrics import tree_fabric, write_ibnetdiscover
 
 from coupling.site.drawn_traffic import JobLoads
 from coupling.site.outcome import solve
 from coupling.site.site import Site, read_site
 from netsim.common.arrays import Floats
-from netsim.infiniband.discover import IbFabric, write_ibnetdiscover
+from netsim.infiniband.discover import IbFabric
 from netsim.infiniband.tree_wiring import wire_fat_tree
-from netsim.infiniband.wiring import tree_fabric
 from netsim.topology.fattree import build_fat_tree
 
 WORD = 4

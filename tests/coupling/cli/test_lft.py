@@ -5,15 +5,15 @@ import json
 
 import numpy as np
 import pytest
+from ib_fabrics import tree_fabric, write_ibnetdiscover
 from opensm_reference import described
 
 from coupling import estimate
 from coupling.errors import SnapshotError
-from netsim.infiniband.discover import read_ibnetdiscover, write_ibnetdiscover
+from netsim.infiniband.discover import read_ibnetdiscover
 from netsim.infiniband.dump import read_lft_dump, tables_of
 from netsim.infiniband.export import export
 from netsim.infiniband.tree_wiring import wire_fat_tree
-from netsim.infiniband.wiring import tree_fabric
 from netsim.topology.fattree import build_fat_tree
 
 GB = 1e9

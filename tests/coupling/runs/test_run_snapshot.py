@@ -4,6 +4,7 @@ import json
 
 import pandas as pd
 import pytest
+from ib_fabrics import tree_fabric, write_ibnetdiscover
 
 from coupling import Experiment, run_campaign
 from coupling.errors import ResultError
@@ -12,8 +13,6 @@ from coupling.runs.run_snapshot import moment
 from coupling.runs.stored import Stored
 from netsim import fat_tree_of_radix
 from netsim.common.hostlist import expand_hostlist
-from netsim.infiniband.discover import write_ibnetdiscover
-from netsim.infiniband.wiring import tree_fabric
 
 
 @pytest.fixture(scope="module")

@@ -14,10 +14,11 @@ from damage import (
     tree_of,
     with_shuffled_ports,
 )
+from ib_fabrics import tree_fabric, write_ibnetdiscover
 
 from netsim.common.errors import TopologyError
 from netsim.formats.importers.infiniband import read_wiring
-from netsim.infiniband.discover import read_ibnetdiscover, write_ibnetdiscover
+from netsim.infiniband.discover import read_ibnetdiscover
 from netsim.infiniband.dump import tables_of
 from netsim.infiniband.export import base_dump
 from netsim.infiniband.ftree import ftree_tables
@@ -28,7 +29,6 @@ from netsim.infiniband.tree_wiring import (
     wire_fat_tree,
 )
 from netsim.infiniband.walk import up_down_reach, walk_fault
-from netsim.infiniband.wiring import tree_fabric
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 

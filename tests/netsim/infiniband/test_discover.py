@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ib_fabrics import tree_fabric, write_ibnetdiscover
 from opensm_reference import FABRICS, described, text
 
 from netsim.common.errors import TopologyError
-from netsim.infiniband.discover import read_ibnetdiscover, write_ibnetdiscover
-from netsim.infiniband.order import read_ca_order
+from netsim.infiniband.discover import read_ibnetdiscover
 from netsim.infiniband.tree_wiring import wire_fat_tree
-from netsim.infiniband.wiring import tree_fabric, wire_graph
+from netsim.infiniband.wiring import wire_graph
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 from netsim.topology.outage import depopulate
 
@@ -204,14 +204,8 @@ def test_numbers_start_at_the_leaf_whose_guid_is_least_backwards():
     assert np.argsort(wired.topology.order).tolist() == expected
 
 
-def test_a_ca_order_is_read_and_must_list_every_node():
+def test_two_leaves_alone_are_no_tree():
     fabric = read_ibnetdiscover(PAIR)
-    tree = tree_fabric(build_fat_tree((2, 2), (1, 2), (1, 1), BW))
 
-    assert read_ca_order("0x0001\tn0\n0xFFFF\tDUMMY\n\n0x000a\tn1\n") == [1, 0xFFFF, 10]
-    with pytest.raises(TopologyError, match="ca-order:2: expected a LID, got 'x'"):
-        read_ca_order("0x0001 n0\nx n1")
-    with pytest.raises(TopologyError, match="'n3', LID 4, is not in the ca-order"):
-        wire_fat_tree(tree, ca_order=[1, 2, 3])
     with pytest.raises(TopologyError, match="no PGFT: there is no second level"):
         wire_fat_tree(fabric)

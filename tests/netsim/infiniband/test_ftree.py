@@ -6,13 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from damage import by_name, damaged_tree, damages, nodes_of, print_of, roots_of, tree_of
+from ib_fabrics import read_ca_order, tree_fabric
 from opensm_reference import FABRICS, dump, text, wiring
 
 from netsim.common.errors import RoutingError
 from netsim.infiniband.ftree import ftree_tables
-from netsim.infiniband.order import read_ca_order
 from netsim.infiniband.tree_wiring import wire_fat_tree
-from netsim.infiniband.wiring import tree_fabric
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 from netsim.topology.outage import depopulate

@@ -10,6 +10,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from ib_fabrics import tree_fabric
 from ibsim import MISSING, PLACES, Simulation
 from partitions import Shape, place
 
@@ -18,7 +19,7 @@ from netsim.infiniband.discover import Device, IbFabric, read_ibnetdiscover
 from netsim.infiniband.dump import tables_of
 from netsim.infiniband.export import tables_in_force
 from netsim.infiniband.walk import credit_loop
-from netsim.infiniband.wiring import tree_fabric, wire_graph
+from netsim.infiniband.wiring import wire_graph
 from netsim.routing.wraparound import Wraparound
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 

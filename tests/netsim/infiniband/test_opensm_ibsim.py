@@ -13,6 +13,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from damage import damaged_tree, hosts_of, print_of, roots_of, tree_of
+from ib_fabrics import read_ca_order, tree_fabric
 from ibsim import DAMAGED, MISSING, RECORDED, Simulation, dumped, fabric_of
 from opensm_reference import described
 from partitions import Shape, cables, place
@@ -22,9 +23,7 @@ from netsim.infiniband.discover import read_ibnetdiscover
 from netsim.infiniband.dump import read_lft_dump, tables_of
 from netsim.infiniband.export import base_dump, export
 from netsim.infiniband.lft import d_mod_k_tables
-from netsim.infiniband.order import read_ca_order
 from netsim.infiniband.tree_wiring import wire_damaged_tree
-from netsim.infiniband.wiring import tree_fabric
 from netsim.routing.wraparound import Wraparound
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 from netsim.topology.outage import depopulate

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ib_fabrics import write_ibnetdiscover
 
 from netsim.common.errors import NetsimError
 from netsim.formats.importers.infiniband import read_wiring
 from netsim.formats.importers.registry import read_topology
-from netsim.infiniband.discover import Device, IbFabric, read_ibnetdiscover, write_ibnetdiscover
+from netsim.infiniband.discover import Device, IbFabric, read_ibnetdiscover
 from netsim.infiniband.dump import read_lft_dump, tables_of
 from netsim.infiniband.export import export
 from netsim.registries.routings import make_routing
