@@ -218,7 +218,7 @@ def _paint_map(figure: Figure, table: pd.DataFrame, scale: float, title: str) ->
         words = "up from each" if up else "down to each"
         ax.set_title(f"{words} {_switch_word(level)}", fontsize="small", fontweight="normal")
     axes[-1].set_xlabel("switch, in the order of the fabric", fontsize="small")
-    figure.text(0.01, 0.99, title, ha="left", va="top", fontsize="large", fontweight="bold")
+    figure.suptitle(title, x=0.01, ha="left", fontsize="large", fontweight="bold")
     add_bar(image, list(axes), "busy fraction", percent=True, more=True)
 
 

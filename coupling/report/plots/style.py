@@ -2,10 +2,8 @@
 
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from html import escape
 from io import BytesIO
 from typing import Any
@@ -16,13 +14,10 @@ import pandas as pd
 from markupsafe import Markup
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.backend_bases import get_registered_canvas_class
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from coupling.report.plots.rulers import POINTS
 from coupling.report.plots.sheet import Sheet, hint, name_ticks
-from coupling.report.plots.vector import page_svg
 from coupling.results.formatting import number
 from netsim.common.arrays import Floats
 
@@ -49,11 +44,6 @@ _STYLE: dict[Any, Any] = {
     "axes.titlelocation": "left",
     "axes.titlesize": 10,
     "axes.titleweight": "bold",
-    "axes.titley": 1.0,  # or all labels are measured to see whether any is in the way
-    "figure.subplot.bottom": 0.17,  # where axes about end up: as many ticks as are measured
-    "figure.subplot.left": 0.12,
-    "figure.subplot.right": 0.99,
-    "figure.subplot.top": 0.9,
     "font.size": 9,
     "grid.alpha": 0.35,
     "grid.color": FAINT,
@@ -92,7 +82,11 @@ def legend(figure: Figure, colours: Mapping[str, str]) -> None:
 def put_key(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
     """Put a key above a picture."""
     figure.legend(
-        handles=handles, loc="upper left", ncols=columns, handlelength=1.0, borderaxespad=0.3
+        handles=handles,
+        loc="outside upper left",
+        ncols=columns,
+        handlelength=1.0,
+        borderaxespad=0.3,
     )
 
 
@@ -108,45 +102,28 @@ class Picture:
 
     def html(self) -> Markup:
         """Return the picture as an ``svg`` element, the same bytes for the same picture."""
-        with self._sheet("svg", self.size, {"svg.hashsalt": self.name}) as sheet:
-            drawn = _tidy(page_svg(sheet, _DPI), self.alt)
-            return Markup(_hinted(drawn, sheet))  # noqa: S704 (texts are escaped)
+        sheet, drawn = self._drawn("svg", self.size, {})
+        return Markup(_hinted(_tidy(drawn.decode(), self.alt), sheet))  # noqa: S704 (texts are escaped)
 
     def file(self, form: str) -> bytes:
         """Return the picture as svg, pdf or png, for a column of a paper."""
         width, height = self.size
-        size = (COLUMN_WIDTH, COLUMN_WIDTH * height / width)
-        buffer = BytesIO()
-        with self._sheet(form, size, {**_PAPER, "svg.hashsalt": self.name}) as sheet:
-            sheet.savefig(buffer, format=form, transparent=True, dpi=_DPI, metadata=_NOTHING[form])
-        return buffer.getvalue()
+        return self._drawn(form, (COLUMN_WIDTH, COLUMN_WIDTH * height / width), _PAPER)[1]
 
-    @contextmanager
-    def _sheet(
-        self, form: str, size: tuple[float, float], style: dict[Any, Any]
-    ) -> Iterator[Sheet]:
-        """Give the painted sheet in a style of its own, whatever the user has set."""
+    def _drawn(
+        self, form: str, size: tuple[float, float], style: Mapping[Any, Any]
+    ) -> tuple[Sheet, bytes]:
+        """Draw the picture in a style of its own, whatever the user has set."""
+        written = BytesIO()
         with mpl.rc_context(), warnings.catch_warnings():
             # letters that the font lacks are those of inputs
             warnings.filterwarnings("ignore", "Glyph", UserWarning)
-            settings: Any = mpl.rcParams
-            dict.update(settings, _look())
-            settings.update(style)
-            sheet = Sheet(figsize=size, dpi=POINTS)
-            get_registered_canvas_class(form)(sheet)  # whose letters a key is measured by
+            mpl.rcdefaults()
+            mpl.rcParams.update({**_STYLE, **style, "svg.hashsalt": self.name})
+            sheet = Sheet(size)
             self.paint(sheet)
-            sheet.lay_out()
-            yield sheet
-
-
-@cache
-def _look() -> dict[str, Any]:
-    """Return the settings of every picture: Matplotlib would check all of them for each."""
-    with mpl.rc_context():
-        mpl.rcdefaults()
-        mpl.rcParams.update(_STYLE)
-        settings: Any = mpl.rcParams
-        return dict(dict.items(settings))
+            sheet.savefig(written, format=form, transparent=True, dpi=_DPI, metadata=_NOTHING[form])
+        return sheet, written.getvalue()
 
 
 def _tidy(text: str, alt: str) -> str:

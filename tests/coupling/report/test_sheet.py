@@ -1,15 +1,12 @@
-"""Sheets: Matplotlib measures what stands around their axes, and finds it where it should be."""
+"""Sheets: what stands around their axes has its place, and the user's settings stay outside."""
 
 import matplotlib as mpl
 import numpy as np
 import pytest
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure
-from matplotlib.text import Text
+from matplotlib.patches import Patch
 
-from coupling.report.plots.rulers import extent, points
 from coupling.report.plots.sheet import Sheet, add_bar, name_ticks
-from coupling.report.plots.style import Picture
+from coupling.report.plots.style import Picture, put_key
 
 LONG = ["a name", "another-\nname", "the longest of all"]
 
@@ -21,6 +18,7 @@ def one(figure):
     axes.set_title("Title")
     axes.set_xlabel("along")
     axes.set_ylabel("upwards")
+    put_key(figure, [Patch(label=name) for name in LONG], 3)
 
 
 def turned(figure):
@@ -60,44 +58,28 @@ def paint(request):
 @pytest.fixture
 def sheet(paint):
     """Return a sheet that is laid out."""
-    with mpl.rc_context({"axes.titley": 1.0, "text.parse_math": False}):
-        sheet = Sheet(figsize=(5.0, 4.0), dpi=72)
-        FigureCanvasSVG(sheet)
-        paint(sheet)
-        sheet.lay_out()
+    sheet = Sheet((5.0, 4.0))
+    paint(sheet)
+    sheet.draw_without_rendering()
     return sheet
 
 
-def texts_of(figure):
-    """Return the texts of a figure that are drawn."""
-    return [own for own in figure.findobj(Text) if own.get_text() and own.axes is not None] + [
-        own for own in figure.texts if own.get_text()
-    ]
+def test_everything_drawn_lies_on_the_sheet(sheet):
+    box = sheet.get_tightbbox()  # in inches
+
+    assert (box.x0, box.y0) >= (0.0, 0.0)
+    assert box.x1 <= sheet.get_figwidth()
+    assert box.y1 <= sheet.get_figheight()
 
 
-def test_everything_written_lies_on_the_sheet(sheet):
-    for text in texts_of(sheet):
-        box = text.get_window_extent()
-        assert sheet.bbox.x0 <= box.x0 < box.x1 <= sheet.bbox.x1, text.get_text()
-        assert sheet.bbox.y0 <= box.y0 < box.y1 <= sheet.bbox.y1, text.get_text()
+def test_a_key_stands_clear_of_the_title():
+    sheet = Sheet((5.0, 4.0))
+    one(sheet)
+    sheet.draw_without_rendering()
 
+    key = sheet.legends[0].get_window_extent()
 
-def test_names_of_axes_stand_clear_of_the_words_at_their_ticks(sheet):
-    words = [own.get_window_extent() for axes in sheet.axes for own in axes.findobj(Text)
-             if own.get_text() and own.get_zorder() < 1]  # fmt: skip
-
-    for name in sheet.texts:
-        if name.get_text() in {"along", "upwards", "what it is"}:
-            assert not any(name.get_window_extent().overlaps(box) for box in words)
-
-
-def test_axes_without_sides_have_none():
-    sheet = Sheet(figsize=(5.0, 4.0), dpi=72)
-    FigureCanvasSVG(sheet)
-    bare(sheet)
-    sheet.lay_out()
-
-    assert [text.get_text() for text in texts_of(sheet)] == ["below"]
+    assert not key.overlaps(sheet.axes[0].title.get_window_extent())
 
 
 def test_fields_and_bar_do_not_overlap(sheet):
@@ -105,26 +87,6 @@ def test_fields_and_bar_do_not_overlap(sheet):
 
     for place, box in enumerate(boxes):
         assert not any(box.overlaps(other) for other in boxes[:place])
-
-
-@pytest.mark.parametrize("turn", [0, 90])
-def test_a_text_is_as_large_as_matplotlib_finds(turn):
-    figure = Figure(dpi=72)
-    FigureCanvasSVG(figure)
-    text = figure.text(0.5, 0.5, "lp of a\nlonger text", fontsize=9, rotation=turn)
-
-    box = text.get_window_extent()
-
-    assert extent("lp of a\nlonger text", 9, turn) == pytest.approx((box.width, box.height), 0.06)
-
-
-def test_words_for_sizes_of_letters_mean_those_of_the_picture_at_hand():
-    """A picture for a paper was drawn before: it must not change a page's."""
-    sizes = []
-    for usual in (7.0, 9.0, 7.0):
-        with mpl.rc_context({"font.size": usual}):
-            sizes.append(points("small"))
-    assert sizes == pytest.approx([0.833 * 7, 0.833 * 9, 0.833 * 7])
 
 
 @pytest.mark.parametrize("name", ["axes.linewidth", "font.size"])
