@@ -8,8 +8,10 @@ from netsim.common.jit import njit
 from netsim.packetsim.records import (
     BUSY,
     CROWDED,
+    DCQCN,
     DEADLOCK,
     DONE,
+    END_POINT,
     FIXED,
     IDLE,
     NONE,
@@ -17,9 +19,17 @@ from netsim.packetsim.records import (
     RUNNING,
     SPRAY,
     STALLED,
+    UNLIMITED,
     World,
 )
 
+# DCQCN, Zhu et al. 2015, section 4 and table 14: bytes of a queue between which packets are marked,
+# with the greatest chance; ns between notifications and between rises; bytes between rises; rises
+# to the old rate; share of a link of 40 Gb/s by which the rate then rises; gain of alpha
+_QUEUE_LEAST, _QUEUE_MOST, _MARK_MOST = 5e3, 200e3, 0.01
+_NOTIFY_NS, _RISE_NS, _RISE_BYTES, _FAST = 50e3, 55e3, 10e6, 5
+_RISE, _GAIN = 40e6 / 40e9, 1.0 / 256.0
+_SLOWEST = 1e-4  # share of the link below which no rate falls
 _FREE_CHANNEL = 2  # of a torus: the one for any minimal path
 _WORLD = types.NamedTuple(tuple(from_dtype(record)[::1] for record in RECORDS), World)
 
@@ -418,6 +428,139 @@ def wake_job(world: World) -> float:
 
 
 @njit(allocates=False)
+def _mark(world: World, packet: int, channel: int) -> None:
+    """Mark a packet by the queue that it joins, as RED does."""
+    clock, packets = world.clock, world.packets
+    queue = _occupied(world, channel) * clock[0]["packet"]
+    if queue > _QUEUE_LEAST:
+        part = (queue - _QUEUE_LEAST) / (_QUEUE_MOST - _QUEUE_LEAST)
+        if part >= 1.0 or draw(clock) < part * _MARK_MOST:
+            packets[packet]["marked"] = 1
+
+
+@njit(allocates=False)
+def _catch_up(pacer: Table, now: float) -> None:
+    """Let the rate of a message rise as time and bytes have passed."""
+    while now - pacer["decayed"] >= _RISE_NS:
+        pacer["decayed"] += _RISE_NS
+        pacer["alpha"] *= 1.0 - _GAIN
+    while pacer["rate"] < 1.0:
+        if now - pacer["raised"] >= _RISE_NS:
+            pacer["raised"] += _RISE_NS
+            pacer["by_time"] += 1
+        elif pacer["bytes"] >= _RISE_BYTES:
+            pacer["bytes"] -= _RISE_BYTES
+            pacer["by_bytes"] += 1
+        else:
+            return
+        if max(pacer["by_time"], pacer["by_bytes"]) > _FAST:
+            pacer["target"] = min(1.0, pacer["target"] + _RISE)
+        pacer["rate"] = 0.5 * (pacer["rate"] + pacer["target"])
+        if pacer["rate"] > 1.0 - _RISE:
+            pacer["rate"] = 1.0
+
+
+@njit(allocates=False)
+def _notify(world: World, at: int, now: float) -> None:
+    """Tell a sender that a packet of its message came marked: its rate falls."""
+    pacer = world.pacers[world.flows[at]["pacer"]]
+    if now - pacer["notified"] < _NOTIFY_NS:
+        return
+    _catch_up(pacer, now)
+    pacer["notified"] = pacer["decayed"] = pacer["raised"] = now
+    pacer["target"] = pacer["rate"]
+    pacer["rate"] = max(_SLOWEST, pacer["rate"] * (1.0 - 0.5 * pacer["alpha"]))
+    pacer["alpha"] = (1.0 - _GAIN) * pacer["alpha"] + _GAIN
+    pacer["by_time"] = pacer["by_bytes"] = 0
+    pacer["bytes"] = 0.0
+
+
+@njit(allocates=False)
+def _next_size(world: World, at: int) -> float:
+    """Return the bytes of the next packet of a message."""
+    flow = world.flows[at]
+    return float(world.clock[0]["packet"] if flow["unsent"] > 1 else flow["rest"])
+
+
+@njit(allocates=False)
+def _let_through(world: World, at: int, now: float) -> None:
+    """Count a packet that may go against what its receiver takes, or the rate of its message."""
+    pacer = world.pacers[world.flows[at]["pacer"]]
+    size = _next_size(world, at)
+    pacer["bytes"] += size
+    pacer["until"] = max(pacer["until"], now) + size * pacer["per_byte"] / pacer["rate"]
+
+
+@njit(allocates=False)
+def _opens_at(world: World, number: int, now: float) -> float:
+    """Return when a pacer lets the next packet through."""
+    clock, pacer = world.clock, world.pacers[number]
+    if clock[0]["scheme"] == END_POINT:
+        return float(pacer["until"] - clock[0]["reaction"])
+    _catch_up(pacer, now)
+    return float(pacer["until"] if pacer["rate"] < 1.0 else now)
+
+
+@njit(allocates=False)
+def _hold(world: World, number: int, now: float) -> bool:
+    """
+    Let the message whose turn it is at a NIC wait, if its receiver or its rate wants it.
+
+    Returns whether the NIC has no other message.
+    """
+    clock, nics, flows, pacers = world.clock, world.nics, world.flows, world.pacers
+    nic = nics[number]
+    while nic["first"] != NONE:
+        at = nic["first"]
+        flow = flows[at]
+        if flow["granted"] == 1:
+            return False
+        which = flow["pacer"]
+        pacer = pacers[which]
+        opens = _opens_at(world, which, now)
+        if pacer["first"] == NONE and opens <= now:
+            _let_through(world, at, now)
+            flow["granted"] = 1
+            return False
+        nic["first"] = flow["next"]
+        flow["next"] = NONE
+        if pacer["first"] == NONE:
+            pacer["first"] = at
+            event = clock[0]["links"] + clock[0]["nics"] + which
+            schedule(world, event, min(max(opens, now), now + clock[0]["horizon"]))
+        else:
+            flows[pacer["last"]]["next"] = at
+        pacer["last"] = at
+    nic["state"] = IDLE
+    return True
+
+
+@njit(allocates=False)
+def _open(world: World, which: int, now: float) -> None:
+    """Give the first message that waits at a pacer back to its NIC."""
+    clock, nics, flows, pacers = world.clock, world.nics, world.flows, world.pacers
+    pacer = pacers[which]
+    event = clock[0]["links"] + clock[0]["nics"] + which
+    opens = _opens_at(world, which, now)
+    if opens > now:
+        schedule(world, event, min(opens, now + clock[0]["horizon"]))
+        return
+    at = pacer["first"]
+    flow = flows[at]
+    pacer["first"] = flow["next"]
+    _let_through(world, at, now)
+    flow["granted"] = 1
+    queue_flow(world, flow["nic"], at)
+    nic = nics[flow["nic"]]
+    if nic["state"] == IDLE:
+        nic["state"], nic["fresh"] = BUSY, 0
+        schedule(world, clock[0]["links"] + flow["nic"], max(now, nic["free_at"]))
+    if pacer["first"] != NONE:
+        opens = _opens_at(world, which, now)
+        schedule(world, event, min(max(opens, now), now + clock[0]["horizon"]))
+
+
+@njit(allocates=False)
 def _make_packet(world: World, number: int, now: float) -> int:
     """
     Let a NIC make the next packet of the message whose turn it is.
@@ -427,6 +570,8 @@ def _make_packet(world: World, number: int, now: float) -> int:
     clock, channels, entries, packets = world.clock, world.channels, world.entries, world.packets
     nics, flows = world.nics, world.flows
     nic = nics[number]
+    if clock[0]["scheme"] != UNLIMITED and _hold(world, number, now):
+        return NONE
     at = nic["first"]
     flow = flows[at]
     if clock[0]["overhead"] > 0.0 and flow["unsent"] == flow["packets"]:
@@ -446,6 +591,7 @@ def _make_packet(world: World, number: int, now: float) -> int:
     size = clock[0]["packet"] if flow["unsent"] > 0 else flow["rest"]
     p["time"], p["bytes"], p["entry"], p["flow"] = now, size, place, at
     p["last"] = 1 if flow["unsent"] == 0 else 0
+    p["marked"] = flow["granted"] = 0
     if flow["unsent"] == 0 or (clock[0]["round_robin"] == 1 and nic["fresh"] == 0):
         nic["first"] = flow["next"]
         if flow["unsent"] > 0:
@@ -504,6 +650,11 @@ def _arrive(world: World, number: int) -> None:
     else:
         following = choose_channel(world, packet, number)
     at = p["flow"]
+    if clock[0]["scheme"] == DCQCN:
+        if following != NONE:
+            _mark(world, packet, following)
+        elif p["marked"] == 1:
+            _notify(world, at, now)
     if following == NONE:
         p["next"] = clock[0]["spare"]
         clock[0]["spare"] = packet
@@ -561,6 +712,8 @@ def advance(world: World) -> int:
         clock[0]["scheduled"] -= 1
         if event < n_links:
             _arrive(world, event)
+        elif event >= n_links + clock[0]["nics"]:
+            _open(world, event - n_links - clock[0]["nics"], now)
         else:
             made = _make_packet(world, event - n_links, now)
             if made != NONE and packets[made]["last"] == 1 and clock[0]["by_rank"] == 1:

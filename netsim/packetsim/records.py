@@ -11,6 +11,7 @@ Ints32 = NDArray[np.int32]
 
 NONE = -1  # no packet, queue, flow, ...
 IDLE, BUSY, STALLED = 0, 1, 2  # state of a NIC
+UNLIMITED, END_POINT, DCQCN = 0, 1, 2  # what limits senders
 FIXED, ADAPTIVE, SPRAY = 0, 1, 2  # next link: by table, by queues, by chance
 RUNNING, DONE, DEADLOCK, CROWDED = 0, 1, 2, 3  # what `advance` returns
 
@@ -45,6 +46,10 @@ CLOCK = np.dtype(
         ("gap_least", "f8"),  # the same between the packets of a NIC
         ("gap_span", "f8"),
         ("overhead", "f8"),  # before the first packet of a message
+        ("scheme", "i8"),  # UNLIMITED, END_POINT or DCQCN
+        ("horizon", "f8"),  # how far ahead events may lie
+        ("reaction", "f8"),  # what is on its way to a receiver, in its time
+        ("nics", "i8"),  # their number; pacers follow them in the events
     ]
 )
 # A link's next arrival or a NIC's next packet; neighbour in its slot of the wheel
@@ -85,6 +90,7 @@ PACKET = np.dtype(
         ("flow", "i4"),
         ("next", "i4"),
         ("last", "i4"),
+        ("marked", "i4"),  # whether a queue on its way was long
     ],
     align=True,
 )
@@ -122,6 +128,29 @@ FLOW = np.dtype(
         ("target", "i4"),
         ("home", "i4"),
         ("group", "i4"),
+        ("pacer", "i4"),  # what limits its rate
+        ("granted", "i4"),  # whether its next packet may go
+    ],
+    align=True,
+)
+# What limits senders: a receiver (END_POINT) or a message (DCQCN). Flows that wait; when all that
+# was let through has been taken; ns per byte of the link. DCQCN: rate and target as a share of the
+# link, alpha, times of the last decay of alpha, rise and notification, rises by time and by bytes
+PACER = np.dtype(
+    [
+        ("until", "f8"),
+        ("per_byte", "f8"),
+        ("rate", "f8"),
+        ("target", "f8"),
+        ("alpha", "f8"),
+        ("decayed", "f8"),
+        ("raised", "f8"),
+        ("notified", "f8"),
+        ("bytes", "f8"),
+        ("by_time", "i4"),
+        ("by_bytes", "i4"),
+        ("first", "i4"),
+        ("last", "i4"),
     ],
     align=True,
 )
@@ -183,6 +212,7 @@ class World(NamedTuple):
     options: Ints32
     packets: Table
     nics: Table
+    pacers: Table
     flows: Table
     steps: Table
     jobs: Table
@@ -191,6 +221,6 @@ class World(NamedTuple):
 
 RECORDS = (
     *(CLOCK, np.int32, EVENT, LINK, CHANNEL, QUEUE, ENTRY, LINK_END, NEXT_HOP),
-    *(np.int32, PACKET, NIC, FLOW, STEP, JOB, np.int32),
+    *(np.int32, PACKET, NIC, PACER, FLOW, STEP, JOB, np.int32),
 )
 """Types of the tables of a `World`."""

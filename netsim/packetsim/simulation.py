@@ -194,6 +194,8 @@ class _Run:
                 )
             self._next_hops = next_hops_to(topology, last, switch.virtual_channels)
             channels = np.zeros_like(links)
+        longest = int(hops.max()) if self._next_hops is None else self._next_hops.longest
+        _require_reaction(switch, longest, float(self._capacity[links].min()))
         ends = np.cumsum([part.routes.links.size for part in parts.values()])
         self._channels = dict(zip(parts, np.split(channels, ends[:-1]), strict=True))
         self.ledger = Ledger(topology)
@@ -310,6 +312,17 @@ class _Run:
         if counted:
             self.ledger.add(world, self._links(names))
         return world
+
+
+def _require_reaction(switch: Switch, n_links: int, slowest: float) -> None:
+    """Refuse a reaction time in which not even a lone packet and its answer travel."""
+    there_s = n_links * switch.packet_bytes / slowest + (n_links - 1) * switch.delay_s
+    round_trip_s = there_s + (n_links - 1) * switch.delay_s
+    if switch.congestion_control == "end-point" and switch.reaction_s < round_trip_s:
+        raise ContentionError(
+            f"switch: reaction: expected a round trip at least, {round_trip_s * 1e6:.3g} us over "
+            f"{n_links} links, got {switch.reaction_s * 1e6:.3g} us."
+        )
 
 
 def _give_work(

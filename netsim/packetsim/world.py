@@ -12,6 +12,8 @@ from netsim.packetsim.next_hops import NextHops
 from netsim.packetsim.records import (
     CHANNEL,
     CLOCK,
+    DCQCN,
+    END_POINT,
     ENTRY,
     EVENT,
     FLOW,
@@ -21,9 +23,11 @@ from netsim.packetsim.records import (
     NEXT_HOP,
     NIC,
     NONE,
+    PACER,
     PACKET,
     QUEUE,
     STEP,
+    UNLIMITED,
     World,
 )
 from netsim.topology.base import Topology
@@ -33,6 +37,8 @@ NS = 1e9
 _IDLE = (0.5, 0.5)  # least and span of the delay before an idle link, in jitters
 _GAP = (0.71, 1.0)  # the same between the packets of a NIC
 _SLACK_NS = 1.0
+_LONGEST_PAUSE_NS, _MOST_SLOTS = 50e3, 2**22
+_SCHEMES = {"none": UNLIMITED, "end-point": END_POINT, "dcqcn": DCQCN}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,6 +184,8 @@ def build(scene: Scene, capacity: Floats, switch: Switch, seed: int, spare: int)
     jobs["wake"], jobs["dropped"] = np.inf, 1
     clock = _clock(switch, seed, used.size)
     clock["by_rank"] = scene.into is not None
+    pacers = _pacers(flows, number[scene.indptr[1:] - 1], links["per_byte"], switch)
+    clock["nics"] = nics.size
     link_ends, table, options = np.zeros(1, LINK_END), np.zeros(1, NEXT_HOP), np.zeros(1, np.int32)
     if hops is not None:
         n_queues *= _choose(clock, flows, scene, hops, switch)
@@ -189,11 +197,16 @@ def build(scene: Scene, capacity: Floats, switch: Switch, seed: int, spare: int)
     ahead = float((links["per_byte"] * largest + links["delay"]).max())
     ahead = max(ahead, switch.overhead_s * NS)
     wheel = 1 << int(used.size + nics.size).bit_length()
+    if switch.congestion_control == "dcqcn":  # pauses between packets are long
+        far = max(ahead, _LONGEST_PAUSE_NS)
+        wheel = min(wheel << int(far / ahead).bit_length(), _MOST_SLOTS)
+        ahead = far
+    clock["horizon"] = ahead
     clock["per_ns"] = (max(wheel, 4) - 2) / (ahead + 4.0 * switch.jitter_s * NS + _SLACK_NS)
     world = World(
         clock,
         np.full(max(wheel, 4), NONE, dtype=np.int32),
-        np.zeros(used.size + nics.size, dtype=EVENT),
+        np.zeros(used.size + nics.size + pacers.size, dtype=EVENT),
         links,
         channels,
         queues,
@@ -203,6 +216,7 @@ def build(scene: Scene, capacity: Floats, switch: Switch, seed: int, spare: int)
         options,
         np.zeros(0, dtype=PACKET),
         nics,
+        pacers,
         flows,
         steps,
         jobs,
@@ -246,6 +260,8 @@ def _clock(switch: Switch, seed: int, n_links: int) -> Table:
     jitter = switch.jitter_s * NS
     clock["idle_least"], clock["idle_span"] = _IDLE[0] * jitter, _IDLE[1] * jitter
     clock["overhead"] = switch.overhead_s * NS
+    clock["scheme"] = _SCHEMES[switch.congestion_control]
+    clock["reaction"] = switch.reaction_s * NS
     clock["gap_least"], clock["gap_span"] = _GAP[0] * jitter, _GAP[1] * jitter
     return clock
 
@@ -296,6 +312,20 @@ def _choose(clock: Table, flows: Table, scene: Scene, hops: NextHops, switch: Sw
         flows["home"] = hops.group[fabric.link_head[first]]
         flows["group"] = hops.group[fabric.link_tail[last]]
     return max(1, ports)
+
+
+def _pacers(flows: Table, last: Ints, per_byte: Floats, switch: Switch) -> Table:
+    """Return what limits senders: a pacer for each receiver, or each message, and one at least."""
+    scheme = _SCHEMES[switch.congestion_control]
+    owner = last if scheme == END_POINT else np.arange(last.size if scheme == DCQCN else 1)
+    _, first, flows["pacer"] = np.unique(
+        np.resize(owner, last.size), return_index=True, return_inverse=True
+    )
+    pacers = np.zeros(first.size, dtype=PACER)
+    pacers["per_byte"] = per_byte[last[first]]
+    pacers["first"], pacers["rate"], pacers["target"], pacers["alpha"] = NONE, 1.0, 1.0, 1.0
+    pacers["notified"] = -np.inf
+    return pacers
 
 
 def _marked(size: int, places: Ints) -> Bools:

@@ -18,6 +18,7 @@ ARBITRATIONS = ("first-come", "round-robin")
 SWITCHINGS = ("store-and-forward", "cut-through")
 NICS = ("round-robin", "first-come")
 ORDERS = ("random", "given")
+SCHEMES = ("none", "end-point", "dcqcn")
 _MOST_CHANNELS = 16
 _MOST_DELAY_S = 1e-3
 
@@ -53,6 +54,10 @@ class Switch:
     # seconds for which the software of a node prepares each message before its first packet, one
     # message after the other: the o of LogP, on the sender's side
     overhead_s: float = 0.0
+    # "none", "end-point", "dcqcn": what limits the rates of senders, see `netsim.packetsim`
+    congestion_control: str = "none"
+    # "end-point": what is on its way to a receiver is at most what it takes in this time
+    reaction_s: float = 0.0
 
     @property
     def slots(self) -> int:
@@ -146,6 +151,8 @@ def switch_of(topology: Topology | None, table: object = None, place: str = "swi
         header_bytes=_size(fields, "header", base.header_bytes),
         virtual_channels=_channels(fields, base.virtual_channels),
         overhead_s=_delay(fields, "overhead", base.overhead_s),
+        congestion_control=fields.text("congestion_control", base.congestion_control, SCHEMES),
+        reaction_s=_delay(fields, "reaction", base.reaction_s),
     )
     fields.finish()
     _check_fits(fields, found)
@@ -204,5 +211,9 @@ def _check_fits(fields: Table, found: Switch) -> None:
     if cuts and not 1.0 <= found.header_bytes <= found.packet_bytes:
         expected = f"from 1 byte to a packet of {found.packet_bytes:.12g}"
         raise fields.fault("header", f"expected {expected}, got {found.header_bytes:.12g}.")
+    limited = found.congestion_control == "end-point"
+    if limited != (found.reaction_s > 0.0):
+        expected = "a time such as '10 us'" if limited else "none: only 'end-point' has one"
+        raise fields.error("reaction", expected)
     if not cuts and "header" in fields:
         raise fields.fault("header", "only the switching 'cut-through' looks at headers.")
