@@ -209,19 +209,7 @@ class FatTree(Topology):
         return sum(self.counts[:level]) + x if there else None
 
     def hops(self, src: Ints, dst: Ints) -> Ints:
-        """
-        Return the links between switches on a shortest path; links of nodes do not count.
-
-        Parameters
-        ----------
-        src, dst : (F,) int array
-            Source and destination nodes.
-
-        Returns
-        -------
-        (F,) int array
-            0 on one leaf, 2 below one L2 switch, 4 through a spine, ...
-        """
+        """Return the links between switches (F,): 0 on one leaf, 2 below one L2 switch, ..."""
         return 2 * np.maximum(self.turning_level(src, dst) - 1, 0)
 
     def total_hops(self, nodes: Ints) -> int:

@@ -57,26 +57,7 @@ class NodeChooser(ABC):
         """
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
-        """
-        Return a placement on the chosen nodes.
-
-        Parameters
-        ----------
-        job : Job
-            The job.
-        cluster : Cluster
-            The machine as it is; left unchanged.
-
-        Returns
-        -------
-        Allocation or None
-            None when the job does not fit now.
-
-        Raises
-        ------
-        AllocationError
-            If the job can never run on this machine, or what was chosen is no placement of it.
-        """
+        """Return a placement on the chosen nodes; what is no placement is an error."""
         check_size(job, cluster)
         if job.n_nodes > cluster.n_free:
             return None

@@ -273,21 +273,7 @@ class LeastConstrained:
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
         """Return a legal placement."""
-        check_size(job, cluster)
-        tree = require_tree(self.name, cluster.fabric)
-        if job.n_nodes > cluster.n_free:
-            return None
-        pods = self._views.of(cluster)
-        found, gave_up = search(job.n_nodes, pods, tree, cluster, self.steps)
-        self.out_of_steps += gave_up
-        allocation = None if found is None else Allocation(job, cluster.geometry, *found)
-        return now_or_later(
-            allocation,
-            self.name,
-            job,
-            cluster,
-            lambda: largest(lambda n: search(n, pods, tree, cluster, self.steps)[0], job.n_nodes),
-        )
+        return _legal(self, job, cluster, self._views)
 
 
 @dataclass(slots=True)
@@ -345,24 +331,37 @@ class LeastConstrainedShared:
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
         """Return a legal placement on links that have room."""
-        check_size(job, cluster)
-        tree = require_tree(self.name, cluster.fabric)
-        if job.n_nodes > cluster.n_free:
-            return None
         units = bandwidth_units(self.seed, job.id)
-        pods = self._views[units - 1].of(cluster)
-        found, gave_up = search(job.n_nodes, pods, tree, cluster, self.steps)
-        self.out_of_steps += gave_up
-        allocation = (
-            None if found is None else Allocation(job, cluster.geometry, *found, units=units)
-        )
-        return now_or_later(
-            allocation,
-            self.name,
-            job,
-            cluster,
-            lambda: largest(lambda n: search(n, pods, tree, cluster, self.steps)[0], job.n_nodes),
-        )
+        return _legal(self, job, cluster, self._views[units - 1], units)
+
+
+def _legal(
+    allocator: LeastConstrained | LeastConstrainedShared,
+    job: Job,
+    cluster: Cluster,
+    views: PodViews,
+    units: int = 0,
+) -> Allocation | None:
+    """Return a legal placement that takes so many units of its links; 0: it owns them."""
+    check_size(job, cluster)
+    tree = require_tree(allocator.name, cluster.fabric)
+    if job.n_nodes > cluster.n_free:
+        return None
+    pods = views.of(cluster)
+
+    def placed(size: int) -> tuple[Placement | None, bool]:
+        return search(size, pods, tree, cluster, allocator.steps)
+
+    found, gave_up = placed(job.n_nodes)
+    allocator.out_of_steps += gave_up
+    allocation = None if found is None else Allocation(job, cluster.geometry, *found, units=units)
+    return now_or_later(
+        allocation,
+        allocator.name,
+        job,
+        cluster,
+        lambda: largest(lambda size: placed(size)[0], job.n_nodes),
+    )
 
 
 @lru_cache(maxsize=1 << 17)

@@ -4,15 +4,14 @@ from math import inf
 from typing import ClassVar
 
 from scheduler.allocation import Allocation
-from scheduler.job import Job
 from scheduler.machine import Machine
 from scheduler.queues.easy import reach_of
 from scheduler.queues.free_steps import Booking
 from scheduler.queues.plan import Plan, report_reasons
-from scheduler.queues.waiting import WaitingLine
+from scheduler.queues.waiting import LinePolicy, WaitingLine
 
 
-class Conservative:
+class Conservative(LinePolicy):
     """
     Conservative backfilling: no job that overtakes delays a job within reach.
 
@@ -40,18 +39,6 @@ class Conservative:
         self._expected_end_s: dict[int, float] = {}
         self._running: dict[int, Allocation] = {}
         self._disturbances = 0
-
-    def __repr__(self) -> str:
-        """Return one line."""
-        return f"<{type(self).__name__}: {len(self)} waiting>"
-
-    def __len__(self) -> int:
-        """Return the number of waiting jobs."""
-        return len(self._line)
-
-    def submit(self, job: Job) -> None:
-        """Put a job at the end of the line."""
-        self._line.append(job)
 
     def select(self, machine: Machine) -> None:
         """Start the jobs whose time has come."""

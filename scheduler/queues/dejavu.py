@@ -14,7 +14,7 @@ from scheduler.queues.easy import reach_of
 from scheduler.queues.free_steps import Booking
 from scheduler.queues.plan import Place, Plan, report_reasons
 from scheduler.queues.shapes import ANY, Shapes, shapes_of
-from scheduler.queues.waiting import WaitingLine
+from scheduler.queues.waiting import LinePolicy, WaitingLine
 from scheduler.reasons import SHAPE, Verdict
 
 Key = tuple[int, int, int, str]
@@ -78,7 +78,7 @@ class Offer:
     preferred: str  # the shape of which the record expects most
 
 
-class Reckless:
+class Reckless(LinePolicy):
     """
     Reckless (Yang, section VIII-A): only all-to-all jobs wait for their preferred shape.
 
@@ -122,18 +122,6 @@ class Reckless:
         self._stuck = False  # whether a job of this pass found no place
         self._verdicts: dict[int, Verdict] = {}  # of this pass
         self.record = Record()
-
-    def __repr__(self) -> str:
-        """Return one line."""
-        return f"<{type(self).__name__}: {len(self)} waiting>"
-
-    def __len__(self) -> int:
-        """Return the number of waiting jobs."""
-        return len(self._line)
-
-    def submit(self, job: Job) -> None:
-        """Put a job at the end of the line."""
-        self._line.append(job)
 
     def select(self, machine: Machine) -> None:
         """Go once through the window."""
@@ -240,23 +228,7 @@ class Cautious(Reckless):
         self._metric = choice("evaluate", evaluate, METRICS, error=PolicyError)
 
     def prefers_to_wait(self, offer: Offer, booking: Booking, machine: Machine) -> bool:
-        """
-        Decide between a place that is free now and a better one later.
-
-        Parameters
-        ----------
-        offer : Offer
-            The job and the place that is free now.
-        booking : Booking
-            When and where its preferred shape is expected to be free.
-        machine : Machine
-            The machine now.
-
-        Returns
-        -------
-        bool
-            The contrary of Evaluate().
-        """
+        """Say whether a job waits: the contrary of Evaluate()."""
         job, estimate_s = offer.job, machine.estimate_s(offer.job)
         now_s = estimate_s * self.record.stretch(job, offer.shape)
         best_s = estimate_s * self.record.stretch(job, offer.preferred)

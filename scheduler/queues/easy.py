@@ -13,29 +13,17 @@ from scheduler.errors import PolicyError
 from scheduler.job import Job
 from scheduler.machine import Machine
 from scheduler.queues.reservation import Place, Reservation, enough_nodes_s, expected_free, reserve
-from scheduler.queues.waiting import Line, WaitingLine
+from scheduler.queues.waiting import Line, LinePolicy, WaitingLine
 from scheduler.reasons import ORDER, RESERVATION, STRICTER, SWITCHES, WINDOW, Verdict, WaitReasons
 
 
-class Fcfs:
+class Fcfs(LinePolicy):
     """FCFS: only the head of the queue may start."""
 
     name: ClassVar[str] = "fcfs"
 
     def __init__(self) -> None:
         self._line = WaitingLine(1)
-
-    def __repr__(self) -> str:
-        """Return one line."""
-        return f"<{type(self).__name__}: {len(self)} waiting>"
-
-    def __len__(self) -> int:
-        """Return the number of waiting jobs."""
-        return len(self._line)
-
-    def submit(self, job: Job) -> None:
-        """Put a job at the end of the line."""
-        self._line.append(job)
 
     def select(self, machine: Machine) -> None:
         """Start jobs from the head on while they fit."""
@@ -297,7 +285,7 @@ NODE_COUNT = "node-count"
 _verdict = lru_cache(maxsize=1024)(Verdict)  # the same are given at instant after instant
 
 
-class Easy:
+class Easy(LinePolicy):
     """
     EASY: the head of the queue holds a reservation, others may start if they do not delay it.
 
@@ -331,18 +319,6 @@ class Easy:
         self._rule = choice("reservation", reservation, (*RULES, NODE_COUNT), error=PolicyError)
         self._kept: tuple[int, int, Reservation] | None = None  # head id, disturbances
         self._rule_of: tuple[Reservation, BackfillRule] | None = None
-
-    def __repr__(self) -> str:
-        """Return one line."""
-        return f"<{type(self).__name__}: {len(self)} waiting>"
-
-    def __len__(self) -> int:
-        """Return the number of waiting jobs."""
-        return len(self._line)
-
-    def submit(self, job: Job) -> None:
-        """Put a job into the line."""
-        self._line.append(job)
 
     def select(self, machine: Machine) -> None:
         """Start jobs from the head on while they fit, then backfill."""

@@ -31,6 +31,24 @@ class Line(Protocol):
         """Take out a job of `reachable` that starts."""
 
 
+class LinePolicy:
+    """What queue policies share that hold their waiting jobs in one line."""
+
+    _line: Line
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<{type(self).__name__}: {len(self)} waiting>"
+
+    def __len__(self) -> int:
+        """Return the number of waiting jobs."""
+        return len(self._line)
+
+    def submit(self, job: Job) -> None:
+        """Put a job into the line."""
+        self._line.append(job)
+
+
 class WaitingLine:
     """
     Waiting jobs in the order of submission.
