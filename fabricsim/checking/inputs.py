@@ -29,32 +29,14 @@ _EARLY = "ends too early"
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """
-    An input that was read.
+    """An input that was read."""
 
-    Parameters
-    ----------
-    name : str
-        The path as given, or ``<stdin>``; messages begin with it.
-    data : bytes
-        Contents, unpacked.
-    sha256 : str
-        Of the bytes as stored.
-    """
-
-    name: str
-    data: bytes
-    sha256: str
+    name: str  # the path as given, or ``<stdin>``; messages begin with it
+    data: bytes  # contents, unpacked
+    sha256: str  # of the bytes as stored
 
     def lines(self) -> Iterator[bytes]:
-        """
-        Take the contents apart into lines.
-
-        Yields
-        ------
-        bytes
-            One line after the other, without line ends; no empty last line.
-        """
+        """Take the contents apart into lines without their ends; there is no empty last line."""
         start = 0
         while start < len(self.data):
             end = self.data.find(b"\n", start)

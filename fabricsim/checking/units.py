@@ -95,24 +95,7 @@ def quantity(value: object, kind: Kind, error: type[ValueError], place: str = ""
 
 
 def is_bare(value: object) -> bool:
-    """
-    Say whether a quantity has no unit.
-
-    Parameters
-    ----------
-    value : object
-        As it was read.
-
-    Returns
-    -------
-    bool
-        True for numbers and texts of numbers.
-
-    Examples
-    --------
-    >>> is_bare("1e9"), is_bare("1 GB/s")
-    (True, False)
-    """
+    """Say whether a quantity has no unit: a number, or a text of one such as ``"1e9"``."""
     number, unit = _split(value)
     return number >= 0 and not unit
 

@@ -62,29 +62,7 @@ def parse_size(value: Quantity) -> float:
 
 
 def parse_buffer(value: Quantity) -> float:
-    """
-    Read what a port buffers, such as ``"64 KiB"``.
-
-    Parameters
-    ----------
-    value : str or float
-        As for `parse_size`.
-
-    Returns
-    -------
-    float
-        The size in bytes.
-
-    Raises
-    ------
-    UnitError
-        If the text is no such quantity, or negative; or less than a packet without a unit.
-
-    Examples
-    --------
-    >>> parse_buffer("64 KiB"), parse_buffer(65536)
-    (65536.0, 65536.0)
-    """
+    """Read what a port buffers, such as ``"64 KiB"``, in bytes; less than a packet needs a unit."""
     return quantity(value, BUFFER, UnitError)
 
 
@@ -117,29 +95,7 @@ def parse_rate(value: Quantity) -> float:
 
 
 def parse_rates(value: Bandwidth) -> tuple[float, ...]:
-    """
-    Read a bandwidth, or a list of them.
-
-    Parameters
-    ----------
-    value : str, float or iterable of them
-        As for `parse_rate`.
-
-    Returns
-    -------
-    tuple of float
-        Bytes per second, above 0; one value where no list is given.
-
-    Raises
-    ------
-    UnitError
-        If one is no bandwidth, or 0.
-
-    Examples
-    --------
-    >>> parse_rates("8 Gb/s"), parse_rates(["8 Gb/s", 2e9])
-    ((1000000000.0,), (1000000000.0, 2000000000.0))
-    """
+    """Read one or more bandwidths above 0, in bytes per second."""
     one = isinstance(value, (str, Mapping)) or not isinstance(value, Iterable)
     entries = [value] if one else list(value)  # type: ignore[arg-type]
     rates = tuple(parse_rate(entry) for entry in entries)  # type: ignore[arg-type]
@@ -176,29 +132,7 @@ def parse_time(value: Quantity) -> float:
 
 
 def parse_latency(value: Quantity) -> float:
-    """
-    Read the latency of a path or link such as ``"315 ns"``.
-
-    Parameters
-    ----------
-    value : str or float
-        As for `parse_time`.
-
-    Returns
-    -------
-    float
-        The latency in seconds.
-
-    Raises
-    ------
-    UnitError
-        If the text is no such quantity, or negative; or a second or more without a unit.
-
-    Examples
-    --------
-    >>> parse_latency("315 ns"), parse_latency(1e-6)
-    (3.15e-07, 1e-06)
-    """
+    """Read a latency such as ``"315 ns"`` in seconds; a second or more needs a unit."""
     return quantity(value, LATENCY, UnitError)
 
 

@@ -19,8 +19,6 @@ class FirstFree:
     """
     Baseline: the lowest-numbered free nodes, wherever they are.
 
-    Notes
-    -----
     The *Baseline* of Smith21, section 5 (a traditional, unconstrained scheduler), and the
     topology-oblivious policy of Pollard18, section IV.
     """
@@ -58,11 +56,9 @@ class Contiguous:
     """
     The lowest run of consecutive free nodes that is long enough.
 
-    Notes
-    -----
     Consecutive in the numbering of nodes: leaf by leaf on a fat-tree, row by row on a torus. On a
-    tree that is not regular, leaf by leaf as well, whatever numbers its file gave the nodes, and
-    a leaf with few nodes leaves no gap. Jobs are kept together at the price of external
+    tree that is not regular, leaf by leaf as well, whatever numbers its file gave the nodes, and a
+    leaf with few nodes leaves no gap. Jobs are kept together at the price of external
     fragmentation.
     """
 
@@ -115,14 +111,6 @@ class Scattered:
     """
     Random: free nodes drawn uniformly without replacement.
 
-    Parameters
-    ----------
-    seed : int, default 1
-        The draw depends on the seed, the job's id and the free nodes alone, so it is the
-        same in whatever order jobs are tried.
-
-    Notes
-    -----
     Ranks run over the drawn nodes in ascending order.
     """
 
@@ -132,6 +120,8 @@ class Scattered:
     monotone_in_free: ClassVar[bool] = True
     fits_by_count: ClassVar[bool] = True
 
+    # the draw depends on the seed, the job's id and the free nodes alone, so it is the same in
+    # whatever order jobs are tried
     seed: int = 1
 
     def __post_init__(self) -> None:

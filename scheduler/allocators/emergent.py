@@ -88,25 +88,16 @@ class EmergentAdaptive:
     Emergent-adaptive: asks the contention model instead of counting hops.
 
     The placements of balanced, greedy, slurm-best-fit and first-free are tried in the model
-    `fluid`, together with the running jobs that use the same links most. The
-    one with the smallest sum of nodes x slowdown, over the new job and those others, is taken:
-    slowdown is placement factor x interference, so what the job does to others counts as much
-    as what it suffers.
+    `fluid`, together with the running jobs that use the same links most. The one with the smallest
+    sum of nodes x slowdown, over the new job and those others, is taken: slowdown is placement
+    factor x interference, so what the job does to others counts as much as what it suffers.
 
-    Parameters
-    ----------
-    routing : str, default "d-mod-k"
-        Routing that the model assumes; that of the experiment. Where a tree is not regular,
-        `shortest` stands for `d-mod-k`.
-
-    Notes
-    -----
-    After the adaptive algorithm of Mishra20, section 4.3, with the emergent slowdown for the
-    hop formula. The answer depends on the state alone: each call starts a model of its own. At
-    most 24 running jobs take part. A job that does not use the network gets slurm-best-fit's
-    placement, one of more than 50,000 messages an iteration the choice of `Adaptive`.
-    Placements that differ by less than 0.1 % count as equal; then the earlier in the list above
-    is taken. About 5 ms a call on 1458 nodes.
+    After the adaptive algorithm of Mishra20, section 4.3, with the emergent slowdown for the hop
+    formula. The answer depends on the state alone: each call starts a model of its own. At most 24
+    running jobs take part. A job that does not use the network gets slurm-best-fit's placement, one
+    of more than 50,000 messages an iteration the choice of `Adaptive`. Placements that differ by
+    less than 0.1 % count as equal; then the earlier in the list above is taken. About 5 ms a call
+    on 1458 nodes.
     """
 
     name: ClassVar[str] = "emergent-adaptive"
@@ -115,6 +106,8 @@ class EmergentAdaptive:
     monotone_in_free: ClassVar[bool] = True
     fits_by_count: ClassVar[bool] = True
 
+    # routing that the model assumes; that of the experiment. Where a tree is not regular,
+    # `shortest` stands for `d-mod-k`.
     routing: str = _OF_TREES
     _network: _Network | None = field(default=None, init=False, repr=False)
 

@@ -406,28 +406,22 @@ class Jigsaw(_Partitions):
     """
     Jigsaw, Algorithm 1 of Smith21: nodes and links that fulfil conditions (1)-(6).
 
-    A job goes into one pod if any legal placement exists there, else over pods, where every
-    leaf but the remainder leaf is used whole (section 4).
+    A job goes into one pod if any legal placement exists there, else over pods, where every leaf
+    but the remainder leaf is used whole (section 4).
 
-    Parameters
-    ----------
-    order : {"best-fit", "index"}
-        Pods and leaves with the fewest free nodes first, or by number. The paper is silent;
-        best-fit gains 0.2 to 0.6 points of utilisation and searches less.
-    single_leaf_links : bool, default False
-        Jobs on a single leaf take as many uplinks as nodes: the literal reading of
-        "balanced", which costs 0.1 to 0.3 points and serves no traffic.
-
-    Notes
-    -----
-    The search is exhaustive within this space, so it needs no budget: 26,000 steps in the
-    worst call seen. Sizes fix the shape: n_L and L_T descend, and T, L_T^r and n_L^r follow.
+    The search is exhaustive within this space, so it needs no budget: 26,000 steps in the worst
+    call seen. Sizes fix the shape: n_L and L_T descend, and T, L_T^r and n_L^r follow.
 
     Trees may be tapered, damaged or have several cables between two switches. A job on several
     leaves owns as many uplinks as nodes on each, so a leaf with fewer uplinks serves no more nodes
     of it than these; the others are for jobs on one leaf. What is used whole, over pods, is then
     what a leaf can serve (see `whole_leaf_indices`). Parallel cables count as uplinks to switches
     of their own (see `Indices`).
+
+    `order`: Pods and leaves with the fewest free nodes first, or by number. The paper is silent;
+    best-fit gains 0.2 to 0.6 points of utilisation and searches less. `single_leaf_links`: Jobs on
+    a single leaf take as many uplinks as nodes: the literal reading of "balanced", which costs 0.1
+    to 0.3 points and serves no traffic.
     """
 
     name: ClassVar[str] = "jigsaw"
@@ -438,21 +432,15 @@ class Laas(_Partitions):
     """
     LaaS as Smith21, section 5.2.1 compares it: three levels reduced to two.
 
-    In one pod a job gets exactly its nodes, as under Jigsaw. Over pods, leaves take the
-    place of nodes: the size is rounded up to whole leaves and the nodes beyond the request
-    are held idle (internal fragmentation).
+    In one pod a job gets exactly its nodes, as under Jigsaw. Over pods, leaves take the place of
+    nodes: the size is rounded up to whole leaves and the nodes beyond the request are held idle
+    (internal fragmentation).
 
-    Parameters
-    ----------
-    order : {"best-fit", "index"}
-        Pods and leaves with the fewest free nodes first, or by number.
-    single_leaf_links : bool, default False
-        Jobs on a single leaf take as many uplinks as nodes.
+    Rounding up the jobs that fit in a pod, too, would lose far more than the 3-7 % of the machine
+    that the paper reports.
 
-    Notes
-    -----
-    Rounding up the jobs that fit in a pod, too, would lose far more than the 3-7 % of the
-    machine that the paper reports.
+    `order`: Pods and leaves with the fewest free nodes first, or by number. `single_leaf_links`:
+    Jobs on a single leaf take as many uplinks as nodes.
     """
 
     name: ClassVar[str] = "laas"

@@ -235,24 +235,9 @@ class LeastConstrained:
     """
     LC: nodes and links that fulfil conditions (1)-(6), whatever the number per leaf.
 
-    Parameters
-    ----------
-    steps : int, default 200
-        Leaves and pods that a search over pods may try before it gives up until the next
-        call; on an empty machine there is no such limit, so no job waits for ever.
-    order : {"best-fit", "index"}
-        Pods and leaves with the fewest free nodes first, or by number.
-
-    Attributes
-    ----------
-    out_of_steps : int
-        Searches given up so far.
-
-    Notes
-    -----
-    The *least constrained* approach of Smith21, sections 4 and 5.2.3, links exclusive. The
-    paper gives up after 5 s; steps do not depend on the machine that runs the simulation,
-    and utilisation is flat from 200 of them on. Inside one pod the search is exhaustive.
+    The *least constrained* approach of Smith21, sections 4 and 5.2.3, links exclusive. The paper
+    gives up after 5 s; steps do not depend on the machine that runs the simulation, and utilisation
+    is flat from 200 of them on. Inside one pod the search is exhaustive.
     """
 
     name: ClassVar[str] = "lc"
@@ -260,9 +245,12 @@ class LeastConstrained:
     monotone_in_size: ClassVar[bool] = False  # a search may give up for n and succeed for n + 1
     monotone_in_free: ClassVar[bool] = False  # more to search, with the same steps
 
+    # leaves and pods that a search over pods may try before it gives up until the next call; on an
+    # empty machine there is no such limit, so no job waits for ever
     steps: int = 200
+    # "best-fit", "index": pods and leaves with the fewest free nodes first, or by number
     order: str = BEST_FIT
-    out_of_steps: int = field(default=0, init=False, compare=False)
+    out_of_steps: int = field(default=0, init=False, compare=False)  # searches given up so far
     _views: PodViews = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -281,25 +269,9 @@ class LeastConstrainedShared:
     """
     LC+S: placements as under LC, on links shared up to 80 % of their bandwidth.
 
-    Each job needs one of four bandwidths on every link of its placement: 1 to 4 units of a
-    link's 10, of which 8 may be taken. The class is drawn by the job's id.
+    Each job needs one of four bandwidths on every link of its placement: 1 to 4 units of a link's
+    10, of which 8 may be taken. The class is drawn by the job's id.
 
-    Parameters
-    ----------
-    seed : int, default 1
-        Of the draw of classes.
-    steps : int, default 200
-        As for `LeastConstrained`.
-    order : {"best-fit", "index"}
-        Pods and leaves with the fewest free nodes first, or by number.
-
-    Attributes
-    ----------
-    out_of_steps : int
-        Searches given up so far.
-
-    Notes
-    -----
     Smith21, sections 5.2.3 and 5.4.2: a bound rather than a scheduler, since no scheduler knows
     what bandwidth a job needs. Jobs on a single leaf take no links.
 
@@ -313,10 +285,11 @@ class LeastConstrainedShared:
     monotone_in_size: ClassVar[bool] = False  # a larger job may be of a lower class
     monotone_in_free: ClassVar[bool] = False  # more to search, with the same steps
 
-    seed: int = 1
-    steps: int = 200
+    seed: int = 1  # of the draw of classes
+    steps: int = 200  # as for `LeastConstrained`
+    # "best-fit", "index": pods and leaves with the fewest free nodes first, or by number
     order: str = BEST_FIT
-    out_of_steps: int = field(default=0, init=False, compare=False)
+    out_of_steps: int = field(default=0, init=False, compare=False)  # searches given up so far
     _views: tuple[PodViews, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -83,17 +83,15 @@ class SlurmBestFit:
     """
     Slurm's topology/tree: lowest common switch, then the leaves with the fewest free nodes.
 
-    Of the switches at the lowest level that have enough free nodes below them, the one with
-    the fewest is taken; its leaves give all their free nodes in ascending order of how many
-    these are. Trees need not be regular: leaves of different size, hosts on spines, missing or
-    several cables, branches of different height (see `netsim.topology.structure.hierarchy`).
+    Of the switches at the lowest level that have enough free nodes below them, the one with the
+    fewest is taken; its leaves give all their free nodes in ascending order of how many these are.
+    Trees need not be regular: leaves of different size, hosts on spines, missing or several cables,
+    branches of different height (see `netsim.topology.structure.hierarchy`).
 
-    Notes
-    -----
-    Mishra20, section III-B (*best-fit allocation*), the default that its algorithms are
-    compared with. Ties go to the lower number. The source of Slurm today (topology/tree,
-    eval_nodes_tree.c) finds the same switch, but begins with the leaf below it that has most free
-    nodes and goes on with those nearest to it.
+    Mishra20, section III-B (*best-fit allocation*), the default that its algorithms are compared
+    with. Ties go to the lower number. The source of Slurm today (topology/tree, eval_nodes_tree.c)
+    finds the same switch, but begins with the leaf below it that has most free nodes and goes on
+    with those nearest to it.
     """
 
     name: ClassVar[str] = "slurm-best-fit"
@@ -217,16 +215,14 @@ class Greedy:
     """
     Greedy: whole leaves in the order of their communication ratio.
 
-    Below the lowest switch with enough free nodes, a job that communicates takes the leaves
-    with the lowest ratio, another job those with the highest.
+    Below the lowest switch with enough free nodes, a job that communicates takes the leaves with
+    the lowest ratio, another job those with the highest.
 
-    Notes
-    -----
     Mishra20, section 4.1, algorithm 1, equation (1). Left open there: leaves of equal ratio are
     taken with the most free nodes first for a job that communicates (the section's aim of few
-    switches), the fewest first for another, then by number; ranks run over the leaves in the
-    order in which they are taken. A job is communication-intensive if it communicates at all:
-    the paper takes that as given by the user and knows no threshold.
+    switches), the fewest first for another, then by number; ranks run over the leaves in the order
+    in which they are taken. A job is communication-intensive if it communicates at all: the paper
+    takes that as given by the user and knows no threshold.
     """
 
     name: ClassVar[str] = "greedy"
@@ -252,13 +248,11 @@ class Balanced:
     """
     Balanced: portions of a power of two nodes, so that most exchanges stay on a leaf.
 
-    Below the lowest switch with enough free nodes, a job that communicates takes from the
-    leaves, most free nodes first, the largest power of two that fits and does not exceed the
-    portion before; what is missing then comes from what these left over, fewest free nodes
-    first. Another job takes all of the leaves with the fewest free nodes.
+    Below the lowest switch with enough free nodes, a job that communicates takes from the leaves,
+    most free nodes first, the largest power of two that fits and does not exceed the portion
+    before; what is missing then comes from what these left over, fewest free nodes first. Another
+    job takes all of the leaves with the fewest free nodes.
 
-    Notes
-    -----
     Mishra20, section 4.2, algorithm 2, table 2. Left open there: a size that is no power of two
     starts from the next lower one, since the text wants powers of two where the algorithm would
     halve the size itself; leaves with as many free nodes come by number; ranks run over the
@@ -321,20 +315,12 @@ class Adaptive:
     """
     Adaptive: of greedy's and balanced's placement the one with the lower communication cost.
 
-    Jobs that do not communicate get the one with the higher cost, which leaves the better
-    nodes to others.
+    Jobs that do not communicate get the one with the higher cost, which leaves the better nodes to
+    others.
 
-    Parameters
-    ----------
-    cost : {"hops", "hop-bytes"}
-        Effective hops of the worst pair of each step, as equation (6) is printed, or these
-        times the bytes of the message, as section 5.3 says of patterns like RHVD.
-
-    Notes
-    -----
-    Mishra20, section 4.3, equations (2) to (6). Left open there: at equal cost balanced's
-    placement is taken; the cost for a job that does not communicate is that of recursive
-    doubling, without counting its own nodes as communicating.
+    Mishra20, section 4.3, equations (2) to (6). Left open there: at equal cost balanced's placement
+    is taken; the cost for a job that does not communicate is that of recursive doubling, without
+    counting its own nodes as communicating.
     """
 
     name: ClassVar[str] = "adaptive"
@@ -343,6 +329,8 @@ class Adaptive:
     monotone_in_free: ClassVar[bool] = True
     fits_by_count: ClassVar[bool] = True
 
+    # "hops", "hop-bytes": effective hops of the worst pair of each step, as equation (6) is
+    # printed, or these times the bytes of the message, as section 5.3 says of patterns like RHVD
     cost: str = HOPS
 
     def __post_init__(self) -> None:

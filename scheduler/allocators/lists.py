@@ -120,21 +120,13 @@ class Fifo(OrderedList):
     """
     FIFO: large jobs from the front of the list, small ones from its end.
 
-    Parameters
-    ----------
-    order : str, default "row-major"
-        The node ordering.
-    k : int, default 32
-        Jobs of fewer nodes are small. 0 is the paper's reference FIFO-0: every job takes the
-        first free nodes. 32 did best overall (section 4.2.2).
-
-    Notes
-    -----
     Stoltzfus13, section 4.2.2, Figure 14 (C. Albing's algorithm).
     """
 
     name: ClassVar[str] = "fifo"
 
+    # jobs of fewer nodes are small. 0 is the paper's reference FIFO-0: every job takes the first
+    # free nodes. 32 did best overall (section 4.2.2).
     k: int = 32
 
     def __post_init__(self) -> None:
@@ -152,21 +144,13 @@ class FirstFit(OrderedList):
     """
     First Fit: the first run of free nodes that is long enough, else two halves.
 
-    Parameters
-    ----------
-    order : str, default "row-major"
-        The node ordering.
-    gap : int, default 8
-        Nodes of a run are this far apart at most; 1 is strictly consecutive. 8 did best
-        overall on HECToR (section 4.2.1).
-
-    Notes
-    -----
     Stoltzfus13, section 4.2.1, Figure 11 (the corrected version).
     """
 
     name: ClassVar[str] = "first-fit"
 
+    # nodes of a run are this far apart at most; 1 is strictly consecutive. 8 did best overall on
+    # HECToR (section 4.2.1).
     gap: int = 8
 
     def __post_init__(self) -> None:
@@ -184,24 +168,14 @@ class LargestFit(OrderedList):
     """
     Largest Fit: the first run that is long enough, else the longest and so on for the rest.
 
-    Parameters
-    ----------
-    order : str, default "row-major"
-        The node ordering.
-    gap : int, default 8
-        Nodes of a run are this far apart at most. 8 did best overall (Table 1).
-    whole_runs : bool, default False
-        False: as Figure 18 is printed, the node behind a gap ends one run without beginning
-        the next. True: it begins the next, as the text of section 5.1.1 has it.
-
-    Notes
-    -----
     Stoltzfus13, section 5.1.1, Figure 18.
     """
 
     name: ClassVar[str] = "largest-fit"
 
-    gap: int = 8
+    gap: int = 8  # nodes of a run are this far apart at most. 8 did best overall (Table 1).
+    # false: as Figure 18 is printed, the node behind a gap ends one run without beginning the next.
+    # True: it begins the next, as the text of section 5.1.1 has it.
     whole_runs: bool = False
 
     def __post_init__(self) -> None:
@@ -220,25 +194,14 @@ class FifoFit(OrderedList):
     """
     FifoFit: First Fit from the front of the list for large jobs, from its end for small ones.
 
-    Parameters
-    ----------
-    order : str, default "row-major"
-        The node ordering.
-    k : int, default 64
-        Jobs of fewer nodes are small.
-    gap : int, default 8
-        Nodes of a run are this far apart at most. FifoFit64-8 did best (section 5.2.2).
-
-    Notes
-    -----
     Stoltzfus13, section 5.2; it prints no code. When a job is halved, the size of the whole job
     goes on deciding from which end both halves come.
     """
 
     name: ClassVar[str] = "fifo-fit"
 
-    k: int = 64
-    gap: int = 8
+    k: int = 64  # jobs of fewer nodes are small
+    gap: int = 8  # nodes of a run are this far apart at most. FifoFit64-8 did best (section 5.2.2).
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -258,11 +221,9 @@ class VaryingFit(OrderedList):
     """
     Varying Fit: First Fit with a gap that grows with the logarithm of the job's size.
 
-    Notes
-    -----
-    Stoltzfus13, section 5.3, Figure 21: "the integer value of the natural logarithm of the job
-    size multiplied by 2". The factor is taken into the logarithm, ln(2 n): only so does the
-    gap begin with 1 for 2 and 3 nodes and reach 8 for jobs of over 1000, as the text says.
+    Stoltzfus13, section 5.3, Figure 21: "the integer value of the natural logarithm of the job size
+    multiplied by 2". The factor is taken into the logarithm, ln(2 n): only so does the gap begin
+    with 1 for 2 and 3 nodes and reach 8 for jobs of over 1000, as the text says.
     """
 
     name: ClassVar[str] = "varying-fit"
@@ -277,21 +238,13 @@ class ClosestFit(OrderedList):
     """
     Closest Fit: the successive free nodes whose largest gap is least.
 
-    Parameters
-    ----------
-    order : str, default "row-major"
-        The node ordering.
-    gap : int, default 1
-        The first window without a larger gap is taken at once. 1 is the true minimum, and
-        what the paper's "Closest" stands for; more only saved time (section 5.4.1).
-
-    Notes
-    -----
     Stoltzfus13, section 5.4.1, Figure 23. Its first bound, 99999, is infinity here.
     """
 
     name: ClassVar[str] = "closest-fit"
 
+    # the first window without a larger gap is taken at once. 1 is the true minimum, and what the
+    # paper's "Closest" stands for; more only saved time (section 5.4.1).
     gap: int = 1
 
     def __post_init__(self) -> None:
@@ -309,19 +262,12 @@ class ClosestFitMind(OrderedList):
     """
     Closest Fit (MIND): the successive free nodes with the least mean inter-node distance.
 
-    Parameters
-    ----------
-    order : str, default "row-major"
-        The node ordering.
-
-    Notes
-    -----
-    Stoltzfus13, section 5.4.1, the variation of Figure 23; the first window of equals. The gap
-    at which Figure 23 stops early is a length on the list and has no meaning for MIND, so
-    all windows count. Windows are compared by the sum of hops over their pairs, for all of
-    them together in O(F size), see `scheduler.allocators.closest_kernels`; the result is that
-    of an evaluation of every window. Passing over windows by lower bounds was tried (disjoint
-    pairs and the triangle inequality) and cost more than it saved.
+    Stoltzfus13, section 5.4.1, the variation of Figure 23; the first window of equals. The gap at
+    which Figure 23 stops early is a length on the list and has no meaning for MIND, so all windows
+    count. Windows are compared by the sum of hops over their pairs, for all of them together in O(F
+    size), see `scheduler.allocators.closest_kernels`; the result is that of an evaluation of every
+    window. Passing over windows by lower bounds was tried (disjoint pairs and the triangle
+    inequality) and cost more than it saved.
     """
 
     name: ClassVar[str] = "closest-fit-mind"

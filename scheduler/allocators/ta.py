@@ -23,28 +23,16 @@ class TopologyAware:
     """
     TA, Algorithm 1 of Pollard18 (section III-C): no two jobs can meet on a link.
 
-    A job of at most a leaf's nodes (T1) stays on one leaf, one of at most a pod's nodes (T2)
-    in one pod, larger ones (T3) spread over pods. A leaf serves at most one T2 or T3 job and
-    a pod at most one T3 job; T1 jobs go anywhere.
+    A job of at most a leaf's nodes (T1) stays on one leaf, one of at most a pod's nodes (T2) in one
+    pod, larger ones (T3) spread over pods. A leaf serves at most one T2 or T3 job and a pod at most
+    one T3 job; T1 jobs go anywhere.
 
-    Parameters
-    ----------
-    order : {"sorted", "index"}
-        ``"sorted"``: as printed (T1: pods and leaves with the fewest free nodes first;
-        T2: such pods, but leaves with the most first; T3: the most first). ``"index"``:
-        all in the order of their numbers, a stricter reading of "first available".
-    whole_leaves : bool, default False
-        T2 and T3 jobs only on leaves whose nodes are all free, the other stricter reading
-        ("using all nodes of one or more switches", rules 2 and 3).
-
-    Notes
-    -----
-    What the paper reserves implicitly is owned here: T2 and T3 jobs take all uplinks of
-    their leaves, T3 jobs also all spine links of their pods. So "no T2 or T3 job on the
-    leaf" reads "all uplinks free", "no T3 job in the pod" reads "all spine links free", and
-    minimal routing keeps inside what is owned. Works on tapered trees too, which changes no
-    type boundary. The printed listing returns after the first leaf and empties S for each
-    pod in one function only; both are taken for slips of the layout.
+    What the paper reserves implicitly is owned here: T2 and T3 jobs take all uplinks of their
+    leaves, T3 jobs also all spine links of their pods. So "no T2 or T3 job on the leaf" reads "all
+    uplinks free", "no T3 job in the pod" reads "all spine links free", and minimal routing keeps
+    inside what is owned. Works on tapered trees too, which changes no type boundary. The printed
+    listing returns after the first leaf and empties S for each pod in one function only; both are
+    taken for slips of the layout.
     """
 
     name: ClassVar[str] = "ta"
@@ -52,7 +40,12 @@ class TopologyAware:
     monotone_in_size: ClassVar[bool] = False  # a T1 job may fail where a T2 job fits
     monotone_in_free: ClassVar[bool] = True
 
+    # "sorted", "index": ``"sorted"``: as printed (T1: pods and leaves with the fewest free nodes
+    # first; T2: such pods, but leaves with the most first; T3: the most first). ``"index"``: all in
+    # the order of their numbers, a stricter reading of "first available".
     order: str = SORTED
+    # T2 and T3 jobs only on leaves whose nodes are all free, the other stricter reading ("using all
+    # nodes of one or more switches", rules 2 and 3)
     whole_leaves: bool = False
 
     def __post_init__(self) -> None:

@@ -160,23 +160,14 @@ class TorusChunk:
     """
     A free box of routers of a given shape: 3D, 2D or 1D, balanced or not.
 
-    Parameters
-    ----------
-    dimensions : int, default 0
-        Sides of the box longer than one router; 0: any, more dimensions first.
-    balance : {"any", "balanced", "unbalanced"}, default "any"
-        Whether these sides must be equal; with "any", balanced boxes are tried first.
+    Yang, section VI-A, Table 1, and section VIII (a chunk {x, y, z} has x * y * z nodes), for any
+    number of axes, every orientation, and boxes that go round a ring.
 
-    Notes
-    -----
-    Yang, section VI-A, Table 1, and section VIII (a chunk {x, y, z} has x * y * z nodes),
-    for any number of axes, every orientation, and boxes that go round a ring.
-
-    What the paper leaves open: a size that is no product of such sides takes the first nodes
-    of the smallest free box that holds it and leaves the others free for later jobs; of
-    several boxes the one with least mean hops is tried first, and of its places the one with
-    the lowest node number. Where routers have several nodes, a box is made of whole routers,
-    but a job smaller than a router takes nodes side by side on one.
+    What the paper leaves open: a size that is no product of such sides takes the first nodes of the
+    smallest free box that holds it and leaves the others free for later jobs; of several boxes the
+    one with least mean hops is tried first, and of its places the one with the lowest node number.
+    Where routers have several nodes, a box is made of whole routers, but a job smaller than a
+    router takes nodes side by side on one.
     """
 
     name: ClassVar[str] = "torus-chunk"
@@ -184,7 +175,9 @@ class TorusChunk:
     monotone_in_size: ClassVar[bool] = False
     monotone_in_free: ClassVar[bool] = True
 
-    dimensions: int = 0
+    dimensions: int = 0  # sides of the box longer than one router; 0: any, more dimensions first
+    # "any", "balanced", "unbalanced": whether these sides must be equal; with "any", balanced boxes
+    # are tried first
     balance: str = "any"
 
     def __post_init__(self) -> None:
@@ -212,12 +205,10 @@ class CompactContiguous:
     """
     CC: nodes that are contiguous, in the most compact free box there is.
 
-    Notes
-    -----
-    Yang, section IX: "spacially contiguous and compact", as the partitions of Blue Gene
-    are; the search is left open. Here boxes that hold the job and have no side to spare are
-    tried by mean hops, so a job whose compact boxes are taken gets a longer one. The job
-    takes the first nodes of the box, which are contiguous, and leaves the others free.
+    Yang, section IX: "spacially contiguous and compact", as the partitions of Blue Gene are; the
+    search is left open. Here boxes that hold the job and have no side to spare are tried by mean
+    hops, so a job whose compact boxes are taken gets a longer one. The job takes the first nodes of
+    the box, which are contiguous, and leaves the others free.
     """
 
     name: ClassVar[str] = "compact-contiguous"
@@ -239,16 +230,9 @@ class NonContiguous:
     """
     NC: the first free nodes along an ordering, however scattered.
 
-    Parameters
-    ----------
-    order : str, default "row-major"
-        The node ordering, a key of `scheduler.allocators.ordering.ORDERINGS`.
-
-    Notes
-    -----
-    Yang, section IX: "without consideration about the adjacency of nodes", as on Cray's
-    machines, which take them off an ordered list (its reference to ALPS). The same nodes as
-    FIFO-0 of Stoltzfus13, on any machine.
+    Yang, section IX: "without consideration about the adjacency of nodes", as on Cray's machines,
+    which take them off an ordered list (its reference to ALPS). The same nodes as FIFO-0 of
+    Stoltzfus13, on any machine.
     """
 
     name: ClassVar[str] = "non-contiguous"
@@ -257,6 +241,7 @@ class NonContiguous:
     monotone_in_free: ClassVar[bool] = True
     fits_by_count: ClassVar[bool] = True
 
+    # the node ordering, a key of `scheduler.allocators.ordering.ORDERINGS`
     order: str = "row-major"
 
     def __post_init__(self) -> None:

@@ -50,12 +50,7 @@ class Limited:
     """
     A queue policy whose jobs want few leaf switches for a while.
 
-    Parameters
-    ----------
-    policy : QueuePolicy
-        Chooses which jobs start.
-    limit : SwitchLimit
-        Refuses placements.
+    `policy`: Chooses which jobs start. `limit`: Refuses placements.
     """
 
     name: ClassVar[str] = "limited"

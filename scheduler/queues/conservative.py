@@ -15,19 +15,14 @@ class Conservative(LinePolicy):
     """
     Conservative backfilling: no job that overtakes delays a job within reach.
 
-    Parameters
-    ----------
-    window : int, default 50
-        Waiting jobs behind the head that hold reservations; those further behind hold none.
-
-    Notes
-    -----
     A. W. Mu'alem and D. G. Feitelson, IEEE TPDS 12(6), 2001, with the allocator in the place of
-    node counts: a job coming within reach books the first time at which the allocator
-    finds a place for it that no running or booked job holds until it is expected to end. When
-    a job ends early, each booking in the order of the line is moved forward if it can be
-    with all others where they are (compression), so none ever moves back. When a job outlives
-    its estimate, bookings that want what it still holds are made anew.
+    node counts: a job coming within reach books the first time at which the allocator finds a place
+    for it that no running or booked job holds until it is expected to end. When a job ends early,
+    each booking in the order of the line is moved forward if it can be with all others where they
+    are (compression), so none ever moves back. When a job outlives its estimate, bookings that want
+    what it still holds are made anew.
+
+    `window`: Waiting jobs behind the head that hold reservations; those further behind hold none.
     """
 
     name: ClassVar[str] = "conservative"

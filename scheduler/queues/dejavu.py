@@ -82,30 +82,23 @@ class Reckless(LinePolicy):
     """
     Reckless (Yang, section VIII-A): only all-to-all jobs wait for their preferred shape.
 
-    Parameters
-    ----------
-    window : int, default 50
-        Waiting jobs behind the first that are looked at.
-    all_to_all : sequence of str, optional
-        Patterns that count as all-to-all dominant.
-
-    Notes
-    -----
     At every event the jobs of the window are taken in order. One whose preferred shape is free
-    starts there. Else, if any place is free, an all-to-all job reserves its preferred shape
-    and waits, and another one starts on the best place there is. A job that finds no
-    place waits.
+    starts there. Else, if any place is free, an all-to-all job reserves its preferred shape and
+    waits, and another one starts on the best place there is. A job that finds no place waits.
 
     What the draft leaves open, and what is done here:
 
     * *preferred shape*: the one of the least mean stretch on record (see `Record`), the most
-      compact one of equals, so also of a job that never ran.
-    * *reservation*: the first time at which a place of that shape is expected to be free, and
-      that place; jobs that would run into it use other nodes. All reservations are made anew at
-      every event, in the order of the window ("update reservation"), so the first job never loses.
-    * a job that finds no place at all: the first such job in the window reserves any place, as
-      the head does under EASY, on which the paper's baselines rest; else it could starve.
-    * a shape that will never be free on this machine is not waited for.
+    compact one of equals, so also of a job that never ran. * *reservation*: the first time at which
+    a place of that shape is expected to be free, and that place; jobs that would run into it use
+    other nodes. All reservations are made anew at every event, in the order of the window ("update
+    reservation"), so the first job never loses. * a job that finds no place at all: the first such
+    job in the window reserves any place, as the head does under EASY, on which the paper's
+    baselines rest; else it could starve. * a shape that will never be free on this machine is not
+    waited for.
+
+    `window`: Waiting jobs behind the first that are looked at. `all_to_all`: Patterns that count as
+    all-to-all dominant.
     """
 
     name: ClassVar[str] = "reckless"
@@ -176,23 +169,7 @@ class Reckless(LinePolicy):
         self._running[job.id] = (job, shape, machine.now_s)
 
     def prefers_to_wait(self, offer: Offer, booking: Booking, machine: Machine) -> bool:
-        """
-        Decide between a place that is free now and a better one later.
-
-        Parameters
-        ----------
-        offer : Offer
-            The job and the place that is free now.
-        booking : Booking
-            When and where its preferred shape is expected to be free.
-        machine : Machine
-            The machine now.
-
-        Returns
-        -------
-        bool
-            Whether all-to-all communication dominates.
-        """
+        """Say whether a job waits for a better place: if all-to-all communication dominates."""
         del booking, machine
         return pattern_of(offer.job) in self._all_to_all
 
@@ -201,24 +178,17 @@ class Cautious(Reckless):
     """
     Cautious (Yang, section VIII-B): a job does not wait for its preferred shape too long.
 
-    Parameters
-    ----------
-    window : int, default 50
-        Waiting jobs behind the first that are looked at.
-    evaluate : {"turnaround", "capacity"}
-        What is compared.
-
-    Notes
-    -----
     As Reckless, but every job that could start on another shape than it prefers is put to
     Evaluate(): with t_now and t_best the expected run times (estimate x stretch on record) on
     either shape, and w the time until the preferred one is expected to be free, it waits if
 
-    * ``turnaround``: w + t_best <= t_now, as printed (Algorithm 3);
-    * ``capacity``: idle x w < n x (t_now - t_best). The draft names loss of capacity without
-      a rule; here the node-seconds left idle by waiting are weighed against those that the
-      job of n nodes would hold longer. Idle are those of its nodes that the other jobs of the
-      window, which may backfill meanwhile, leave of the nodes that are free now.
+    * ``turnaround``: w + t_best <= t_now, as printed (Algorithm 3); * ``capacity``: idle x w < n x
+    (t_now - t_best). The draft names loss of capacity without a rule; here the node-seconds left
+    idle by waiting are weighed against those that the job of n nodes would hold longer. Idle are
+    those of its nodes that the other jobs of the window, which may backfill meanwhile, leave of the
+    nodes that are free now.
+
+    `window`: Waiting jobs behind the first that are looked at. `evaluate`: What is compared.
     """
 
     name: ClassVar[str] = "cautious"

@@ -289,27 +289,19 @@ class Easy(LinePolicy):
     """
     EASY: the head of the queue holds a reservation, others may start if they do not delay it.
 
-    Parameters
-    ----------
-    window : int, default 50
-        Waiting jobs behind the head that are tried; Smith21, section 5.4.3 uses 50.
-    reservation : {"R2", "R3", "node-count"}
-        What a job that would run past the head's reserved time must respect.
+    A job that is expected to end by the head's reserved time may start wherever it fits (D. G.
+    Feitelson and A. M. Weil, IPPS 1998). For the others:
 
-    Notes
-    -----
-    A job that is expected to end by the head's reserved time may start wherever it fits
-    (D. G. Feitelson and A. M. Weil, IPPS 1998). For the others:
+    * ``R2``: the job starts if the head still fits at its reserved time with the job where it is
+    now. Time and test come from the allocator: running jobs are released in the order of their
+    expected ends until it can place the head. * ``R3``: the head's nodes and links at its reserved
+    time are fixed; the job may use anything else. * ``node-count``: the textbook. The reserved time
+    is when enough nodes are free, and the job starts if it needs no more nodes than the head leaves
+    then. This ignores isolation: the head often does not fit at that time, and until it does hardly
+    any job may overtake, which costs Jigsaw 5 points of utilisation on Synth-16.
 
-    * ``R2``: the job starts if the head still fits at its reserved time with the job where it
-      is now. Time and test come from the allocator: running jobs are released in the order
-      of their expected ends until it can place the head.
-    * ``R3``: the head's nodes and links at its reserved time are fixed; the job may use
-      anything else.
-    * ``node-count``: the textbook. The reserved time is when enough nodes are free, and the job
-      starts if it needs no more nodes than the head leaves then. This ignores isolation: the
-      head often does not fit at that time, and until it does hardly any job may overtake,
-      which costs Jigsaw 5 points of utilisation on Synth-16.
+    `window`: Waiting jobs behind the head that are tried; Smith21, section 5.4.3 uses 50.
+    `reservation`: What a job that would run past the head's reserved time must respect.
     """
 
     name: ClassVar[str] = "easy"

@@ -131,17 +131,11 @@ class Sjf(Easy):
     """
     Shortest job first: waiting jobs by their expected run time, with EASY backfilling.
 
-    Parameters
-    ----------
-    window : int, default 50
-        Waiting jobs behind the first that are tried; 0: no job overtakes the shortest.
-    reservation : {"R2", "R3", "node-count"}
-        As for `Easy`.
+    Long jobs may starve while shorter ones are submitted. A newcomer at the front takes over the
+    reservation.
 
-    Notes
-    -----
-    Long jobs may starve while shorter ones are submitted. A newcomer at the front takes over
-    the reservation.
+    `window`: Waiting jobs behind the first that are tried; 0: no job overtakes the shortest.
+    `reservation`: As for `Easy`.
     """
 
     name: ClassVar[str] = "sjf"
@@ -155,20 +149,12 @@ class Priority(Easy):
     """
     Waiting jobs by priority, with EASY backfilling.
 
-    Parameters
-    ----------
-    key : {"wait", "size", "requested", "fair-share"}
-        What decides; equal jobs in the order of submission. ``wait``: the longest waiting job
-        first, which is `Easy`. ``size``: the largest first, as Slurm's job size factor.
-        ``requested``: the shortest requested time first. ``fair-share``: jobs of the user with
-        the fewest node-seconds first, where use fades as Slurm's
-        ``PriorityDecayHalfLife`` makes it fade.
-    half_life_days : float, default 7
-        For ``fair-share``: after which a use counts half; Slurm's default.
-    window : int, default 50
-        Waiting jobs behind the first that are tried; 0: no job overtakes the first.
-    reservation : {"R2", "R3", "node-count"}
-        As for `Easy`.
+    `key`: What decides; equal jobs in the order of submission. ``wait``: the longest waiting job
+    first, which is `Easy`. ``size``: the largest first, as Slurm's job size factor. ``requested``:
+    the shortest requested time first. ``fair-share``: jobs of the user with the fewest node-seconds
+    first, where use fades as Slurm's ``PriorityDecayHalfLife`` makes it fade. `half_life_days`: For
+    ``fair-share``: after which a use counts half; Slurm's default. `window`: Waiting jobs behind
+    the first that are tried; 0: no job overtakes the first. `reservation`: As for `Easy`.
     """
 
     name: ClassVar[str] = "priority"

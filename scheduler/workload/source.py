@@ -21,23 +21,7 @@ def read_source(path: str | Path, *, binary: bool = False) -> Source:
     """
     Read an input whole; gzip is recognised by its content.
 
-    Parameters
-    ----------
-    path : str or Path
-        A file, or ``-`` for standard input.
-    binary : bool, default False
-        Whether zero bytes are expected; in text they are refused.
-
-    Returns
-    -------
-    Source
-        At least one byte.
-
-    Raises
-    ------
-    WorkloadError
-        If there is no such file, it cannot be read, is empty, too large, no text or a damaged
-        gzip file.
+    `binary`: whether zero bytes are expected; in text they are refused.
     """
     source = read_input(path, WorkloadError)
     if not source.data:
@@ -49,26 +33,7 @@ def read_source(path: str | Path, *, binary: bool = False) -> Source:
 
 
 def bounded(entries: Iterable[_Item], source: Source) -> Iterator[_Item]:
-    """
-    Refuse a log that holds more jobs than fit into memory, before it is full.
-
-    Parameters
-    ----------
-    entries : iterable
-        Lines or objects that stand for a job each.
-    source : Source
-        The log.
-
-    Yields
-    ------
-    object
-        The same, one after the other.
-
-    Raises
-    ------
-    WorkloadError
-        After `MOST_ENTRIES` of them.
-    """
+    """Refuse a log that holds more than `MOST_ENTRIES` jobs, before memory is full."""
     for number, entry in enumerate(entries):
         if number == MOST_ENTRIES:
             raise WorkloadError(f"{source.name}: expected at most {number:,} jobs, got more.")
