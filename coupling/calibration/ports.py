@@ -77,10 +77,11 @@ def measured(
         if first[0].device[0] != "link" and not ends.wired:
             raise SnapshotError(
                 f"{before}: expected counters by link (CSV with a column link), or a fabric as "
-                f"ibnetdiscover prints it: {topology.name} has no InfiniBand ports."
+                f"ibnetdiscover prints it: the fabric ({topology.summary}) has no InfiniBand ports."
             )
         raise SnapshotError(
-            f"{before}: expected ports of {topology.name}, got none that it has; the first is "
+            f"{before}: expected ports of the fabric ({topology.summary}), got none that it "
+            "has; the first is "
             f"{first[0].device[1]!r} port {first[0].port}."
         )
     return rows.done(str(after))

@@ -204,12 +204,12 @@ def _on_fabrics(
             reason = f"it takes none; the last refusal: {error}"
             continue
         except Exception as error:  # noqa: BLE001 (whatever a plug-in raises)
-            yield _TAKEN, f"on {fabric.name}: {raised(error)}"
+            yield _TAKEN, f"on the fabric ({fabric.summary}): {raised(error)}"
             n_taken += 1
             continue
         n_taken += 1
         for rule, sentence in check(fabric, label in whole):
-            yield rule, f"on {fabric.name}: {sentence}"
+            yield rule, f"on the fabric ({fabric.summary}): {sentence}"
     if not n_taken:
         yield _TAKEN, reason
 

@@ -220,7 +220,7 @@ def _report_export(
 
     topology = tables.wiring.topology
     if not tables.wiring.whole:
-        remark(f"{topology.name} with parts missing: {'; '.join(missing_parts(tables.wiring))}")
+        remark(f"{topology.summary}, with parts missing: {'; '.join(missing_parts(tables.wiring))}")
     owners = [job for job in snapshot.jobs if job.partition.links is not None]
     taken = [job.partition.nodes for job in snapshot.jobs]
     free = np.setdiff1d(topology.usable_nodes, np.concatenate([np.empty(0, np.int64), *taken]))
@@ -251,8 +251,8 @@ def _report_export(
 def _load_lines(wiring: Wiring, irregularity: str, dump: LftDump, check: TableCheck) -> list[str]:
     """Return sentences on loaded tables."""
     entries = sum(len(ports) for ports in dump.ports.values())
-    size = f"{check.nodes} nodes, {len(dump.ports)} switches, {entries:,} entries"
-    lines = [f"{wiring.topology.name}: {size}."]
+    size = f"{len(dump.ports)} switches, {entries:,} entries"
+    lines = [f"{wiring.topology.summary}; {check.nodes} nodes and {size} in the tables."]
     if irregularity:
         lines.append(irregularity)
     if check.fault:

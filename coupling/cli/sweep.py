@@ -140,7 +140,7 @@ class SweepProgress:
             self._next_s = now_s + _REPORT_EVERY_S
             left = self._left(done) if done < total else ""
             left = f", {left}" if left else ""
-            remark(f"{done:,} of {counted(total, 'cell')} in {duration(now_s - began_s)}{left}")
+            remark(f"{done:,} of {counted(total, 'cell')} in {duration(now_s - began_s, 2)}{left}")
 
     def _note(self, now_s: float, done: int) -> None:
         """Note how long the last cell took; several at once were there before."""
@@ -153,7 +153,7 @@ class SweepProgress:
         from coupling.results.formatting import duration
 
         left_s = self._times.left_s(done)
-        return "" if left_s is None else f"about {duration(left_s)} left"
+        return "" if left_s is None else f"about {duration(left_s, 2)} left"
 
 
 def _refuse_together(options: dict[str, object]) -> None:
@@ -189,7 +189,7 @@ def _estimate_cost(spec: Spec, folder: Path, progress: SweepProgress, *, as_json
     )
     sys.stdout.write(
         f"{counted(found.cells, 'cell')}, {found.finished:,} finished; the others need about "
-        f"{duration(found.cpu_s)} of CPU time and {volume(found.disk_bytes)} of disk, {basis}.\n"
+        f"{duration(found.cpu_s, 2)} of CPU time and {volume(found.disk_bytes)} of disk, {basis}.\n"
     )
 
 

@@ -69,7 +69,7 @@ class SweepView(RunView):
                 found = self._worker.ask(("cell", name), partial(self._run, name), on_ready)
                 if found is None:
                     long = self._seconds[name]
-                    took = f"; that took {long:.3g} s when the sweep did" if long else ""
+                    took = f"; that took {long:.2g} s when the sweep did" if long else ""
                     return f"The cell {name} is being run again{took}. A sweep keeps no nodes."
                 if isinstance(found, Failed):
                     return f"The cell {name} cannot be shown: {found.why}"

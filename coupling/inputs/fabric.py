@@ -99,7 +99,7 @@ def require_same(wiring: Wiring, topology: Topology, source: str) -> None:
         and np.array_equal(own.link_head, topology.link_head)
     ):
         raise SnapshotError(
-            f"{source}: expected the fabric of the snapshot, {topology.name} with "
+            f"{source}: expected the fabric of the snapshot ({topology.summary}) with "
             f"{topology.n_nodes} nodes, got {own.name} with {own.n_nodes}."
         )
 

@@ -72,5 +72,5 @@ def node_list(table: Table, key: str, topology: Topology) -> Ints:
         idle = found[~np.isin(found, topology.usable)]
         if idle.size:
             name = topology.vertex_name(int(idle[0]))
-            raise table.fault(key, f"node {name} takes no jobs on {topology.name}.")
+            raise table.fault(key, f"node {name} takes no jobs on the fabric ({topology.summary}).")
     return found

@@ -65,7 +65,8 @@ def place(jobs: Sequence[Job], topology: Topology, source: str, *, stop: bool) -
         if strange and stop:
             raise SnapshotError(
                 f"{source}: job {job.id}: host {strange[0]!r}: expected a node of "
-                f"{topology.name}, whose nodes look like {topology.vertex_name(0)!r}"
+                f"the fabric ({topology.summary}), whose nodes look like "
+                f"{topology.vertex_name(0)!r}"
                 f"{_meant(topology, strange[:1])} (--unknown skip leaves such hosts out)."
             )
         unknown.update(dict.fromkeys(strange))
@@ -82,7 +83,8 @@ def place(jobs: Sequence[Job], topology: Topology, source: str, *, stop: bool) -
     meant = _meant(topology, unknown)
     if not placed:
         raise SnapshotError(
-            f"{source}: expected hosts such as {topology.vertex_name(0)!r} of {topology.name}, "
+            f"{source}: expected hosts such as {topology.vertex_name(0)!r} of the fabric "
+            f"({topology.summary}), "
             f"got none that it has ({', '.join(list(unknown)[:3])}, ..."
             f"{meant})."
         )

@@ -147,7 +147,9 @@ def cost_ratio_of(options: Mapping[str, Any]) -> CostRatio:
 def fat_tree_of(topology: Topology) -> FatTree:
     """Return a fabric as a fat-tree, which alone has the leaves that are priced."""
     if not isinstance(topology, FatTree):
-        raise ExperimentError(f"model {_HOP_COST_RATIO!r} needs a fat-tree, got {topology.name}.")
+        raise ExperimentError(
+            f"model {_HOP_COST_RATIO!r} needs a fat-tree, got {topology.summary}."
+        )
     return topology
 
 

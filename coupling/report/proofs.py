@@ -123,7 +123,7 @@ def fabric_pictures(found: TopologyReport) -> Pictures:
 def inspected(found: TopologyReport) -> Picture:
     """Return the picture of a fabric; what is out of service is dotted."""
     scene = FabricScene(found.topology, title=found.topology.name)
-    return fabric_picture("fabric", scene, f"The fabric {found.topology.name}")
+    return fabric_picture("fabric", scene, f"Fabric: {found.topology.summary}")
 
 
 def oversubscription(topology: Topology) -> pd.DataFrame:

@@ -248,7 +248,7 @@ class ProgressDisplay:
                 ended = sum(own.done for name, own in self._shown.items() if name in self._plan)
                 self._bars.update(self._all, completed=ended)
         elif done == total:
-            spent = duration(now_s - shown.began_s)
+            spent = duration(now_s - shown.began_s, 2)
             self._say(f"{visible(what)}: {total:,} {self._unit} in {spent}")
         elif now_s >= self._tell_s:
             self._tell_s = now_s + _TELL_S
@@ -264,7 +264,7 @@ class ProgressDisplay:
         share = sum(parts) / max(len(self._plan), 1)
         if not share:
             return ""
-        left = duration((now_s - self._began_s) * (1.0 / share - 1.0))
+        left = duration((now_s - self._began_s) * (1.0 / share - 1.0), 2)
         return f"; {percent(share, 0)} of all runs, about {left} left"
 
 

@@ -91,17 +91,17 @@ def ratio(value: float | None) -> str:
     return Number("1" if value == 1 else f"{value:.3f}", value)
 
 
-def duration(seconds: float | None) -> str:
+def duration(seconds: float | None, digits: int = 3) -> str:
     """
-    Write a duration in the unit that suits it.
+    Write a duration in the unit that suits it; forecasts have two digits.
 
-    >>> duration(42.0), duration(600.0), duration(7200.0), duration(172362.0)
-    ('42.0 s', '10.0 min', '2.00 h', '47.9 h')
+    >>> duration(42.0), duration(600.0), duration(7200.0), duration(172362.0), duration(33.6, 2)
+    ('42.0 s', '10.0 min', '2.00 h', '47.9 h', '34 s')
     """
     if seconds is None or seconds != seconds:  # noqa: PLR0124 (nan)
         return MISSING
     unit, length = duration_unit([seconds])
-    return Number(f"{number(seconds / length)} {unit}", seconds)
+    return Number(f"{number(seconds / length, digits)} {unit}", seconds)
 
 
 def volume(nbytes: float) -> str:

@@ -68,6 +68,16 @@ def hashes_of(place: Path) -> dict[str, str] | None:
     return None
 
 
+def by_other_version(folder: Path, error: Exception) -> ResultError:
+    """Return the error for an undamaged result that cannot be read; `folder`: of it or of a run."""
+    top = folder if (folder / MANIFEST).is_file() else folder.parent
+    wrote = read_manifest(top)["versions"].get("fabricsim", "unknown")
+    return ResultError(
+        f"{folder}: another version of fabricsim ({wrote}) wrote this result; run it again: "
+        f"fabricsim run {top / RESOLVED} --out NEW ({str(error).rstrip('.')})."
+    )
+
+
 def write_file(path: Path, data: bytes) -> str:
     """Write a file of a result, whole. Result: its SHA-256."""
     try:

@@ -14,7 +14,14 @@ from coupling.inputs.files import sheet_of
 from coupling.inputs.table import Table
 from coupling.results.columns import COLUMNS, FURTHER, read_table, typed
 from coupling.results.framed import LazyTable, TableColumns
-from coupling.results.manifest import SUMMARY, hashes_of, read_checked, read_object, write_file
+from coupling.results.manifest import (
+    SUMMARY,
+    by_other_version,
+    hashes_of,
+    read_checked,
+    read_object,
+    write_file,
+)
 from fabricsim.checking import path_of, shortened
 from fabricsim.checking.errors import public_class
 from netsim.common.arrays import Ints
@@ -222,12 +229,17 @@ class Result:
         folder = path_of("folder", folder, error=ResultError)
         hashes = hashes_of(folder) or {}
         data = {name: read_checked(folder / name, hashes.get(name)) for name in FILES}
-        summary, cost = _summary(folder / SUMMARY), read_object(folder / COST)
-        _check_numbers(cost, f"{folder / COST}:")
-        tables = {
-            name: read_table(name, folder / f"{name}.parquet", data[f"{name}.parquet"])
-            for name in TABLES
-        }
+        try:
+            summary, cost = _summary(folder / SUMMARY), read_object(folder / COST)
+            _check_numbers(cost, f"{folder / COST}:")
+            tables = {
+                name: read_table(name, folder / f"{name}.parquet", data[f"{name}.parquet"])
+                for name in TABLES
+            }
+        except ResultError as error:
+            if not hashes:
+                raise
+            raise by_other_version(folder, error) from None  # its files are those of the run
         name, extras = str(summary.get("name", folder.name)), _StoredTables(folder, hashes)
         return cls(name, summary=summary, cost=cost, extras=extras, **tables)
 

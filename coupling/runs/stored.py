@@ -6,10 +6,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from coupling.errors import ResultError
+from coupling.errors import ExperimentError, ResultError
 from coupling.inputs.experiment import Experiment
 from coupling.results.comparison import find_baseline, unlike
-from coupling.results.manifest import RESOLVED, SUMMARY, read_checked, read_manifest
+from coupling.results.manifest import (
+    RESOLVED,
+    SUMMARY,
+    by_other_version,
+    read_checked,
+    read_manifest,
+)
 from coupling.results.result import FILES, Result
 from coupling.runs.given_objects import FABRIC, JOBS
 from fabricsim.checking import unknown
@@ -47,7 +53,11 @@ class Stored:
             )
         for name in (RESOLVED, *(manifest["files"].keys() & {FABRIC, JOBS})):
             read_checked(folder / name, manifest["files"].get(name))
-        experiment = replace(Experiment.read(folder / RESOLVED), name=manifest["name"])
+        try:
+            experiment = Experiment.read(folder / RESOLVED)
+        except ExperimentError as error:
+            raise by_other_version(folder, error) from None
+        experiment = replace(experiment, name=manifest["name"])
         variants = experiment.variants()
         places = tuple(
             folder if len(variants) == 1 else folder / variant.label for variant in variants

@@ -340,11 +340,11 @@ class _Checks:
         """Say why the conditions do not apply to a job; nothing where they do."""
         topology, partition = self._snapshot.topology, job.partition
         if not isinstance(topology, FatTree):
-            return f"the conditions are about fat-trees, not {topology.name}"
+            return f"the conditions are about fat-trees, not {topology.summary}"
         if topology.levels > 3 or topology.ports[0] != 1:  # noqa: PLR2004 (levels)
             return (
                 f"the conditions need a tree of 2 or 3 levels with one link per node, "
-                f"not {topology.name}"
+                f"not {topology.summary}"
             )
         leaves = np.unique(partition.nodes // topology.nodes_per_leaf)
         if partition.links is None and leaves.size > 1:

@@ -103,6 +103,6 @@ def hop_bytes(topology: Topology, src: Ints, dst: Ints, nbytes: Floats) -> float
         flow = int(np.argmin(hops))
         raise NetsimError(
             f"no path leads from {topology.vertex_name(int(src[flow]))} to "
-            f"{topology.vertex_name(int(dst[flow]))} in {topology.name}."
+            f"{topology.vertex_name(int(dst[flow]))} in the fabric ({topology.summary})."
         )
     return float(hops @ nbytes)

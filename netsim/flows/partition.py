@@ -112,7 +112,7 @@ def on_tree(tree: FatTree, partition: Partition) -> TreePartition:
         raise wrong("tree", "a fat-tree", tree, PartitionError)
     if tree.levels > _THREE_LEVELS or tree.ports[0] != 1:
         raise PartitionError(
-            f"owned links need a tree of 2 or 3 levels with one link per node, got {tree.name}."
+            f"owned links need a tree of 2 or 3 levels with one link per node, got {tree.summary}."
         )
     nodes = distinct(partition.nodes)
     if not nodes.size or nodes[0] < 0 or nodes[-1] >= tree.n_nodes:

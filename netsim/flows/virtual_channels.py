@@ -48,14 +48,15 @@ def virtual_channels(topology: Topology, routes: Routes, most: int | None = None
         return channels
     if most is not None and most < needed:
         raise ContentionError(
-            f"switch: virtual_channels: expected {needed} for these routes on {topology.name}, "
+            f"switch: virtual_channels: expected {needed} for these routes on the fabric "
+            f"({topology.summary}), "
             f"got {most}, with which packets could wait for each other in a circle, as on link "
             f"{topology.link_name(link)}."
         )
     raise ContentionError(
         f"packets on these routes could wait for each other in a circle, as on link "
         f"{topology.link_name(link)}: no rule of virtual channels is known for this routing "
-        f"on {topology.name}."
+        f"on the fabric ({topology.summary})."
     )
 
 

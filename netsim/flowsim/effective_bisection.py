@@ -71,7 +71,8 @@ def random_pairings(
     hosts = topology.usable_nodes
     if hosts.size < _LEAST:
         raise NetsimError(
-            f"effective bisection bandwidth needs two hosts that take jobs; {topology.name} has "
+            "effective bisection bandwidth needs two hosts that take jobs; the fabric "
+            f"({topology.summary}) has "
             f"{hosts.size}."
         )
     fabric = as_routed(topology, routing)

@@ -29,7 +29,7 @@ def base_dump(wiring: Wiring) -> LftDump:
     """
     topology = wiring.topology
     if not isinstance(topology, FatTree):
-        raise RoutingError("a fabric that is no PGFT needs its present tables as the base.")
+        raise RoutingError("no regular fat-tree: its present tables are needed as the base.")
     if wiring.whole:
         return dump_of(d_mod_k_tables(topology), wiring)
     devices = wiring.fabric.devices

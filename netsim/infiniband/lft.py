@@ -118,7 +118,7 @@ class LFT(CheckedRouting):
 def d_mod_k_tables(tree: FatTree) -> LFT:
     """Return the tables of D-mod-k: an entry at every switch for every node."""
     if tree.ports[0] != 1:
-        raise RoutingError(f"forwarding tables need one link per node, got {tree.name}.")
+        raise RoutingError(f"forwarding tables need one link per node, got {tree.summary}.")
     nodes = np.arange(tree.n_nodes)
     there = np.ones(nodes.size, dtype=bool) if tree.order is None else tree.order >= 0
     ports = node_ports(tree, nodes)

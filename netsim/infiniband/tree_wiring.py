@@ -330,7 +330,9 @@ class _Tree:
             first = tree.up_base[step]
             there += int(np.count_nonzero(port[first : tree.down_base[step]] >= 0))
         if there < _LEAST_PRESENT * wanted:
-            raise irregular(f"of {wanted} cables between switches of {tree.name} {there} are there")
+            raise irregular(
+                f"of {wanted} cables between switches of a {tree.summary}, {there} are there"
+            )
 
 
 def opensm_order(fabric: IbFabric, tree: FatTree, device: Ints) -> Ints:
@@ -405,7 +407,7 @@ def device_levels(fabric: IbFabric) -> list[int]:
         level[i] = 0
     wave = {j for i in nodes for j in near[i] if fabric.devices[j].is_switch}
     if not wave:
-        raise TopologyError("the fabric is no PGFT: no switch has nodes.")
+        raise TopologyError("the fabric is no regular fat-tree: no switch has nodes.")
     for i in wave:
         level[i] = 1
     while True:

@@ -60,4 +60,4 @@ def device_name(fabric: IbFabric, device: int) -> str:
 
 def irregular(what: str) -> TopologyError:
     """Make the error for a fabric that is no PGFT."""
-    return TopologyError(f"the fabric is no PGFT: {what}.")
+    return TopologyError(f"the fabric is no regular fat-tree: {what}.")

@@ -73,7 +73,12 @@ def broken_conditions(tree: FatTree, partition: Partition) -> list[Breach]:
         if not broken_conditions(apart.tree, apart.inside(partition)):
             return []
         what = "has parallel cables between leaves and L2 switches, and with each as a switch of"
-        return [Breach("tree", f"{tree.name} {what} its own the conditions are not fulfilled.")]
+        return [
+            Breach(
+                "tree",
+                f"the fabric ({tree.summary}) {what} its own the conditions are not fulfilled.",
+            )
+        ]
     roles = roles_of(job)
     checks = [_nodes(job, roles), _cables(job), _balance(job)]
     if job.leaves.size > 1:

@@ -155,7 +155,9 @@ def search_static_table(
     """
     job = on_tree(tree, partition)
     if max(tree.parallel) > 1:
-        raise PartitionError(f"the search needs a tree without parallel cables, got {tree.name}.")
+        raise PartitionError(
+            f"the search needs a tree without parallel cables, got {tree.summary}."
+        )
     options, choice = _options(job)
     start = np.concatenate([[0], np.cumsum(options.sum(axis=1))])
     values = np.ascontiguousarray(np.nonzero(options)[1])

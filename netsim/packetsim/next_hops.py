@@ -98,7 +98,8 @@ def next_hops_to(topology: Topology, switches: Ints, most: int | None = None) ->
     if most is not None and most < found.n_channels:
         raise ContentionError(
             f"switch: virtual_channels: expected {found.n_channels} for {topology.multipath.rule} "
-            f"routing on {topology.name}, got {most}, with which packets could wait for each other "
+            f"routing on the fabric ({topology.summary}), got {most}, with which packets "
+            "could wait for each other "
             "in a circle."
         )
     return found

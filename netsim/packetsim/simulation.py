@@ -121,19 +121,21 @@ def require_packet_fabric(topology: Topology) -> None:
     """Refuse a fabric on which packets cannot be simulated."""
     if topology.half_duplex:
         raise ContentionError(
-            f"packets need full-duplex cables; both directions of some cables of {topology.name} "
+            "packets need full-duplex cables; both directions of some cables of the fabric "
+            f"({topology.summary}) "
             "share one capacity."
         )
     if topology.latency_base_s > 0.0:
         raise ContentionError(
-            f"packets have no latency of their own: latency_base_s of {topology.name} is "
+            "packets have no latency of their own: latency_base_s of the fabric "
+            f"({topology.summary}) is "
             f"{topology.latency_base_s:g} s, expected 0; put it into the compute times."
         )
     damaged = topology.absent is not None and topology.absent.size > 0
     if damaged and topology.multipath is not None and not isinstance(topology, FatTree):
         raise ContentionError(
             f"packets under routing {topology.multipath.rule!r} need a fat-tree, or a torus or "
-            f"dragonfly with all its links, got {topology.name}."
+            f"dragonfly with all its links, got {topology.summary}."
         )
 
 
@@ -188,7 +190,8 @@ class _Run:
             free = free_memory_bytes()
             if self._tables_bytes > free:
                 raise ContentionError(
-                    f"where packets may go from everywhere on {topology.name} takes tables of "
+                    "where packets may go from everywhere on the fabric "
+                    f"({topology.summary}) takes tables of "
                     f"{self._tables_bytes / 1e6:,.0f} MB, of which {free / 1e6:,.0f} MB are free: "
                     "jobs on fewer switches, a smaller fabric or static routing take less."
                 )

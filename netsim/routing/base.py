@@ -86,7 +86,9 @@ def no_path(src: int, dst: int, topology: Topology, rail: int | None = None) -> 
     """Make the error of a flow that no path in service takes to its destination."""
     by = "" if rail is None or topology.rails == 1 else f" by rail {rail}"
     here, there = topology.vertex_name(src), topology.vertex_name(dst)
-    return RoutingError(f"no path leads from {here} to {there}{by} in {topology.name}.")
+    return RoutingError(
+        f"no path leads from {here} to {there}{by} in the fabric ({topology.summary})."
+    )
 
 
 class CheckedRouting:

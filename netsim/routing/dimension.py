@@ -30,7 +30,7 @@ class DimensionOrder(CheckedRouting):
     def on(cls, topology: Topology) -> "DimensionOrder":
         """Make the routing for a fabric."""
         if not isinstance(topology, Torus):
-            raise RoutingError(f"routing 'dimension-order' needs a torus, got {topology.name}.")
+            raise RoutingError(f"routing 'dimension-order' needs a torus, got {topology.summary}.")
         return cls(topology)
 
     def paths(self, src: Ints, dst: Ints, rail: Ints | None) -> Routes:

@@ -106,7 +106,7 @@ class Valiant(CheckedRouting):
 def _dragonfly(topology: Topology, name: str) -> Dragonfly:
     """Refuse any other fabric."""
     if not isinstance(topology, Dragonfly):
-        raise RoutingError(f"routing {name!r} needs a dragonfly, got {topology.name}.")
+        raise RoutingError(f"routing {name!r} needs a dragonfly, got {topology.summary}.")
     return topology
 
 

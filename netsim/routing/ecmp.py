@@ -41,7 +41,7 @@ class Ecmp:
         """Make the routing for a fabric."""
         qps = whole("routing option qps", qps, 1, _MOST_QPS, error=RoutingError)
         if isinstance(topology, (Torus, Dragonfly)):
-            raise RoutingError(f"routing 'ecmp' needs a Clos network, got {topology.name}.")
+            raise RoutingError(f"routing 'ecmp' needs a Clos network, got {topology.summary}.")
         if not isinstance(topology, FatTree):
             return GraphEcmp(Shortest(topology), seed, qps)
         return cls(topology, seed, qps)

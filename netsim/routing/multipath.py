@@ -46,12 +46,13 @@ class MultipathRouting(CheckedRouting):
         """Make the routing for a fabric."""
         if not isinstance(topology, (FatTree, Torus, Dragonfly)):
             raise RoutingError(
-                f"routing {rule!r} needs a fat-tree, a torus or a dragonfly, got {topology.name}."
+                f"routing {rule!r} needs a fat-tree, a torus or a dragonfly, got "
+                f"{topology.summary}."
             )
         if topology.half_duplex:
             raise RoutingError(
                 f"routing {rule!r} needs full-duplex cables; both directions of some cables of "
-                f"{topology.name} share one capacity."
+                f"the fabric ({topology.summary}) share one capacity."
             )
         return cls(topology, rule)
 
@@ -146,7 +147,8 @@ def require_paths(topology: Topology, what: str, error: type[ValueError]) -> Non
     """Refuse a fabric that spreads packets over links that are no link groups."""
     if topology.multipath is not None and not isinstance(topology, FatTree):
         raise error(
-            f"routing {topology.multipath.rule!r} on {topology.name} spreads the packets of a flow "
+            f"routing {topology.multipath.rule!r} on the fabric ({topology.summary}) "
+            "spreads the packets of a flow "
             f"over many paths: {what} a single one of each."
         )
 

@@ -69,7 +69,8 @@ class RouterGraph:
         )
         if links.size > _MOST:
             raise RoutingError(
-                f"packets between {pairs.size} pairs of routers of {self.fabric.name} would be "
+                f"packets between {pairs.size} pairs of routers of the fabric "
+                f"({self.fabric.summary}) would be "
                 f"spread over more than {_MOST:,} links, of which a list is kept: place smaller "
                 "jobs, or take a routing that fixes paths."
             )

@@ -15,7 +15,7 @@ def need_fat_tree(topology: Topology, routing: str) -> FatTree:
     """Refuse a fabric that is no PGFT."""
     if not isinstance(topology, FatTree):
         reason = f": {topology.origin.irregularity}" if topology.origin else "."
-        raise RoutingError(f"routing {routing!r} needs a fat-tree, got {topology.name}{reason}")
+        raise RoutingError(f"routing {routing!r} needs a fat-tree, got {topology.summary}{reason}")
     return topology
 
 

@@ -461,7 +461,9 @@ class Topology:
             number = self.names.link(name)
         if number is None:
             example = self.link_name(0)
-            raise TopologyError(f"no link {name!r} in {self.name}; names look like {example!r}.")
+            raise TopologyError(
+                f"no link {name!r} in the fabric ({self.summary}); names look like {example!r}."
+            )
         return number
 
     @cached_property

@@ -192,7 +192,7 @@ class FatTree(Topology):
             if 0 <= x < count:
                 return level, x
             x -= count
-        raise TopologyError(f"no vertex {vertex} in {self.name}.")
+        raise TopologyError(f"no vertex {vertex} in the fabric ({self.summary}).")
 
     def _usual_name(self, vertex: int) -> str:
         """Return ``n17``, ``s1.3`` (leaf 3), ``s2.22``, ``s3.4``."""

@@ -123,7 +123,8 @@ class NameBook:
                 link = int(entry)
                 if not 0 <= link < topology.n_links:
                     raise TopologyError(
-                        f"no link {link} in {topology.name}; it has 0..{topology.n_links - 1}."
+                        f"no link {link} in the fabric ({topology.summary}); it has "
+                        f"0..{topology.n_links - 1}."
                     )
                 found.append(link)
             else:
@@ -224,7 +225,7 @@ class NameBook:
         """Refuse what is no node."""
         if not 0 <= vertex < self._topology.n_nodes:
             raise TopologyError(
-                f"no node {_shown(entry)} in {self._topology.name}; it has "
+                f"no node {_shown(entry)} in the fabric ({self._topology.summary}); it has "
                 f"0..{self._topology.n_nodes - 1}."
             )
         return vertex
@@ -235,7 +236,8 @@ class NameBook:
             some = [repr(self._topology.vertex_name(vertex)) for vertex in sorted(found)[:3]]
             more = ", ..." if len(found) > len(some) else ""
             raise TopologyError(
-                f"{_shown(name)} is {len(found)} nodes or switches of {self._topology.name} "
+                f"{_shown(name)} is {len(found)} nodes or switches of the fabric "
+                f"({self._topology.summary}) "
                 f"({', '.join(some)}{more}): give one of these names."
             )
         return next(iter(found))
@@ -244,20 +246,22 @@ class NameBook:
         """Make the error of a name that nothing has."""
         if self._taken and self._topology.usual_number(name) is not None:
             return TopologyError(
-                f"no node or switch {_shown(name)} in {self._topology.name}, whose file uses such "
+                f"no node or switch {_shown(name)} in the fabric ({self._topology.summary}), "
+                "whose file uses such "
                 f"names in another order; give a name of the file or a number without quotes."
             )
         near = self.near(name)
         if near:
             return TopologyError(
-                f"no node or switch {_shown(name)} in {self._topology.name}; did you mean {near!r}?"
+                f"no node or switch {_shown(name)} in the fabric ({self._topology.summary}); "
+                f"did you mean {near!r}?"
             )
         fabric = self._topology
         names = (
             f"{fabric.vertex_name(fabric.n_nodes - 1)!r} and {fabric.vertex_name(fabric.n_nodes)!r}"
         )
         return TopologyError(
-            f"no node or switch {name!r} in {fabric.name}; names look like {names}."
+            f"no node or switch {name!r} in the fabric ({fabric.summary}); names look like {names}."
         )
 
 

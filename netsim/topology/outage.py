@@ -108,7 +108,7 @@ def depopulate(tree: FatTree, missing: Sequence[str | int]) -> FatTree:
     if single:
         nodes = nodes & leaves[leaf]
     if not nodes.any():
-        raise TopologyError(f"all nodes of {tree.name} are missing.")
+        raise TopologyError(f"all nodes of the fabric ({tree.summary}) are missing.")
     on_leaf = np.bincount(leaf[nodes], minlength=tree.n_nodes // tree.nodes_per_leaf)
     leaf_rank = np.cumsum(leaves if single else on_leaf > 0) - 1
     before: Ints = np.cumsum(nodes) - nodes  # present nodes with a smaller number

@@ -48,10 +48,14 @@ def draw(topology: Topology) -> Drawing:
     """Return the cables in service and what they join."""
     there = links_in_service(topology)
     if not there.any():
-        raise TopologyError(f"{topology.name} has no cable in service to be written.")
+        raise TopologyError(
+            f"the fabric ({topology.summary}) has no cable in service to be written."
+        )
     reverse = topology.reverse
     if np.any(topology.capacity != topology.capacity[reverse]):
-        raise TopologyError(f"{topology.name} has cables whose two directions differ in capacity.")
+        raise TopologyError(
+            f"the fabric ({topology.summary}) has cables whose two directions differ in capacity."
+        )
     groups: dict[tuple[int, int, float, bool], list[int]] = {}
     for link in np.flatnonzero(there & (np.arange(reverse.size) < reverse)).tolist():
         ends = int(topology.link_tail[link]), int(topology.link_head[link])

@@ -67,7 +67,8 @@ def write_slurm_conf(topology: Topology) -> Written:
         if level[low] == level[high] or level[low] < 0:
             names = f"{topology.vertex_name(low)} and {topology.vertex_name(high)}"
             raise TopologyError(
-                f"topology.conf holds trees of switches, but {names} of {topology.name} are joined "
+                f"topology.conf holds trees of switches, but {names} of "
+                f"the fabric ({topology.summary}) are joined "
                 f"on one level."
             )
         if low not in below[high]:

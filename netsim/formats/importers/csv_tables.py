@@ -202,7 +202,8 @@ def _with_holes(tree: FatTree, names: dict[int, str]) -> tuple[FatTree, list[str
     """Take out the places that no row names, and say what was assumed."""
     above = tree.n_switches - tree.n_leaves
     made_up = (
-        f"the file ends at the leaves: {above} switches above them, as in {tree.name}, with no "
+        f"the file ends at the leaves: {above} switches above them, as in a "
+        f"{tree.summary}, with no "
         f"taper and at most {2 * tree.children[0]} ports where possible"
     )
     assumed = [made_up]

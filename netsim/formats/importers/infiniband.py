@@ -238,7 +238,7 @@ def _wired(fabric: IbFabric, source: str) -> tuple[Wiring, str]:
     device = np.where(there, graph.device[found.vertex], -1)
     port = np.where(found.link >= 0, graph.port[found.link], -1)
     remark = (
-        f"a PGFT, but its ports are not in OpenSM's order ({ports.rstrip('.')}): the tables of "
+        f"a fat-tree, but its ports are not in OpenSM's order ({ports.rstrip('.')}): the tables of "
         f"ftree may be others than D-mod-k's; load its LFT dump to route as it does"
     )
     return Wiring(found.tree, fabric, device, port), remark
@@ -252,7 +252,7 @@ def _damaged(fabric: IbFabric, like: FatTree | None = None) -> tuple[Wiring, str
         return None
     lacks = "; ".join(missing_parts(wiring))
     remark = (
-        f"a PGFT with parts missing ({lacks}): OpenSM routes it by ftree where the roots are "
+        f"a fat-tree with parts missing ({lacks}): OpenSM routes it by ftree where the roots are "
         f"named to it (-a), else by another engine"
     )
     return wiring, remark

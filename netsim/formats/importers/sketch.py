@@ -145,7 +145,9 @@ def in_tree(graph: Topology) -> Topology:
     tree = found.tree
     cables = np.count_nonzero(found.link[tree.up_base[1] : tree.down_base[1]] >= 0)
     places = tree.counts[1] * tree.ports[1]
-    assumed = [f"taken as {tree.name}, of which {cables} of {places} uplinks of leaves are there"]
+    assumed = [
+        f"taken as a {tree.summary}, of which {cables} of {places} uplinks of leaves are there"
+    ]
     if n_lost:
         assumed.append(f"cables that this tree has no place for ({n_lost}) are left out")
     return _labelled(found, replace(origin, irregularity=""), assumed)

@@ -120,7 +120,7 @@ class _Seats:
 
 def _unfit(what: str) -> TopologyError:
     """Return the error of a graph that no tree holds."""
-    return TopologyError(f"no PGFT of two or three levels holds the fabric: {what}.")
+    return TopologyError(f"no fat-tree of two or three levels holds the fabric: {what}.")
 
 
 def _leaves(graph: Topology) -> Ints:

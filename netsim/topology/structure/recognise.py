@@ -199,12 +199,12 @@ def _fitted(graph: Topology, tree: FatTree, vertex: Ints) -> Recognition:
     ends = (tree.link_tail[mine], tree.link_head[mine])
     theirs = (place[graph.link_tail[yours]], place[graph.link_head[yours]])
     if not all(np.array_equal(a, b) for a, b in zip(ends, theirs, strict=True)):
-        raise _irregular(f"its cables are not those of {tree.name}")
+        raise _irregular(f"its cables are not those of a {tree.summary}")
     link[mine] = yours
     missing = np.flatnonzero(vertex < 0)
     # a leaf may be missing where its nodes have no other; no switch above may
     if np.any(missing >= tree.n_nodes + tree.n_leaves * (tree.parents[0] == 1)):
-        raise _irregular(f"{tree.name} would have more switches")
+        raise _irregular(f"a {tree.summary} would have more switches")
     return Recognition(dressed(graph, tree, vertex, link), vertex, link)
 
 
@@ -258,4 +258,4 @@ def _no_place(graph: Topology, vertex: int) -> TopologyError:
 
 def _irregular(what: str) -> TopologyError:
     """Return the error for a graph that is no PGFT."""
-    return TopologyError(f"the fabric is no PGFT: {what}.")
+    return TopologyError(f"the fabric is no regular fat-tree: {what}.")

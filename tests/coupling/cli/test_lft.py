@@ -210,7 +210,7 @@ def test_routing_by_tables_needs_their_fabric(small):
 
     with pytest.raises(SnapshotError, match="fabric: expected the path of ibnetdiscover output"):
         estimate(document | {"routing": {"lft": str(plain)}})
-    with pytest.raises(SnapshotError, match="expected the fabric PGFT"):
+    with pytest.raises(SnapshotError, match="expected the fabric fat-tree, 1,024 nodes"):
         estimate(document | {"routing": {"lft": str(plain), "fabric": str(fabric)}})
     with pytest.raises(SnapshotError, match="unknown key 'file'; choose from lft, fabric"):
         estimate(document | {"routing": {"lft": str(plain), "file": 1}})

@@ -84,7 +84,10 @@ def test_the_queue_comes_from_standard_input(command):
             "a table, as sacct --json prints it",
         ),
         (("--squeue", SITE / "topology.conf"), "topology.conf:1: expected JSON"),
-        ((*OPTIONS[2:4], "--unknown", "stop"), "host 'login1': expected a node of PGFT"),
+        (
+            (*OPTIONS[2:4], "--unknown", "stop"),
+            "host 'login1': expected a node of the fabric (fat-tree",
+        ),
         ((*OPTIONS[2:4], "--out", "jobs.xls"), "expected a name that ends in .csv or .parquet."),
         ((*OPTIONS[2:4], "--profile", SITE / "topology.conf"), "topology.conf:"),
         ((*OPTIONS[2:4], "--routing", "bus"), "unknown routing 'bus'"),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from result_readers import sealed
 
 from coupling.cli.root import main
 from coupling.inputs.experiment import Experiment
@@ -297,3 +298,20 @@ def test_metrics_are_tables_and_json_of_the_same_runs(fabricsim, tmp_path):
         fabricsim("metrics", "out", "--per-minute", "gone/x.csv"),
         "gone/x.csv: cannot be written: No such file or directory",
     )
+
+
+def test_a_result_of_another_version_is_refused_with_the_command_that_makes_it_anew(
+    fabricsim, tmp_path
+):
+    """A key that this version does not know, as before it was renamed; the hashes are right."""
+    made("out")
+    summary = json.loads((tmp_path / "out/summary.json").read_text())
+    summary["network"]["mix"] = summary["network"].pop("traffic_class")
+    sealed(tmp_path / "out", "summary.json", json.dumps(summary).encode())
+    again = "run it again: fabricsim run out/experiment.resolved.toml --out NEW"
+    for command in ("compare", "metrics", "report"):
+        refused(fabricsim(command, "out"), "another version of fabricsim (0.2.0)", again, "mix")
+    table = (tmp_path / "out/experiment.resolved.toml").read_bytes() + b"[renamed]\nkey = 1\n"
+    sealed(tmp_path / "out", "experiment.resolved.toml", table)
+
+    refused(fabricsim("compare", "out"), "another version of fabricsim (0.2.0)", again, "renamed")

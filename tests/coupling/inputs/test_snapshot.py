@@ -187,7 +187,7 @@ WRONG = {
         with_job(nodes=["", ""]),
         "nodes: expected at least one node, got ['', '']",
     ),
-    "node out of range": (with_job(nodes=[0, 16]), "nodes: no node 16 in PGFT(3; 2,2,4"),
+    "node out of range": (with_job(nodes=[0, 16]), "nodes: no node 16 in the fabric (fat-tree, 16"),
     "node of a wrong type": (with_job(nodes=[0, 1.0]), "the number or name of a node, got 1.0"),
     "unknown node": (with_job(nodes=["x3"]), "nodes: no node or switch 'x3'"),
     "a switch": (with_job(nodes=["s1.0"]), "nodes: no node 's1.0' in"),

@@ -253,7 +253,7 @@ def test_off_a_terminal_a_line_now_and_then_says_how_long_all_runs_take(monkeypa
             progress("a", done, 100)
 
     lines = stream.getvalue().splitlines()
-    assert lines[0] == "a: 30 of 100 jobs; 8 % of all runs, about 6.17 min left"
+    assert lines[0] == "a: 30 of 100 jobs; 8 % of all runs, about 6.2 min left"
     assert [line.split(" jobs")[0] for line in lines] == [
         *("a: 30 of 100", "a: 60 of 100", "a: 90 of 100", "a: 100")
     ]

@@ -103,7 +103,10 @@ def test_flows_agree_with_simgrid_through_a_document(name, shared):
 WRONG = {
     "no flows": ({"flows": None}, "f: flows: expected a list of [source, destination, bytes]"),
     "two entries": ({"flows": [[0, 1]]}, "f: flows[0]: expected [source, destination, bytes]"),
-    "unknown node": ({"flows": [[0, 1, 5], [0, 16, 5]]}, "f: flows[1]: no node 16 in PGFT"),
+    "unknown node": (
+        {"flows": [[0, 1, 5], [0, 16, 5]]},
+        "f: flows[1]: no node 16 in the fabric (fat-tree",
+    ),
     "no bytes": ({"flows": [[0, 1, 0]]}, "f: flows[0]: expected a size from 0.001"),
     "bytes of a wrong type": ({"flows": [[0, 1, None]]}, "f: flows[0]: expected a size"),
     "fairness": ({"fairness": "fair"}, "f: fairness: expected one of per-sender, per-flow"),

@@ -267,7 +267,9 @@ def test_a_queue_in_which_nobody_runs_is_refused_with_what_is_there(tmp_path):
 def test_unknown_hosts_stop_where_that_is_wanted(tmp_path):
     path = queue(tmp_path / "q.json", [("1", "n0,n1"), ("2", "n2,gpu7")])
 
-    with pytest.raises(fs.FabricsimError, match="job 2: host 'gpu7': expected a node of PGFT"):
+    with pytest.raises(
+        fs.FabricsimError, match="job 2: host 'gpu7': expected a node of the fabric \\(fat-tree"
+    ):
         fs.now(TREE, path, unknown="stop")
     found = fs.now(TREE, path, profile=rule(), samples=1)
     assert found.unknown_hosts == ("gpu7",)
@@ -277,7 +279,9 @@ def test_unknown_hosts_stop_where_that_is_wanted(tmp_path):
 def test_a_queue_of_another_machine_is_refused(tmp_path):
     path = queue(tmp_path / "q.json", [("1", "x0,x1")])
 
-    with pytest.raises(fs.FabricsimError, match=r"expected hosts such as 'n0' of PGFT.*x0, x1"):
+    with pytest.raises(
+        fs.FabricsimError, match=r"expected hosts such as 'n0' of the fabric \(fat-tree.*x0, x1"
+    ):
         fs.now(TREE, path)
 
 

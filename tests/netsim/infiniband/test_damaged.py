@@ -101,7 +101,7 @@ def test_what_is_lost_everywhere_is_seen_where_the_whole_tree_is_known(tree, los
     assert names == {v: tree.vertex_name(v) for v in names}
     assert len(names) == len(fabric.devices)
     assert_cabled(wired)
-    with pytest.raises(TopologyError, match="no PGFT"):
+    with pytest.raises(TopologyError, match="no regular fat-tree"):
         wire_damaged_tree(with_shuffled_ports(fabric, seed=1), like=tree)
     with pytest.raises(TopologyError, match="levels of switches"):
         wire_damaged_tree(fabric, like=FOUR)
@@ -194,7 +194,7 @@ def test_an_irregular_fabric_stays_irregular(shared):
     path = shared("data/topo/psmn-x5-ibnetdiscover.txt.gz")
     fabric = read_ibnetdiscover(gzip.decompress(path.read_bytes()).decode())
 
-    with pytest.raises(TopologyError, match="no PGFT"):
+    with pytest.raises(TopologyError, match="no regular fat-tree"):
         wire_damaged_tree(fabric)
 
 
@@ -244,7 +244,7 @@ def test_the_reader_says_what_is_missing(lost, cut, words):
 
     assert wired.topology.children == (3, 3, 6)
     assert not wired.whole
-    assert f"a PGFT with parts missing ({words})" in remark
+    assert f"a fat-tree with parts missing ({words})" in remark
 
 
 def test_whole_trees_and_trees_with_holes_are_not_looked_at_for_damage():

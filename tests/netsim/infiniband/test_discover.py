@@ -81,7 +81,7 @@ def test_the_irregular_psmn_fabric_reads_in_full_and_is_no_pgft(shared):
     assert sum(device.is_switch for device in fabric.devices) == 11
     graph = wire_graph(fabric).topology
     assert (graph.n_nodes, graph.n_switches, graph.n_links) == (89, 11, 318)
-    with pytest.raises(TopologyError, match=r"no PGFT: .*unequal bundles"):
+    with pytest.raises(TopologyError, match=r"no regular fat-tree: .*unequal bundles"):
         wire_fat_tree(fabric)
 
 
@@ -207,5 +207,5 @@ def test_numbers_start_at_the_leaf_whose_guid_is_least_backwards():
 def test_two_leaves_alone_are_no_tree():
     fabric = read_ibnetdiscover(PAIR)
 
-    with pytest.raises(TopologyError, match="no PGFT: there is no second level"):
+    with pytest.raises(TopologyError, match="no regular fat-tree: there is no second level"):
         wire_fat_tree(fabric)

@@ -133,7 +133,9 @@ def test_a_rail_that_is_lost_is_an_error_that_names_it(name):
 
     assert make_routing(name, tree).routes(one, one + 4, rail=one - 1).hops.tolist() == [4]
     for dst in (one + 1, one + 4):
-        with pytest.raises(RoutingError, match=f"from n1 to n{dst[0]} by rail 1 in PGFT"):
+        with pytest.raises(
+            RoutingError, match=f"from n1 to n{dst[0]} by rail 1 in the fabric \\(fat-tree, 8"
+        ):
             make_routing(name, tree).routes(one, dst, rail=one)
 
 

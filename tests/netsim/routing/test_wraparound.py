@@ -208,5 +208,5 @@ def test_fabrics_without_the_three_level_shape_are_refused():
     for tree in (four, rails):
         with pytest.raises(PartitionError, match="2 or 3 levels with one link per node"):
             Wraparound.on(tree).routes(np.array([0]), np.array([1]), whole(tree))
-    with pytest.raises(RoutingError, match="needs a fat-tree, got a pair"):
+    with pytest.raises(RoutingError, match="needs a fat-tree, got one switch, 2 nodes"):
         Wraparound.on(other)

@@ -120,7 +120,7 @@ def test_what_no_tree_holds_is_refused_with_the_first_reason(name):
     n_nodes, pairs, reason = REFUSED[name]
 
     with pytest.raises(
-        TopologyError, match="no PGFT of two or three levels holds the fabric"
+        TopologyError, match="no fat-tree of two or three levels holds the fabric"
     ) as it:
         embed(graph_of(n_nodes, pairs))
 
@@ -137,7 +137,10 @@ def test_a_real_irregular_fabric_is_read_as_a_tree_if_asked_for(shared):
     on_leaf = np.bincount(tree.usable_nodes // 24)
     assert sorted(on_leaf.tolist()) == [5, 6, 9, 21, 24, 24]
     assert tree.origin.assumed[:2] == (
-        "taken as PGFT(2; 24,6; 1,4; 1,6), of which 64 of 144 uplinks of leaves are there",
+        (
+            "taken as a fat-tree, 89 of 144 nodes in use, 2 levels, oversubscribed 1.21:1, "
+            "of which 64 of 144 uplinks of leaves are there"
+        ),
         "cables that this tree has no place for (6) are left out",
     )
     assert tree.vertex_number("H-78e7d10300229794") in tree.usable_nodes.tolist()

@@ -104,7 +104,7 @@ def test_a_leaf_without_uplinks_is_cut_off_with_its_nodes():
     )
 
     assert tree.usable_nodes.tolist() == [n for n in range(16) if n not in {2, 3}]
-    with pytest.raises(RoutingError, match=r"no path leads from n0 to n2 in PGFT"):
+    with pytest.raises(RoutingError, match=r"no path leads from n0 to n2 in the fabric"):
         make_routing("d-mod-k", tree).routes(np.array([0]), np.array([2]))
 
 
@@ -181,10 +181,10 @@ def test_a_job_that_owns_a_failed_link_is_not_led_elsewhere():
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"failed_links": ["s1.0>s9.1"]}, "no link 's1.0>s9.1' in PGFT"),
-        ({"failed_links": [-1]}, "no link -1 in PGFT.*it has 0..95"),
+        ({"failed_links": ["s1.0>s9.1"]}, "no link 's1.0>s9.1' in the fabric"),
+        ({"failed_links": [-1]}, "no link -1 in the fabric.*it has 0..95"),
         ({"failed_switches": ["s4.0"]}, "no node or switch 's4.0'"),
-        ({"failed_switches": [16]}, "failed_switches: no node 16 in PGFT"),
+        ({"failed_switches": [16]}, "failed_switches: no node 16 in the fabric"),
     ],
 )
 def test_a_failure_of_nothing_is_refused(fields, message):

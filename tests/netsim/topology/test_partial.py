@@ -119,7 +119,7 @@ def test_a_rail_tree_may_lack_nodes_but_not_leaves():
     [
         (["s2.0"], "only nodes and leaves can be missing, got 's2.0'; let other switches fail"),
         (["n128"], "no node or switch 'n128'"),
-        (["n[0-127]"], "all nodes of PGFT.* are missing"),
+        (["n[0-127]"], "all nodes of the fabric \\(.* are missing"),
     ],
 )
 def test_what_cannot_be_missing_is_refused(missing, message):

@@ -119,7 +119,7 @@ def test_a_tree_with_one_cable_moved_is_not_taken_for_one(tree, seed):
     except TopologyError as error:
         found, reason = None, str(error)
     if found is None:
-        assert reason.startswith("the fabric is no PGFT: ")
+        assert reason.startswith("the fabric is no regular fat-tree: ")
     else:
         assert_same_cables(found, moved)  # the move made another tree
 
@@ -139,7 +139,7 @@ def test_capacities_and_duplex_go_along():
     ],
 )
 def test_a_fabric_of_another_kind_is_refused_with_the_reason(spec, reason):
-    with pytest.raises(TopologyError, match=f"no PGFT: {reason}"):
+    with pytest.raises(TopologyError, match=f"no regular fat-tree: {reason}"):
         recognise(make_topology(spec))
 
 

@@ -106,7 +106,7 @@ def test_node_router_and_axis_cables_may_have_bandwidths_of_their_own():
             {"dims": [4, 4], "bandwidth": [1e9, 2e9, 3e9, 4e9]},
             r"bandwidth must be one value, two .* or 3",
         ),
-        ({"dims": [4], "excluded": ["r4"]}, "no node or switch 'r4' in torus"),
+        ({"dims": [4], "excluded": ["r4"]}, r"no node or switch 'r4' in the fabric \(4 torus"),
         ({"dims": [4], "excluded": [-1]}, "excluded: no node -1"),
         (
             {"dims": [4], "excluded": ["n[3-1]"]},

@@ -103,7 +103,9 @@ def test_slurm_is_told_who_is_under_whom(spec):
 def test_slurm_is_told_nothing_that_is_no_tree():
     torus = make_topology({"kind": "torus", "dims": [3, 3]})
 
-    with pytest.raises(TopologyError, match=r"r0 and r1 of torus.* are joined on one level"):
+    with pytest.raises(
+        TopologyError, match=r"r0 and r1 of the fabric \(3 x 3 torus.* are joined on one level"
+    ):
         written(torus, "slurm-conf")
 
 

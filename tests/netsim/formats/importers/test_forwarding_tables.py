@@ -110,7 +110,11 @@ def test_a_dump_of_another_fabric_or_none_is_refused(tmp_path):
     own = make_topology({"kind": "file", "path": fabric})
     for spec, topology, message in (
         ({"lft": "x"}, tree, "fabric: expected the path of ibnetdiscover output, got None"),
-        ({"lft": "x", "fabric": fabric}, tree, r"expected the fabric PGFT\(3.* 16 nodes, got PGFT"),
+        (
+            {"lft": "x", "fabric": fabric},
+            tree,
+            r"expected the fabric fat-tree.* 16 nodes\), got fat-tree",
+        ),
         ({"lft": 3}, own, "lft: expected the path of a dump, got 3"),
         ({"lft": "x", "file": "y"}, own, "unknown key 'file'; choose from lft, fabric"),
         ({"lft": str(tmp_path / "none")}, own, "cannot be read: No such file"),

@@ -74,7 +74,9 @@ def test_d_mod_k_is_refused_on_psmn_with_the_reason_and_shortest_paths_are_not(s
     fabric = imported(shared("data/topo/psmn-x5-ibnetdiscover.txt.gz"))
     nodes = np.arange(89)
 
-    with pytest.raises(RoutingError, match=r"no PGFT: S-[0-9a-f]{16} has \d parents with \d cable"):
+    with pytest.raises(
+        RoutingError, match=r"no regular fat-tree: S-[0-9a-f]{16} has \d parents with \d cable"
+    ):
         make_routing("d-mod-k", fabric)
     routes = make_routing("shortest", fabric).routes(np.repeat(nodes, 89), np.tile(nodes, 89))
 
