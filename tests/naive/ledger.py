@@ -15,6 +15,7 @@ class Member:
         self.ideal_s, self.n_nodes, self.since_s = placed.ideal_s, n_nodes, now_s
         self.job_rate, self.work_s, self.worst_link = FULL_RATE, 0.0, -1
         self.causes, self.lost = {(-1, -1): 1.0}, {}
+        self.attributed = 1.0
 
 
 class Book(Observer):
@@ -43,9 +44,11 @@ class Book(Observer):
             member.job_rate = job_rate
             if model.worst_link(job) >= 0:
                 member.worst_link = model.worst_link(job)
-            if job_rate.interference > 1.0:
-                told = model.culprits([job], self.kind)
-                columns = (told.culprit, told.kind, told.share)
+            factor, before = job_rate.interference, member.attributed
+            if factor > 1.0 and (before == 1.0 or abs(factor - before) > 0.003 * before):
+                member.attributed = factor
+                found = model.culprits([job], self.kind)
+                columns = (found.culprit, found.kind, found.share)
                 rows = list(zip(*(column.tolist() for column in columns), strict=True))
                 member.causes = {row[:2]: row[2] for row in rows} or member.causes
 
