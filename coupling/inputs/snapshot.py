@@ -93,6 +93,8 @@ class PlacedJob:
     # Iterations that the job makes, for the models `flow-level` and `packets`
     iterations: int | None
     shared: bool = False  # Whether its nodes may be those of other jobs that share theirs
+    # Whether each node repeats its messages without waiting for others, for the model `packets`
+    persistent: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -274,9 +276,15 @@ class _Reader:
                 raise table.error("iterations", f"a whole number from 1 to {_MOST_ITERATIONS:.0e}")
         start_s = 0.0 if table.raw("start_s") is None else _seconds(table, "start_s")
         shared = table.flag("shared", self._shared)
+        persistent = table.flag("persistent", default=False)
+        if persistent and (iterations is not None or fraction is not None or compute_s):
+            raise table.fault(
+                "persistent", "expected compute_s = 0 and no iterations, it never pauses or ends."
+            )
         table.finish()
         return PlacedJob(
-            name, number, partition, flows, fraction, compute_s, start_s, iterations, shared
+            *(name, number, partition, flows, fraction, compute_s, start_s, iterations, shared),
+            persistent,
         )
 
     def candidate(self, entry: object, place: int) -> Candidate:

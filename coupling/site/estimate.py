@@ -52,6 +52,8 @@ class JobEstimate:
     # Share of each other job in together - alone, largest first; empty where nothing is lost.
     # Shares add up to 1.
     blame: tuple[tuple[JobId, float], ...] = ()
+    # 99th percentile of the iterations among the others, under the model `packets`
+    p99_s: float | None = None
 
     def summary(self) -> dict[str, Any]:
         """Return the fields without blame."""
@@ -64,6 +66,7 @@ class JobEstimate:
             "placement_factor": self.placement_factor,
             "worst_link": self.worst_link,
             "end_s": self.end_s,
+            "p99_s": self.p99_s,
         }
 
 
@@ -291,6 +294,7 @@ class _Estimator:
             worst_link=self._name(link) if link >= 0 else None,
             end_s=own.end_s,
             blame=tuple((self._ids[culprit], share) for culprit, share in blamed),
+            p99_s=own.p99_s,
         )
         if not 0.0 < own.alone_s * own.interference < _LONGEST_S:
             raise SnapshotError(

@@ -36,6 +36,7 @@ class Prediction:
     worst_link: int  # Directed link that holds the job up most; -1 for none
     # When the job ends, where its iterations are given and the model follows them
     end_s: float | None = None
+    p99_s: float | None = None  # Of the iterations together, where the model follows each
 
     @property
     def held_up(self) -> bool:
@@ -49,6 +50,12 @@ Predict = Callable[[Placed], dict[int, Prediction]]
 
 def predictor(snapshot: Snapshot) -> Predict:
     """Return the model of a snapshot as a function of the running jobs."""
+    endless = [job.id for job in snapshot.jobs if job.persistent]
+    if endless and snapshot.model != "packets":
+        raise SnapshotError(
+            f"{snapshot.source}: job {endless[0]} persistent: expected model 'packets', the "
+            f"only one of jobs without barriers, got {snapshot.model!r}."
+        )
     if snapshot.model == "flow-level":
         try:
             require_paths(snapshot.topology, "model 'flow-level' needs", SnapshotError)
@@ -267,21 +274,23 @@ class _Packets:
         times = self._model.times(
             traffic,
             start_s={job: self._jobs[job].start_s for job in traffic} if self._timed else None,
-            iterations={job: self._iterations[job] for job in traffic}
+            iterations={job: self._iterations.get(job, 0) for job in traffic}
             if self._iterations
             else None,
+            persistent=[job for job in traffic if self._jobs[job].persistent],
         )
         if self.links is None:
             self.links = times.links
         worst = self._worst_links(traffic, times, self._model.topology)
         return {
-            job: Prediction(own.alone_s, own.interference, worst[job], own.end_s)
+            job: Prediction(own.alone_s, own.interference, worst[job], own.end_s, own.p99_s)
             for job, own in times.jobs.items()
         }
 
 
 def given_iterations(jobs: Sequence[PlacedJob], source: str) -> dict[int, int]:
     """Return the iterations of all jobs by number; empty where no job has any."""
+    jobs = [job for job in jobs if not job.persistent]
     given = {job.number: job.iterations for job in jobs if job.iterations is not None}
     if given and len(given) < len(jobs):
         missing = next(job.id for job in jobs if job.iterations is None)

@@ -31,12 +31,15 @@ class JobTimes:
         neighbour that blocks some flows of a job clears the way for others.
     end_s : float or None
         When the job ends, if its iterations are given.
+    p99_s : float or None
+        99th percentile of the iterations among the others, where each is followed.
     """
 
     alone_s: float
     together_s: float
     interference: float
     end_s: float | None
+    p99_s: float | None = None
 
 
 def simulate_jobs(

@@ -1,6 +1,6 @@
 """Model `packets`: every solve simulates the packets of the jobs that run."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -106,9 +106,10 @@ class PacketModel:
         *,
         start_s: Mapping[int, float] | None = None,
         iterations: Mapping[int, int] | None = None,
+        persistent: Sequence[int] = (),
     ) -> PacketTimes:
         """
-        Simulate jobs together.
+        Simulate jobs together, `persistent` ones without barriers and until the others end.
 
         `start_s`: when each job starts; absent: at a part of its compute time drawn from its
         identity. Result: means over the samples; what the links carried in the first.
@@ -132,6 +133,7 @@ class PacketModel:
                     seed=sample,
                     stepping=self.stepping,
                     dropped=self.dropped,
+                    persistent=persistent,
                 )
             )
         if len(found) == 1:
@@ -234,9 +236,11 @@ def worst_packet_links(
 def _mean(times: list[JobTimes]) -> JobTimes:
     """Return the means of the times of a job."""
     ends = [own.end_s for own in times if own.end_s is not None]
+    tails = [own.p99_s for own in times if own.p99_s is not None]
     return JobTimes(
         float(np.mean([own.alone_s for own in times])),
         float(np.mean([own.together_s for own in times])),
         float(np.mean([own.interference for own in times])),
         float(np.mean(ends)) if ends else None,
+        float(np.mean(tails)) if tails else None,
     )

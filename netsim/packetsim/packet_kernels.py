@@ -338,6 +338,9 @@ def _end_iteration(world: World, number: int, now: float) -> bool:
     clock, jobs = world.clock, world.jobs
     job = jobs[number]
     job["step"] = job["first"]
+    place = job["count"] - job["dropped"]
+    if 0 <= place < clock[0]["kept"]:
+        world.lasted[number * clock[0]["kept"] + place] = now - job["last_end"]
     job["count"] += 1
     job["last_end"] = now
     if job["count"] == job["dropped"]:

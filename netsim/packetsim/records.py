@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.common.arrays import Table
+from netsim.common.arrays import Floats, Table
 
 Ints32 = NDArray[np.int32]
 
@@ -33,6 +33,7 @@ CLOCK = np.dtype(
         ("shuffles", "i8"),  # whether these come in another order each time
         ("per_ns", "f8"),  # ticks
         ("links", "i8"),  # their number; NICs follow them in the events
+        ("kept", "i8"),  # iterations of a job whose time is written down
         ("by_rank", "i8"),  # whether each rank goes on by itself
         ("rule", "i8"),  # FIXED, ADAPTIVE or SPRAY
         ("width", "i8"),  # entries of a packet, where switches choose
@@ -196,6 +197,8 @@ class World(NamedTuple):
         jobs -> steps -> flows -> packets -> entries -> channels -> links
                                                      -> queues  -> packets that wait
 
+    `lasted` holds the ns of the first iterations of each job that count, `kept` each.
+
     Where switches choose, `link_ends` gives the state of a packet after a link, `next_hops` the
     links that lead on from a state to a target, as a range of `options`.
     """
@@ -216,11 +219,12 @@ class World(NamedTuple):
     flows: Table
     steps: Table
     jobs: Table
+    lasted: Floats
     order: Ints32
 
 
 RECORDS = (
     *(CLOCK, np.int32, EVENT, LINK, CHANNEL, QUEUE, ENTRY, LINK_END, NEXT_HOP),
-    *(np.int32, PACKET, NIC, PACER, FLOW, STEP, JOB, np.int32),
+    *(np.int32, PACKET, NIC, PACER, FLOW, STEP, JOB, np.float64, np.int32),
 )
 """Types of the tables of a `World`."""

@@ -26,13 +26,14 @@ from netsim.packetsim.forecast import (
 from netsim.packetsim.next_hops import links_within_reach, next_hops_bytes, next_hops_to
 from netsim.packetsim.records import World
 from netsim.packetsim.running import Ledger, LinkUse, advance
-from netsim.packetsim.world import NS, build, by_rank, scene_of
+from netsim.packetsim.world import NS, build, by_rank, by_sender, scene_of
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from netsim.topology.routes import Routes
 from netsim.topology.switches import Switch, switch_of
 
 _ALONE_COUNTS = 4  # iterations of a job alone, beside those that are dropped
+_KEPT, _MOST_KEPT = 10_000, 4_000_000  # iterations that are written down: of a job, of all
 _SPARE = 65536  # packets that there is room for at first
 STEPPINGS = ("barrier", "rank")
 _MOST_SECONDS = 1e6  # of simulated time; beyond, floats do not resolve parts of a ns
@@ -69,6 +70,7 @@ def simulate_packets(
     seed: int = 0,
     stepping: str = "barrier",
     dropped: int = 1,
+    persistent: Sequence[int] = (),
 ) -> PacketTimes:
     """
     Simulate every packet of iterating jobs.
@@ -85,6 +87,10 @@ def simulate_packets(
     and of the order of messages in a NIC. `stepping` {"barrier", "rank"}: whether a job's next step
     begins when all messages of the last have arrived, or a rank's when its own have left its NIC
     and those for it have arrived; ranks of one node go together.
+
+    `persistent`: jobs without barriers, whose nodes each repeat their messages as soon as these
+    have arrived, until the other jobs that they share links with have ended; their iteration time
+    is that of a node, mean over nodes and time.
 
     Equal arguments give equal numbers. Jobs that share no link are simulated apart, which changes
     no result; their interference is exactly 1.
@@ -106,6 +112,9 @@ def simulate_packets(
         return PacketTimes({job: times[job] for job in traffic}, Ledger(topology).use(), 0)
     run = _Run(topology, switch, seed, {job: own[job] for job in talking})
     run.by_rank = stepping == "rank"
+    run.persistent = frozenset(persistent)
+    if persistent and run.by_rank:
+        raise ContentionError("persistent jobs: expected stepping 'barrier', got 'rank'.")
     asked = _Asked(
         dict.fromkeys(talking, 0.0) | dict(start_s or {}), slowest_does, iterations, dropped
     )
@@ -203,6 +212,7 @@ class _Run:
         self._channels = dict(zip(parts, np.split(channels, ends[:-1]), strict=True))
         self.ledger = Ledger(topology)
         self.by_rank = False
+        self.persistent: frozenset[int] = frozenset()
 
     def check_cost(self, groups: Sequence[Sequence[int]], asked: _Asked) -> None:
         """Refuse groups of jobs that cost too much, and announce what takes long."""
@@ -259,7 +269,7 @@ class _Run:
             begun += expected
             self._progress.begin(names[0], expected, self._hops[names[0]] - begun)
             world = self._finished(world, [name], counted=len(names) == 1)
-            alone[name] = _mean_s(world, rows == 0)
+            alone[name] = self._iteration_s(world, name, rows == 0)
         if len(names) == 1:
             return {
                 name: _undisturbed(alone[name], starts[name], iterations, name) for name in names
@@ -269,12 +279,16 @@ class _Run:
         require_affordable(forecast)
         self._progress.begin(names[0], forecast.hops - begun, 0.0)
         world, rows = self._world(names)
+        if not self.by_rank:
+            kept = min(_KEPT, _MOST_KEPT // rows.size)
+            world.clock["kept"] = kept
+            world = world._replace(lasted=np.zeros(kept * rows.size))
         _give_work(
             world,
             rows,
             [self._parts[name] for name in names],
             asked.from_first_s(names).tolist(),
-            asked.need(names),
+            self._need(names, asked),
             dropped=asked.dropped,
             leaves=iterations is not None,
         )
@@ -282,14 +296,36 @@ class _Run:
         found, origin = {}, min(starts[name] for name in names)
         for place, name in enumerate(names):
             mine = rows == place
-            if iterations:
+            if iterations and name not in self.persistent:
                 lasted_s = float(world.jobs["need_end"][:-1][mine].max()) / NS
                 together_s = (lasted_s - (starts[name] - origin)) / iterations[name]
                 end_s = origin + lasted_s
             else:
-                end_s, together_s = None, _mean_s(world, mine)
-            found[name] = JobTimes(alone[name], together_s, together_s / alone[name], end_s)
+                end_s, together_s = None, self._iteration_s(world, name, mine)
+            tail_s = None if name in self.persistent else _tail_s(world, mine)
+            times = (together_s, together_s / alone[name], end_s, tail_s)
+            found[name] = JobTimes(alone[name], *times)
         return found
+
+    def _need(self, names: Sequence[int], asked: _Asked) -> list[int]:
+        """Return the iterations of some jobs; persistent ones end with the last of the others."""
+        need = asked.need(names)
+        if self.persistent.issuperset(names):
+            return [asked.slowest_does] * len(names)
+        pairs = zip(names, need, strict=True)
+        return [0 if name in self.persistent else count for name, count in pairs]
+
+    def _iteration_s(self, world: World, name: int, mine: Bools) -> float:
+        """Return the mean seconds of a job's iterations, of a persistent one those of a node."""
+        if name not in self.persistent:
+            return _mean_s(world, mine)
+        done = world.jobs["count"][:-1][mine]
+        if not done.any():
+            raise ContentionError(
+                "a persistent job finishes no iteration before the others end: ask for more "
+                "iterations, or send shorter messages."
+            )
+        return float(world.clock["now"][0] / NS / done.mean())
 
     def _world(self, names: Sequence[int]) -> tuple[World, Ints]:
         """Return a world with some jobs, and the job of each row of its table of jobs."""
@@ -299,6 +335,8 @@ class _Run:
         scene, rows = scene_of(parts, channels, self._next_hops), np.arange(len(names))
         if self.by_rank:
             scene, rows = by_rank(scene, self._topology)
+        elif self.persistent.intersection(names):
+            scene, rows = by_sender(scene, np.array([name in self.persistent for name in names]))
         return build(scene, self._capacity, self._switch, seed, _SPARE), rows
 
     def _links(self, names: Sequence[int]) -> Ints:
@@ -346,6 +384,19 @@ def _give_work(
     jobs["need"], jobs["dropped"] = np.array(need)[rows], dropped
     jobs["first_end"] = (NS * np.array(start_s))[rows]  # where none is dropped
     jobs["leaves"] = leaves
+    jobs["last_end"] = jobs["first_end"]
+
+
+def _tail_s(world: World, mine: Bools) -> float | None:
+    """Return the 99th percentile of the iterations of a job; None where its ranks go apart."""
+    kept = int(world.clock["kept"][0])
+    if not kept:
+        return None
+    row = int(np.flatnonzero(mine)[0])
+    counted = int(min(kept, world.jobs["count"][row] - world.jobs["dropped"][row]))
+    if counted < 1:
+        return None
+    return float(np.percentile(world.lasted[row * kept : row * kept + counted], 99)) / NS
 
 
 def _mean_s(world: World, mine: Bools) -> float:

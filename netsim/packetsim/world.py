@@ -1,7 +1,7 @@
 """The world that a packet simulation runs on, made from flows and a switch."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -137,6 +137,35 @@ def by_rank(scene: Scene, topology: Topology) -> tuple[Scene, Ints]:
     return found, ranks // n_nodes
 
 
+def by_sender(scene: Scene, persistent: Bools) -> tuple[Scene, Ints]:
+    """
+    Turn each sending node of some jobs into a job of its own, whose messages are one step.
+
+    `persistent` (J,): which jobs. Result: the jobs and senders, and the job of each, (R,).
+    """
+    step = np.repeat(np.arange(scene.step_first.size - 1), np.diff(scene.step_first))
+    job = np.searchsorted(scene.job_first, step, side="right") - 1
+    apart = persistent[job]
+    sender = np.where(apart, scene.links[scene.indptr[:-1]], 0)
+    step = np.where(apart, 0, step)
+    order = np.lexsort((step, sender, job))
+    keys = np.stack([job, sender, step])[:, order]
+    new_step = np.append(True, (np.diff(keys) != 0).any(axis=0))
+    new_row = np.append(True, (np.diff(keys[:2]) != 0).any(axis=0))
+    step_first = np.flatnonzero(new_step)
+    rows = np.concatenate([np.arange(scene.indptr[f], scene.indptr[f + 1]) for f in order])
+    found = replace(
+        scene,
+        indptr=np.concatenate([[0], np.cumsum(np.diff(scene.indptr)[order])]),
+        links=scene.links[rows],
+        channels=scene.channels[rows],
+        nbytes=scene.nbytes[order],
+        step_first=np.append(step_first, order.size),
+        job_first=np.append(np.searchsorted(step_first, np.flatnonzero(new_row)), step_first.size),
+    )
+    return found, keys[0, new_row]
+
+
 def packets_of(nbytes: Floats, packet_bytes: float) -> Ints:
     """
     Return how many packets messages make.
@@ -220,6 +249,7 @@ def build(scene: Scene, capacity: Floats, switch: Switch, seed: int, spare: int)
         flows,
         steps,
         jobs,
+        np.zeros(0),
         order,
     )
     return with_packets(world, spare)

@@ -92,7 +92,7 @@ def test_the_command_prints_what_the_function_returns(command):
     assert told == json.loads(json.dumps(estimate(read_snapshot(path)).to_dict()))
     assert {
         "id", "alone_s", "together_s", "network_slowdown", "interference", "placement_factor",
-        "worst_link", "end_s", "blame",
+        "worst_link", "end_s", "p99_s", "blame",
     } == told["jobs"][0].keys()  # fmt: skip
     assert told["jobs"][0]["blame"] == [{"job": "training", "share": 1.0}]
     assert told["ranking"] == [{"job": "training", "candidates": [0, 1, 2]}]
