@@ -83,8 +83,8 @@ class Cluster:
     On a fat-tree a *group* is a leaf and a *pod* a two-level subtree; on other machines all groups
     are in one pod, without links: leaves of a tree of switches, else blocks of 64 consecutive nodes
     (see `Geometry`). Where nodes of a fat-tree have several rails, a group is the nodes that share
-    their leaves, and no links are kept. Nodes that take no jobs and links that carry nothing are
-    never free.
+    their leaves, and no links are recorded. Nodes that take no jobs and links that carry nothing
+    are never free.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class Cluster:
     leaf_up : list of int
         Mask of free up-ports of each leaf.
     leaf_width, l2_width : int
-        Up-ports of a leaf and of an L2 switch; 0 where no links are kept.
+        Up-ports of a leaf and of an L2 switch; 0 where no links are recorded.
     l2_up : list of int
         Mask of free up-ports of each L2 switch; empty in a two-level tree. L2 switch i of
         pod p has number ``p * l2_per_pod + i``.
@@ -263,7 +263,7 @@ class Cluster:
         Take whatever is free of the nodes and links that reservations want.
 
         What is taken cannot be given back: only copies are blocked, to ask an allocator what
-        it would do beside the reservations.
+        it would do given the reservations.
 
         Parameters
         ----------

@@ -129,7 +129,7 @@ class WaitReasons:
         if self.verdicts.pop(job, None) is not None:
             self.news.pop(job, None)
 
-    def keep(self, jobs: Sequence[Job]) -> None:
+    def retain(self, jobs: Sequence[Job]) -> None:
         """
         Forget jobs that are no longer looked at.
 

@@ -17,7 +17,7 @@ from netsim.topology.rails import senders
 from patterns.base import Pattern
 from scheduler.job import Communication
 
-CACHED_PATTERNS = 2048  # (pattern, ranks) pairs kept; only placements differ between like jobs
+CACHED_PATTERNS = 2048  # (pattern, ranks) pairs cached; only placements differ between like jobs
 _PAIR = 2  # fewer ranks send nothing
 
 
@@ -75,7 +75,7 @@ class PlacedTraffic:
 
 
 def computing_s(injection_s: float, fraction: float) -> float:
-    """Return the time beside communication that makes this a fraction of the ideal iteration."""
+    """Return the computing time that makes communication this fraction of the ideal iteration."""
     return injection_s * (1.0 / fraction - 1.0)
 
 
@@ -131,20 +131,20 @@ class TrafficOf:
 
         `fraction`: communication share of the ideal iteration, 0..1; looked at where `compute_s` is
         absent. `compute_s`: seconds of an iteration without communication. `iteration_s`: length of
-        the ideal iteration, to which the bytes are scaled; beside `fraction`. Result: None when
+        the ideal iteration, to which the bytes are scaled; with `fraction`. Result: None when
         nothing crosses the network: all ranks on one node, no message between nodes, fraction 0, or
         a job that counts as `latency_bound`. A node sends as one, whatever the number of its ranks;
         where nodes have several links, each of these does, and ranks share them as in
         `netsim.topology.rails.Rails`.
         """
         crossing = partition.nodes[flows.src] != partition.nodes[flows.dst]
-        kept, step = np.unique(flows.step[crossing], return_inverse=True)
+        numbers, step = np.unique(flows.step[crossing], return_inverse=True)
         outside = RankFlows(
             step,
             flows.src[crossing],
             flows.dst[crossing],
             flows.nbytes[crossing],
-            None if flows.rounds is None else flows.rounds[kept],
+            None if flows.rounds is None else flows.rounds[numbers],
         )
         n_nodes = distinct(partition.nodes).size
         if compute_s is None:

@@ -70,7 +70,7 @@ def export(
         _require(snapshot, partition_faults(jobs, tree, allow_unknown=allow_unknown))
         routing = Wraparound.on(tree)
         try:
-            tables = start.kept_to([(routing, job.partition) for job in owners])
+            tables = start.confined_to([(routing, job.partition) for job in owners])
         except NetsimError as error:
             raise SnapshotError(f"{snapshot}: {error}") from None
         _require(snapshot, traffic_faults(jobs, tables.after))

@@ -175,7 +175,7 @@ def _write_tables(here: Site, best: PlacementOption, start: Export, out: Path) -
     snapshot = snapshot_from(document | {"topology": tree}, here.scene.source, Path())
     new = next(job for job in snapshot.jobs if job.id == "new")
     try:
-        tables = start.kept_to([(Wraparound.on(tree), new.partition)])
+        tables = start.confined_to([(Wraparound.on(tree), new.partition)])
     except NetsimError as error:
         raise SnapshotError(f"--lft: {error}") from None
     faults = [

@@ -85,7 +85,7 @@ def modified_runtime(
 class HopJob:
     """What the cost of a job depends on."""
 
-    step: Ints  # (K,): step of each pair of leaves that talk in it, ascending
+    step: Ints  # (K,): step of each pair of leaves that communicate in it, ascending
     # leaf_i, leaf_j: (K,): the switches, as vertices of the fabric
     leaf_i: Ints
     leaf_j: Ints
@@ -117,7 +117,7 @@ class HopCost:
         self._nodes = self._attached(topology.usable_nodes)
 
     def prepare(self, traffic: Traffic) -> HopJob:
-        """Return what is kept of a job."""
+        """Return what is stored of a job."""
         check_traffic(traffic, self._topology)
         communication_s = self._times_of(traffic).communication_s
         period_s = traffic.compute_s + communication_s

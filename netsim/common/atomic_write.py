@@ -53,7 +53,7 @@ def replace_file(path: Path | str, data: str | bytes, *, own: bool = False) -> N
 
 
 def _write_in_place(path: Path, data: bytes) -> None:
-    """Write to what keeps its identity: a device, a pipe, or a file of several names."""
+    """Write in place to what has an identity: a device, a pipe, or a file of several names."""
     if not path.is_file():
         path.write_bytes(data)
         return
@@ -124,7 +124,7 @@ def _begin(name: str) -> str:
 
 
 def _temporary(target: Path) -> tuple[Path, int]:
-    """Make a temporary file beside a target, and hold its lock."""
+    """Make a temporary file next to a target, and hold its lock."""
     mode = 0o600 if target.exists() else 0o666  # closed until it has the access of the old one
     while True:
         partial = target.with_name(temporary_name(target.name))

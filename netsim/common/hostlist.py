@@ -21,7 +21,7 @@ def expand_hostlist(text: str, taken: int = 0) -> list[str]:
     """
     Return the names in a host list.
 
-    Result: names in the order in which they are written, repeats kept.
+    Result: names in the order in which they are written, repeats included.
 
     Examples
     --------

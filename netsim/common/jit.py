@@ -103,7 +103,7 @@ def _folder(module: str) -> Path | None:
 
 def cache_folder(module: str) -> Path | None:
     """
-    Return where numba keeps the machine code of a module's kernels; None: in memory.
+    Return where numba stores the machine code of a module's kernels; None: in memory.
 
     That is ``$NUMBA_CACHE_DIR/fabricsim``, else ``fabricsim`` in the user's cache folder, and in it
     a folder named by a digest of the module, of all modules of ours that it imports, and of the

@@ -227,7 +227,7 @@ class Solution:
 
 
 class Recomputed(Generic[_T]):
-    """A contention model that keeps only which jobs run."""
+    """A contention model that stores only which jobs run."""
 
     def __init__(
         self,

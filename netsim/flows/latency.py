@@ -1,4 +1,4 @@
-"""Latency of messages: what their last byte takes beside the time of the slowest link."""
+"""Latency of messages: what their last byte takes in addition to the slowest link."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ class MessageLatency:
     Latency of F messages as a function of their lengths.
 
     A switch that stores and forwards sends a packet on when all of it is there. So the last byte of
-    a message needs, beside the drain time of the slowest link, the time of one packet on each other
+    a message needs, with the drain time of the slowest link, the time of one packet on each other
     link; of a message shorter than a packet, the time of the message:
 
         base + (hops - 1) * per_link + min(bytes, packet) * waits

@@ -196,9 +196,9 @@ class Export:
         """Entries that are others after than before."""
         return int(np.count_nonzero(self.before.out != self.after.out))
 
-    def kept_to(self, jobs: Sequence[tuple[Routing, Partition]]) -> "Export":
-        """Change the entries that keep each job's traffic inside its partition."""
-        after = self.before.kept_to(jobs)
+    def confined_to(self, jobs: Sequence[tuple[Routing, Partition]]) -> "Export":
+        """Change the entries that confine each job's traffic to its partition."""
+        after = self.before.confined_to(jobs)
         fault = walk_fault(after, self.wiring)
         if fault:
             raise RoutingError(f"the new tables do not connect all nodes: {fault}")
@@ -230,5 +230,5 @@ def export(
     jobs: Sequence[tuple[Routing, Partition]],
     dump: LftDump | None = None,
 ) -> Export:
-    """Change the entries that keep each job's traffic inside its partition; others stay."""
-    return tables_in_force(wiring, dump).kept_to(jobs)
+    """Change the entries that confine each job's traffic to its partition; others stay."""
+    return tables_in_force(wiring, dump).confined_to(jobs)

@@ -79,7 +79,7 @@ class LFT(CheckedRouting):
             raise RoutingError(f"{here} has no entry towards {there}.")
         raise RoutingError(f"{here} has several links; the tables do not say which it sends by.")
 
-    def kept_to(self, jobs: Sequence[tuple[Routing, Partition]]) -> "LFT":
+    def confined_to(self, jobs: Sequence[tuple[Routing, Partition]]) -> "LFT":
         """Return tables that route each job's traffic by a routing of its own."""
         out = self.out.copy()
         owner: dict[int, int] = {}

@@ -228,7 +228,7 @@ class _Tree:
         return {sub: own.most_common(1)[0][0] for sub, own in votes.items()}
 
     def _colours(self, step: int, part: dict[int, int]) -> dict[int, int]:
-        """Return digits of the parts, largest first: the first that no part beside it has."""
+        """Return digits of the parts, largest first: the first that no neighbouring part has."""
         where: dict[int, set[tuple[int, int]]] = {}  # (class below, subtree) of its switches
         for i in self._of_level[step + 1]:
             below = min((self._low[j] for _, j in self._down[i]), default=-1)

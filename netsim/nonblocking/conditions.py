@@ -58,7 +58,7 @@ def broken_conditions(tree: FatTree, partition: Partition) -> list[Breach]:
     -----
     Source: Smith and Lowenthal, *Jigsaw*, HPDC 2021, section 3.2.2. Where the text needs
     reading: a job on one leaf needs no links (none, or n_L uplinks, are legal); a job in one
-    pod, or on a two-level tree, is L_T leaves with an optional remainder leaf beside them and
+    pod, or on a two-level tree, is L_T leaves and an optional remainder leaf and
     no spine links; the pod of the remainder leaf is the remainder tree; L_T^r may be 0. A
     two-level tree with parallel cables counts each cable as a root of its own. Three levels with
     parallel cables between leaves and L2 switches count each as an L2 switch of its own that has

@@ -71,8 +71,8 @@ def _leaves_per_pod(job: TreePartition, leaves: Ints) -> Ints:
 
 def _first(mask: Bools, count: int) -> Bools:
     """Keep the first set places of a mask."""
-    kept: Bools = mask & (np.cumsum(mask) <= count)
-    return kept
+    lowest: Bools = mask & (np.cumsum(mask) <= count)
+    return lowest
 
 
 def _links(tree: FatTree, level: int, switches: Ints, ports: Bools) -> Ints:

@@ -53,7 +53,7 @@ _ROUTINGS: Mapping[type, str] = {
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """
-    A model beside packet-level simulations of one kind of network.
+    A model compared with packet-level simulations of one kind of network.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ def make_routing(spec: Mapping[str, Any] | str, topology: Topology, seed: int = 
     options = {key: value for key, value in table.items() if key != "name"}
     if "seed" in options:
         raise RoutingError(
-            f"routing {table.get('name')!r}: seed: expected it beside `routing` in a snapshot "
+            f"routing {table.get('name')!r}: seed: expected it next to `routing` in a snapshot "
             "(`seed = 3`), in an experiment as `[run] seeds = {routing = 3}`, not in its table."
         )
     fixed = {"topology": topology, "seed": whole("routing seed", seed, 0, error=RoutingError)}

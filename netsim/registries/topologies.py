@@ -105,7 +105,7 @@ def _resolved(spec: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _common(fields: Fields) -> Common:
     """Read what every kind understands, as keywords of the builders."""
-    # a stated base latency says what paths take: nothing is assumed beside it
+    # a stated base latency says what paths take: nothing else is assumed
     alone = "latency_base_s" in fields and "latency" not in fields
     per_link_s = 0.0 if alone else _preset(fields).delay_s
     return {

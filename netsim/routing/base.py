@@ -30,7 +30,7 @@ class Routing(Protocol):
         src, dst : (F,) int array
             Source and destination node of each flow; a flow within a node crosses no link.
         partition : Partition, optional
-            What the job owns; a routing that keeps to allocated links needs it, others
+            What the job owns; a routing on allocated links needs it, others
             ignore it.
         rail : (F,) int array, optional
             Where nodes have several links: the one, from 0, by which each flow arrives, and by

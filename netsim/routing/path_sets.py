@@ -71,7 +71,7 @@ class RouterGraph:
             raise RoutingError(
                 f"packets between {pairs.size} pairs of routers of the fabric "
                 f"({self.fabric.summary}) would be "
-                f"spread over more than {_MOST:,} links, of which a list is kept: place smaller "
+                f"spread over more than {_MOST:,} links, the most that are stored: place smaller "
                 "jobs, or take a routing that fixes paths."
             )
         self._require(src, dst, (indptr[2 * pair + 1] == indptr[2 * pair]) & (here != there))

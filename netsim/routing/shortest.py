@@ -249,9 +249,9 @@ class Rerouted:
             raise self._out_of_service(int(routes.links[broken][0]))
         broken_flow = np.zeros(routes.n_flows, dtype=bool)
         broken_flow[np.repeat(np.arange(routes.n_flows), routes.hops)[broken]] = True
-        kept = None if rail is None else np.asarray(rail)[broken_flow]
+        given = None if rail is None else np.asarray(rail)[broken_flow]
         return _with_rows(
-            routes, broken_flow, self.detour.routes(src[broken_flow], dst[broken_flow], rail=kept)
+            routes, broken_flow, self.detour.routes(src[broken_flow], dst[broken_flow], rail=given)
         )
 
     def _out_of_service(self, link: int, what: str = "") -> RoutingError:

@@ -74,7 +74,7 @@ class Wraparound:
 
 
 def _is_plain(tree: FatTree, partition: Partition) -> bool:
-    """Tell whether the kernel knows such trees, and the partition lies on it."""
+    """Say whether the kernel takes such trees, and the partition lies on it."""
     if tree.levels not in _LEVELS or tree.absent is not None or set(tree.parallel) != {1}:
         return False
     nodes, links = partition.nodes, partition.links

@@ -129,7 +129,7 @@ def _between(topology: Topology, a: int, b: int) -> tuple[int, float]:
     same = joined if joined.any() else from_a & (topology.link_head >= topology.n_nodes)
     if not same.any():
         raise TopologyError(
-            f"{topology.vertex_name(a)} has no cable to a switch that tells how fast a new one is."
+            f"{topology.vertex_name(a)} has no cable to a switch that gives the rate of a new one."
         )
     number = int(topology.link_cable[joined].max(initial=-1)) + 1
     return number, float(topology.capacity[same].max())

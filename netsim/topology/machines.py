@@ -46,7 +46,7 @@ MACHINES: Mapping[str, Mapping[str, Any]] = {
     # The 5D torus with HECToR's 2816 nodes, after Blue Gene/Q (same thesis, section 7.3).
     "bgq-5d": {"kind": "torus", "dims": [11, 8, 4, 4, 2]},
     # ALCF Theta (9 groups) and NERSC Edison (15 groups), Cray XC: router pairs as in their link
-    # dumps; which lane of a pair is which port is not kept (an importer reads the dumps).
+    # dumps; which lane of a pair is which port is not stored (an importer reads the dumps).
     "aries-theta-like": {
         "kind": "dragonfly",
         "groups": 9,

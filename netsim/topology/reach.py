@@ -60,10 +60,10 @@ def unreachable(topology: Topology) -> Unreachable:
         return Unreachable(np.flatnonzero(usable), [], np.empty((0, 2), dtype=np.int64))
     order = np.argsort(group, kind="stable")
     groups = np.split(order, np.searchsorted(group[order], np.arange(len(points))))[1:]
-    kept, apart = _compared(groups, points)
-    for nodes in kept:
+    joined, apart = _compared(groups, points)
+    for nodes in joined:
         usable[nodes] = False
-    return Unreachable(np.flatnonzero(usable), kept, apart)
+    return Unreachable(np.flatnonzero(usable), joined, apart)
 
 
 def reaching_sets(topology: Topology) -> tuple[Ints, Bools]:
@@ -167,15 +167,15 @@ def _compared(groups: list[Ints], points: list[Ints]) -> tuple[list[Ints], Ints]
     size = np.array([nodes.size for nodes in groups], dtype=np.int64)
     reached = np.concatenate([block @ size for block in _meetings(points)])
     best = int(np.argmax(reached))
-    kept = [g for g, own in enumerate(points) if np.intersect1d(own, points[best]).size]
+    joined = [g for g, own in enumerate(points) if np.intersect1d(own, points[best]).size]
     apart = [np.empty((0, 2), dtype=np.int64)]
     row = 0
-    for block in _meetings([points[g] for g in kept]):
+    for block in _meetings([points[g] for g in joined]):
         pairs = np.argwhere(~block)
         pairs[:, 0] += row
         apart.append(pairs[pairs[:, 0] < pairs[:, 1]])
         row += block.shape[0]
-    return [groups[g] for g in kept], np.concatenate(apart)
+    return [groups[g] for g in joined], np.concatenate(apart)
 
 
 def _meetings(points: list[Ints]) -> Iterator[Bools]:

@@ -39,10 +39,10 @@ class PathSets:
     def slowest(self, byte_s: Floats) -> Floats:
         """Return the longest time (F,) that a link of the minimal paths takes per byte."""
         longest = np.zeros(self.indptr.size - 1)
-        kept = np.diff(self.indptr) > 0
-        if kept.any():
+        crossing = np.diff(self.indptr) > 0
+        if crossing.any():
             taken = self.share * byte_s[self.links]
-            longest[kept] = np.maximum.reduceat(taken, self.indptr[:-1][kept])
+            longest[crossing] = np.maximum.reduceat(taken, self.indptr[:-1][crossing])
         found: Floats = longest[2 * self.pair]
         return found
 

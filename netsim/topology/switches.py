@@ -31,7 +31,7 @@ class Switch:
     # bytes that each virtual channel of a link holds. A packet has its place from the moment a
     # switch admits it to the link until the next switch admits it to another.
     buffer_bytes: float = 65536.0
-    # "first-come", "round-robin": who gets the next free place of a channel: the packet that has
+    # "first-come", "round-robin": what gets the next free place of a channel: the packet that has
     # waited longest, or the next input port in turn
     arbitration: str = "first-come"
     # "store-and-forward", "cut-through": whether a packet goes on when its last byte or when its

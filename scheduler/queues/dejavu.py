@@ -144,7 +144,7 @@ class Reckless(LinePolicy):
         until_s = machine.now_s + machine.estimate_s(job)
         best, found = None, None
         if job.n_nodes <= machine.cluster.n_free:
-            cluster = plan.beside(job, machine.cluster, machine.now_s, until_s)
+            cluster = plan.without_bookings(job, machine.cluster, machine.now_s, until_s)
             best = shapes.place(job, cluster, machine.now_s, ranked[0])
             found = best or _first(job, machine, shapes, cluster, ranked[1:])
         if found is None:

@@ -76,7 +76,7 @@ class Attempts:
 
 class ExcludingPlacements:
     """
-    Placements beside which a job finds no place, on a machine of which ever less is free.
+    Placements together with which a job finds no place, on a machine of which ever less is free.
 
     `nested`: this holds for all placements that take at least as much; else for the same nodes and
     links, until something else is placed.
@@ -101,7 +101,7 @@ class ExcludingPlacements:
         return any(_holds(held, l2s, known) for leaf in held for known in of.get(leaf, ()))
 
     def add(self, placement: Allocation) -> None:
-        """Note that a job finds no place beside a placement that is not covered."""
+        """Note that a job finds no place together with a placement that is not covered."""
         self._taken.add((placement.leaves, placement.l2s, placement.units))
         if self._nested:
             self._of.setdefault(placement.leaves[0][0], []).append(placement)
@@ -128,7 +128,7 @@ class BackfillRule(Protocol):
     """
     What jobs must respect that would run past the head's reserved time, while that stands.
 
-    `spare`: nodes left for a long job beside the head, wherever they are: the limit of an allocator
+    `spare`: nodes left for long jobs, wherever they are: the limit of an allocator
     that takes any free nodes.
     """
 
@@ -146,7 +146,7 @@ class BackfillRule(Protocol):
 
 
 class HeadStillFits:
-    """Rule R2: the head must still fit at its time beside the job where it would go now."""
+    """Rule R2: the head must still fit at its time together with the job where it would go now."""
 
     def __init__(self, head: Job, machine: Machine, time_s: float, reserved: Place) -> None:
         self.time_s = time_s
@@ -156,12 +156,12 @@ class HeadStillFits:
         # an exhaustive allocator is asked less; a limit of switches may refuse what it finds
         self._sure = exhaustive(machine.allocator) if machine.switch_limit is None else None
         self._excluding = ExcludingPlacements(nested=self._sure is not None)
-        self._witness: Allocation | None = None  # a place for the head beside all long jobs
+        self._witness: Allocation | None = None  # a place for the head together with all long jobs
         self._refused: set[int] = set()  # sizes that leave it none, until a job starts
         self._refused_in: tuple[Attempts, int] | None = None
 
     def place(self, job: Job, attempts: Attempts) -> Allocation | None:
-        """Place a job if the head fits beside it."""
+        """Place a job if the head fits together with it."""
         if self._sure is not None and self._is_refused(job, attempts):
             self._machine.last_refusal = STRICTER
             return None
@@ -187,7 +187,7 @@ class HeadStillFits:
         return job.n_nodes in self._refused
 
     def _fits_beside(self, placement: Allocation, shadow: Cluster) -> bool:
-        """Say whether the head fits beside a long job; if so that is placed in the shadow."""
+        """Say whether the head fits with a long job; if so that is placed in the shadow."""
         if self._sure is not None and self._sure.no_room_beside(self._head, shadow, placement):
             return False
         before = shadow.stamp.copy()
@@ -222,7 +222,7 @@ class HeadIsFixed:
         self._rest: Cluster | None = None  # the machine without what the head will get
 
     def place(self, job: Job, attempts: Attempts) -> Allocation | None:
-        """Place a job beside what the head will get."""
+        """Place a job apart from what the head will get."""
         del attempts
         machine, rest = self._machine, self._left()
         found = machine.place_at(job, rest, machine.now_s)
@@ -309,7 +309,7 @@ class Easy(LinePolicy):
     def __init__(self, window: int = 50, reservation: str = "R2") -> None:
         self._line: Line = WaitingLine(reach_of(window))
         self._rule = choice("reservation", reservation, (*RULES, NODE_COUNT), error=PolicyError)
-        self._kept: tuple[int, int, Reservation] | None = None  # head id, disturbances
+        self._stored: tuple[int, int, Reservation] | None = None  # head id, disturbances
         self._rule_of: tuple[Reservation, BackfillRule] | None = None
 
     def select(self, machine: Machine) -> None:
@@ -321,7 +321,7 @@ class Easy(LinePolicy):
                 break
             machine.start(placement)
             self._line.remove(head)
-            self._kept = None
+            self._stored = None
         if head is None:
             return
         reasons = machine.wait_reasons
@@ -329,7 +329,7 @@ class Easy(LinePolicy):
             reasons.report(head.id, _verdict(machine.last_refusal, head.id))
             reasons.rest = _verdict(WINDOW, root=machine.last_refusal)
             if not self._line.stable:
-                reasons.keep(self._line.reachable())
+                reasons.retain(self._line.reachable())
         if machine.cluster.n_free and len(self._line) > 1:
             self._backfill(head, machine)
         elif reasons is not None:
@@ -337,9 +337,9 @@ class Easy(LinePolicy):
 
     def _reserved_place(self, head: Job, machine: Machine) -> Allocation | None:
         """Return what the head has reserved, if that is now and free."""
-        if self._kept is None or self._kept[0] != head.id:
+        if self._stored is None or self._stored[0] != head.id:
             return None
-        place, time_s = self._kept[2].place, self._kept[2].time_s
+        place, time_s = self._stored[2].place, self._stored[2].time_s
         if place is None or time_s > machine.now_s:
             return None
         return place.placement if machine.cluster.fits(place.placement) else None
@@ -425,21 +425,21 @@ class Easy(LinePolicy):
     def _reservation(self, head: Job, machine: Machine) -> Reservation:
         """Return the head's reservation; it moves only when an end was not as expected."""
         refused_s = -inf
-        if self._kept is not None and self._kept[0] == head.id:
-            disturbances, kept = self._kept[1:]
-            if kept.time_s > machine.now_s:
+        if self._stored is not None and self._stored[0] == head.id:
+            disturbances, stored = self._stored[1:]
+            if stored.time_s > machine.now_s:
                 if disturbances == machine.disturbances:
-                    return kept
-                if self._stands(kept, machine):
-                    return self._keep(head, machine, kept)
-            if _still_refused(kept, machine):
-                refused_s = kept.refused_s
+                    return stored
+                if self._stands(stored, machine):
+                    return self._store(head, machine, stored)
+            if _still_refused(stored, machine):
+                refused_s = stored.refused_s
         found = reserve(head, machine, placed=self._rule == FIXED, refused_s=refused_s)
-        return self._keep(head, machine, found)
+        return self._store(head, machine, found)
 
-    def _keep(self, head: Job, machine: Machine, reservation: Reservation) -> Reservation:
+    def _store(self, head: Job, machine: Machine, reservation: Reservation) -> Reservation:
         """Remember a reservation that holds for what is expected now."""
-        self._kept = head.id, machine.disturbances, reservation
+        self._stored = head.id, machine.disturbances, reservation
         machine.gained_until_s = machine.changed_until_s = -inf
         return reservation
 

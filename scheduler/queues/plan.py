@@ -45,7 +45,7 @@ class Refusals:
             insort(times, time_s)
         known[time_s] = free
 
-    def keep(self, job_ids: Container[int], from_s: float) -> None:
+    def retain(self, job_ids: Container[int], from_s: float) -> None:
         """Forget all other jobs, and the times before the last one up to now."""
         for job_id in [key for key in self._times if key not in job_ids]:
             del self._times[job_id], self._free[job_id]
@@ -94,7 +94,7 @@ class Plan:
         moved: Booking | None = None,
     ) -> Booking | None:
         """
-        Find the first time from now on at which a job fits beside all other bookings.
+        Find the first time from now on at which a job fits with all other bookings.
 
         `moved`: the job's booking, if it is to begin sooner than that.
         """
@@ -120,7 +120,7 @@ class Plan:
         until_s = max(time_s + machine.estimate_s(job), nextafter(time_s, inf))
         # of units of links there are no masks
         if self._shares or machine.cluster.shared is not None:
-            cluster = self.beside(job, machine.cluster_at(time_s), time_s, until_s)
+            cluster = self.without_bookings(job, machine.cluster_at(time_s), time_s, until_s)
             placement = (place or machine.place_at)(job, cluster, time_s)
         else:
             sure = (
@@ -144,7 +144,7 @@ class Plan:
         self._shares |= bool(taken.sharers)
         return Booking(placement, time_s, until_s, taken)
 
-    def beside(self, job: Job, base: Cluster, from_s: float, until_s: float) -> Cluster:
+    def without_bookings(self, job: Job, base: Cluster, from_s: float, until_s: float) -> Cluster:
         """Return a machine without what other bookings hold at some time in between."""
         taken = Footprint()
         for job_id, booking in self.bookings.items():
@@ -157,7 +157,7 @@ class Plan:
     def compress(self, jobs: Sequence[Job], machine: Machine) -> None:
         """Move bookings forward until none can be moved with all others where they are."""
         free = self.free_steps(machine)
-        self._refusals.keep(self.bookings, machine.now_s)
+        self._refusals.retain(self.bookings, machine.now_s)
         free.line_up(jobs)
         index = still = 0
         while still < len(jobs):  # looked at in vain since a booking last moved
@@ -243,8 +243,8 @@ class Plan:
         if holder is not None:
             return Verdict(RESERVATION, holder)
         until_s = machine.now_s + machine.estimate_s(job)
-        beside = self.beside(job, machine.cluster, machine.now_s, until_s)
-        return Verdict(machine.refusal_in(job, beside))
+        left = self.without_bookings(job, machine.cluster, machine.now_s, until_s)
+        return Verdict(machine.refusal_in(job, left))
 
     def wake(self, machine: Machine) -> None:
         """Ask to be woken for every start, since nothing else need happen then."""

@@ -1,4 +1,4 @@
-"""From the columns of a log to a workload: which jobs are kept, how large, and when they come."""
+"""From the columns of a log to a workload: which jobs remain, how large, and when they come."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -48,7 +48,7 @@ class Reader(Protocol):
 @dataclass(frozen=True, slots=True)
 class Filters:
     """
-    What a reader keeps of a log and how it changes it.
+    What a reader takes of a log and how it changes it.
 
     Parameters
     ----------
@@ -60,11 +60,11 @@ class Filters:
         Factor on the nodes of every job (Pollard18, section IV-B: "2x", "3x"), or what divides
         them: 0.25 is a quarter, rounded up.
     arrivals : "log", "zero" or float, default "log"
-        Submit times as in the log, the first kept job at 0; all 0, in the order of the
+        Submit times as in the log, the first remaining job at 0; all 0, in the order of the
         log; or as in the log times a factor (0.5: twice the load).
     window_s : (float or str, float or str) or None, default None
         Keep the jobs submitted in this half-open interval, in seconds or as ``"2 h"`` after the
-        first submission of a job that is otherwise kept, before `arrivals` applies.
+        first submission of a job that otherwise remains, before `arrivals` applies.
     columns : sequence of str or None, default None
         Names of the columns of a file of lines that has no header, such as ``sacct --noheader``.
 
@@ -196,38 +196,38 @@ def select(records: Records, filters: Filters, source: Source) -> Workload:
     if filters.max_nodes is not None:
         reasons[f"more than {filters.max_nodes} nodes"] = nodes > filters.max_nodes
     verdict = _first_reason(reasons, len(nodes))
-    kept = verdict == len(reasons)
-    since = records.submit_s - (records.submit_s[kept].min() if kept.any() else 0.0)
+    remaining = verdict == len(reasons)
+    since = records.submit_s - (records.submit_s[remaining].min() if remaining.any() else 0.0)
     if filters.window_s is not None:
         begin, end = _window(filters.window_s)
-        outside = kept & ~((begin <= since) & (since < end))
+        outside = remaining & ~((begin <= since) & (since < end))
         reasons["outside the time window"] = outside
-        verdict[kept & ~outside] += 1
-        kept &= ~outside
-    submit_s = _arrivals(since, kept, filters)
-    asked = records.requested_s[kept]
+        verdict[remaining & ~outside] += 1
+        remaining &= ~outside
+    submit_s = _arrivals(since, remaining, filters)
+    asked = records.requested_s[remaining]
     remarks: dict[str, int] = {
         **records.remarks,
         _NO_REQUEST: int(np.count_nonzero((asked >= 0) & (asked < _SHORTEST_S))),
     }
     return Workload(
-        jobs=_jobs(records, nodes, submit_s, kept),
+        jobs=_jobs(records, nodes, submit_s, remaining),
         source=source.name,
         sha256=source.sha256,
         dropped_jobs=_dropped(records, nodes, submit_s, list(reasons), verdict),
-        has_requested=bool((records.requested_s[kept] >= _SHORTEST_S).any()),
-        n_without_request=int(np.count_nonzero(~(records.requested_s[kept] >= _SHORTEST_S))),
-        n_unsorted=int(np.count_nonzero(np.diff(records.submit_s[kept]) < 0)),
-        begin_unix_s=_begin(records, kept, filters),
+        has_requested=bool((records.requested_s[remaining] >= _SHORTEST_S).any()),
+        n_without_request=int(np.count_nonzero(~(records.requested_s[remaining] >= _SHORTEST_S))),
+        n_unsorted=int(np.count_nonzero(np.diff(records.submit_s[remaining]) < 0)),
+        begin_unix_s=_begin(records, remaining, filters),
         remarks={what: count for what, count in remarks.items() if count},
     )
 
 
-def _begin(records: Records, kept: NDArray[np.bool_], filters: Filters) -> float | None:
-    """Return the moment of the first kept submission, where jobs come when the log says."""
-    if records.begin_unix_s is None or filters.arrivals not in ("log", 1.0) or not kept.any():
+def _begin(records: Records, remaining: NDArray[np.bool_], filters: Filters) -> float | None:
+    """Return the moment of the first remaining submission, where jobs come when the log says."""
+    if records.begin_unix_s is None or filters.arrivals not in ("log", 1.0) or not remaining.any():
         return None
-    return records.begin_unix_s + float(records.submit_s[kept].min())
+    return records.begin_unix_s + float(records.submit_s[remaining].min())
 
 
 def _scaled(n_nodes: Ints, scale: float, source: Source) -> Ints:
@@ -255,7 +255,7 @@ def refine(workload: Workload, **options: Unpack[ReadOptions]) -> Workload:
     Returns
     -------
     Workload
-        What is kept; the dropped jobs of `workload` stay in the account.
+        What is remaining; the dropped jobs of `workload` stay in the account.
 
     Raises
     ------
@@ -290,10 +290,10 @@ def refine(workload: Workload, **options: Unpack[ReadOptions]) -> Workload:
         hosts=[job.logged_hosts for job in jobs],
         begin_unix_s=workload.begin_unix_s,
     )
-    kept = select(records, filters, Source(workload.source, b"", workload.sha256))
+    remaining = select(records, filters, Source(workload.source, b"", workload.sha256))
     return replace(
-        kept,
-        dropped_jobs=workload.dropped_jobs + kept.dropped_jobs,
+        remaining,
+        dropped_jobs=workload.dropped_jobs + remaining.dropped_jobs,
         has_requested=workload.has_requested,
         n_without_request=workload.n_without_request,
         n_unsorted=workload.n_unsorted,
@@ -328,20 +328,20 @@ def _first_reason(reasons: Mapping[str, NDArray[np.bool_]], n_jobs: int) -> Ints
     return verdict
 
 
-def _arrivals(since: Floats, kept: NDArray[np.bool_], filters: Filters) -> Floats:
-    """Return the submit time of each job, the first kept one at 0."""
+def _arrivals(since: Floats, remaining: NDArray[np.bool_], filters: Filters) -> Floats:
+    """Return the submit time of each job, the first remaining one at 0."""
     if filters.arrivals == "zero":
         return np.zeros(len(since))
-    first = since[kept].min() if kept.any() else 0.0
+    first = since[remaining].min() if remaining.any() else 0.0
     factor = 1.0 if filters.arrivals == "log" else float(filters.arrivals)
     return (since - first) * factor
 
 
 def _jobs(
-    records: Records, nodes: Ints, submit_s: Floats, kept: NDArray[np.bool_]
+    records: Records, nodes: Ints, submit_s: Floats, remaining: NDArray[np.bool_]
 ) -> tuple[Job, ...]:
-    """Make the jobs of the kept rows, by submit time."""
-    rows = np.flatnonzero(kept)
+    """Make the jobs of the remaining rows, by submit time."""
+    rows = np.flatnonzero(remaining)
     rows = rows[np.argsort(submit_s[rows], kind="stable")]
     runtime_s = records.runtime_s[rows]
     requested_s = records.requested_s[rows]
@@ -362,20 +362,20 @@ def _jobs(
             [""] * n_jobs if names is None else [names[row] for row in order],
             [None] * n_jobs,
             [()] * n_jobs if extra is None else [extra[row] for row in order],
-            _starts(records, kept, order),
+            _starts(records, remaining, order),
             [""] * n_jobs if records.hosts is None else [records.hosts[row] for row in order],
         )
     )
 
 
 def _starts(
-    records: Records, kept: NDArray[np.bool_], order: Sequence[int]
+    records: Records, remaining: NDArray[np.bool_], order: Sequence[int]
 ) -> Sequence[float | None]:
-    """Return the starts of some rows after the first submission, or start, of a kept job."""
+    """Return the starts of some rows after the first submission, or start, of a remaining job."""
     if records.start_s is None:
         return [None] * len(order)
-    submitted = records.submit_s[kept & (records.submit_s >= 0)]
-    started = records.start_s[kept & np.isfinite(records.start_s)]
+    submitted = records.submit_s[remaining & (records.submit_s >= 0)]
+    started = records.start_s[remaining & np.isfinite(records.start_s)]
     known = submitted if submitted.size else started
     since = records.start_s - known.min() if known.size else records.start_s
     return [None if math.isnan(start) else start for start in since[list(order)].tolist()]

@@ -348,7 +348,7 @@ NOWHERE = frozenset({"none assigned", "(null)", "none", "unknown"})
 
 
 def is_sacct_json(table: Mapping[str, Any]) -> bool:
-    """Say whether an object is a job of `sacct`: `squeue` tells no table of times."""
+    """Say whether an object is a job of `sacct`: `squeue` prints no table of times."""
     return isinstance(table.get("time"), Mapping)
 
 

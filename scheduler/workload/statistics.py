@@ -170,7 +170,7 @@ def _load(jobs: pd.DataFrame, n_nodes: int | None) -> Numbers:
 
 
 def _users(jobs: pd.DataFrame) -> Numbers:
-    """Say how many users there are, and who asks for most."""
+    """Say how many users there are, and which asks for most."""
     known = jobs[jobs["user"] != ""]
     total_s = float(jobs["node_s"].sum())
     groups = known.groupby("user", sort=False)["node_s"].agg(["size", "sum"])

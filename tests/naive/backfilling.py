@@ -75,7 +75,7 @@ class NaivePlan(Plan):
         ends |= {each.end_s for number, each in self.bookings.items() if number != job.id}
         for time_s in sorted(end_s for end_s in ends if end_s < before_s):
             until_s = max(time_s + length_s, nextafter(time_s, inf))
-            cluster = self.beside(job, machine_at(machine, time_s), time_s, until_s)
+            cluster = self.without_bookings(job, machine_at(machine, time_s), time_s, until_s)
             found = machine.place_at(job, cluster, time_s)
             if found is not None:
                 return Booking(found, time_s, until_s, cluster.footprint(found))

@@ -53,7 +53,7 @@ def test_pairs_are_disjoint_and_mutual_and_leave_one_idle_at_most(n):
 
 
 @pytest.mark.parametrize("n", [2, 3, 8, 9, 70])
-def test_a_permutation_reaches_everyone_once_and_nobody_itself(n):
+def test_a_permutation_reaches_every_rank_once_and_none_itself(n):
     pairs = [(src, dst) for src, dst, _ in listed({"name": "permutation", "seed": 5}, n)]
 
     assert sorted(src for src, _ in pairs) == sorted(dst for _, dst in pairs) == list(range(n))

@@ -67,7 +67,7 @@ def test_two_equal_jobs_at_half_speed_while_together_end_at_15_and_20_seconds():
     assert (records[1].interference, records[2].interference) == (1.5, 1.5)
 
 
-def test_interference_is_exactly_one_for_a_job_that_nobody_disturbs():
+def test_interference_is_exactly_one_for_a_job_that_shares_no_link():
     """No rounding: 0.1 + 0.2 s arithmetic must not show."""
     records = run([job(1, submit_s=0.1, runtime_s=0.2)], rates=HalfSpeedTogether())
 
@@ -150,7 +150,7 @@ def test_limit_kills_only_jobs_whose_work_is_not_done():
     assert (records[2].end_s, records[2].killed) == (0.3, False)
 
 
-def test_fcfs_never_lets_anybody_overtake():
+def test_under_fcfs_no_job_overtakes():
     """The short job behind the blocked head waits."""
     jobs = [job(1, n_nodes=12), job(2, n_nodes=16), job(3, n_nodes=4, runtime_s=1.0)]
 

@@ -117,10 +117,10 @@ def each_cable_once(edges: Sequence[Edge], hint: str) -> list[Edge]:
                 f"{twin.place}: {edge.a!r} and {edge.b!r} differ in the two directions; both "
                 f"directions of a cable have the same capacity."
             )
-    kept: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str]] = set()
     once = []
     for edge in edges:
-        if (edge.b, edge.a) not in kept:
-            kept.add((edge.a, edge.b))
+        if (edge.b, edge.a) not in seen:
+            seen.add((edge.a, edge.b))
             once.append(edge)
     return once

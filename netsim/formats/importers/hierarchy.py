@@ -57,7 +57,7 @@ def tree_sketch(groups: Sequence[Group], source: str, form: str) -> Sketch:
 
 
 def _check_below(by_name: dict[str, Group], height: dict[str, int]) -> None:
-    """Demand that nodes beside switches are those below the switches, as scontrol shows them."""
+    """Demand that nodes listed with switches are those below them, as scontrol shows."""
     below: dict[str, set[str]] = {}
     for name in sorted(by_name, key=height.__getitem__):
         group = by_name[name]

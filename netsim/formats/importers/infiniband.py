@@ -106,8 +106,8 @@ def _joined(
             members.pop(i)
         members[first] = tuple(ordered)
         merged[first] = replace(devices[first], name=host, n_ports=ports)
-    kept = sorted(members)
-    new = {i: at for at, i in enumerate(kept)}
+    remaining = sorted(members)
+    new = {i: at for at, i in enumerate(remaining)}
 
     def moved(port: Port) -> Port:
         first, before = place.get(port[0], (port[0], 0))
@@ -118,13 +118,13 @@ def _joined(
         f"{next(iter(several))} first) are links of one node"
     )
     joined = IbFabric(
-        tuple(merged[i] for i in kept),
+        tuple(merged[i] for i in remaining),
         {moved(here): moved(there) for here, there in fabric.cables.items()},
         {moved(port): rate for port, rate in fabric.rates.items()},
         (*fabric.remarks, remark),
     )
     names = {f"{merged[place[own[0]][0]].guid:016x}": host for host, own in several.items()}
-    return joined, [tuple(devices[i] for i in members[first]) for first in kept], names
+    return joined, [tuple(devices[i] for i in members[first]) for first in remaining], names
 
 
 def host_names(pattern: str | None) -> Hosts:
@@ -208,16 +208,18 @@ def _named(
 
 def _without_aggregators(fabric: IbFabric) -> tuple[IbFabric, Ints]:
     """Take out adapters inside switches that reduce data: they are no hosts."""
-    kept = [i for i, d in enumerate(fabric.devices) if d.is_switch or _AGGREGATOR not in d.name]
-    new = {old: i for i, old in enumerate(kept)}
+    remaining = [
+        i for i, d in enumerate(fabric.devices) if d.is_switch or _AGGREGATOR not in d.name
+    ]
+    new = {old: i for i, old in enumerate(remaining)}
     cables = {
         (new[i], p): (new[j], q)
         for (i, p), (j, q) in fabric.cables.items()
         if i in new and j in new
     }
     rates = {(new[i], p): rate for (i, p), rate in fabric.rates.items() if i in new}
-    devices = tuple(fabric.devices[i] for i in kept)
-    return IbFabric(devices, cables, rates, fabric.remarks), np.array(kept, dtype=np.int64)
+    devices = tuple(fabric.devices[i] for i in remaining)
+    return IbFabric(devices, cables, rates, fabric.remarks), np.array(remaining, dtype=np.int64)
 
 
 def _wired(fabric: IbFabric, source: str) -> tuple[Wiring, str]:

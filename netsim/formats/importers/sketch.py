@@ -215,7 +215,7 @@ def fit_labels(
 
 
 def other_names(names: Sequence[str], labels: Sequence[str]) -> tuple[tuple[str, int], ...]:
-    """Return the names of a file that its labels do not keep."""
+    """Return the names of a file that its labels do not have."""
     pairs = enumerate(zip(names, labels, strict=True))
     return tuple((name, vertex) for vertex, (name, label) in pairs if name != label)
 

@@ -13,7 +13,7 @@ from netsim.formats.importers.slurm import block_sizes, names_in
 from netsim.topology.base import Topology
 
 FORM = "slurm-yaml"
-_MOST = 2**20  # letters, 20,000 switches; the library keeps 300 bytes for a letter at worst
+_MOST = 2**20  # letters, 20,000 switches; the library needs 300 bytes for a letter at worst
 _NAMED = frozenset({"topology"})
 _TOPOLOGY = {"topology", "cluster_default", "tree", "block"}
 

@@ -149,9 +149,9 @@ def _cables(graph: Topology, leaves: Ints) -> tuple[Ints, list[Cable]]:
         step += 1
         level[ring] = step
         ring = np.unique(head[(level[tail] == step) & (level[head] == 0)])
-    beside = np.flatnonzero((level[tail] == _LEAF) & (level[head] == _LEAF))
-    if beside.size:
-        names = [graph.vertex_name(int(end[beside[0]])) for end in (tail, head)]
+    level_mates = np.flatnonzero((level[tail] == _LEAF) & (level[head] == _LEAF))
+    if level_mates.size:
+        names = [graph.vertex_name(int(end[level_mates[0]])) for end in (tail, head)]
         raise _unfit(f"{names[0]} and {names[1]} are joined, and both have nodes")
     up = np.flatnonzero(level[head] == level[tail] + 1)
     order = up[np.lexsort((graph.link_cable[both[up]], head[up], tail[up]))]

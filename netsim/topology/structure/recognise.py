@@ -69,9 +69,9 @@ class _Shape:
             )
         there = links_in_service(graph)
         tail, head = graph.link_tail[there], graph.link_head[there]
-        beside = np.flatnonzero(np.abs(level[tail] - level[head]) != 1)
-        if beside.size:
-            a, b = int(tail[beside[0]]), int(head[beside[0]])
+        level_mates = np.flatnonzero(np.abs(level[tail] - level[head]) != 1)
+        if level_mates.size:
+            a, b = int(tail[level_mates[0]]), int(head[level_mates[0]])
             names = f"{graph.vertex_name(a)} and {graph.vertex_name(b)}"
             raise _irregular(f"{names} are joined but both at level {level[a]}")
         up = level[head] > level[tail]

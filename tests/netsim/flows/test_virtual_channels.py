@@ -76,7 +76,7 @@ def test_one_channel_on_a_ring_is_refused_by_the_name_of_the_field():
         virtual_channels(torus, routes, 1)
 
 
-def test_one_channel_will_do_where_nobody_waits_in_a_circle():
+def test_one_channel_will_do_where_no_packets_wait_in_a_circle():
     torus = make_topology({"kind": "torus", "dims": [5]})
     routes = make_routing("dimension-order", torus).routes(np.array([4]), np.array([1]))
 

@@ -55,7 +55,7 @@ UFM = """timestamp,source_id,node_guid,port_guid,port_num,PortXmitDataExtended,P
 """
 
 
-def test_perfquery_tells_lid_port_and_counters_of_64_bits():
+def test_perfquery_has_lid_port_and_counters_of_64_bits():
     (found,) = read_counters(EXTENDED)
 
     assert (found.device, found.port) == (("lid", 1719), 1)
@@ -112,14 +112,14 @@ def test_the_table_of_a_db_csv_is_read_among_others():
     assert found.counts["waited"] == Count(16, 64)
 
 
-def test_ibqueryerrors_tells_by_guid_and_its_sums_are_left_out():
+def test_ibqueryerrors_has_guids_and_its_sums_are_left_out():
     (found,) = read_counters(QUERIED)
 
     assert (found.device, found.port) == (("guid", 0x2C903006E29B0), 3)
     assert found.counts["sent"] == Count(127475528, 32)
 
 
-def test_csv_of_ufm_tells_when_a_port_was_read():
+def test_csv_of_ufm_says_when_a_port_was_read():
     (found,) = read_counters(UFM)
 
     assert found.at_s == 1717120960.0

@@ -17,7 +17,7 @@ def tables_by(topology, name, seed=1):
     empty = np.full((topology.n_switches, topology.n_nodes), -1, dtype=np.int32)
     every = Partition(np.arange(topology.n_nodes), None)
     routing = make_routing(name, topology, seed)
-    return LFT(topology, empty).kept_to([(routing, every)])
+    return LFT(topology, empty).confined_to([(routing, every)])
 
 
 def loops_by_walking(*tables):

@@ -175,7 +175,7 @@ def test_leaves_without_nodes_keep_their_place_for_d_mod_k(tree, seed):
             assert ports[switch][int(wired.device[target])] == wired.port[link]
 
 
-def test_levels_tell_leaves_without_nodes_from_parents():
+def test_levels_distinguish_leaves_without_nodes_from_parents():
     """The level is in the name of the switches; also a pod without a single node."""
     for tree in TREES:
         for lost in damages(tree).values():

@@ -102,7 +102,7 @@ def test_tables_for_a_job_have_no_loop_before_after_or_when_half_are_loaded(tmp_
         before = judged(simulation)
         wired = simulation.discover()
         start = tables_in_force(wired, base)
-        tables = start.kept_to([(Wraparound.on(wired.topology), job)])
+        tables = start.confined_to([(Wraparound.on(wired.topology), job)])
         (tmp_path / "new").write_text(tables.text())
         loaded = simulation.sweep("-R", "file", "-U", str(tmp_path / "new"))
         after = judged(simulation)

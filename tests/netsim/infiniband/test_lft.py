@@ -161,13 +161,13 @@ def test_the_traced_routes_of_the_demonstration_are_those_of_the_stored_tables(s
 
 @settings(deadline=None, max_examples=20)
 @given(st.integers(0, 2**32 - 1))
-def test_jobs_are_kept_to_their_links_and_all_other_entries_stay(seed):
+def test_jobs_are_confined_to_their_links_and_all_other_entries_stay(seed):
     rng = np.random.default_rng(seed)
     tree = (*TREES[:2], PARALLEL)[rng.integers(3)]
     job = random_partition(tree, rng)
     routing, base = Wraparound(tree), d_mod_k_tables(tree)
 
-    kept = base.kept_to([(routing, job)])
+    kept = base.confined_to([(routing, job)])
 
     src, dst = all_pairs(job.nodes)
     np.testing.assert_array_equal(kept.routes(src, dst).links, routing.routes(src, dst, job).links)
@@ -180,7 +180,7 @@ def test_jobs_without_a_node_in_common_never_conflict_and_others_are_refused():
     jobs = [Partition(np.arange(9), None), Partition(np.arange(8, 12), None)]
 
     with pytest.raises(RoutingError, match="n8 is in two jobs"):
-        d_mod_k_tables(tree).kept_to([(DModK(tree), job) for job in jobs])
+        d_mod_k_tables(tree).confined_to([(DModK(tree), job) for job in jobs])
 
 
 class BySource:
@@ -200,7 +200,7 @@ def test_a_routing_that_looks_at_the_source_has_no_table():
     tree = TREES[0]
 
     with pytest.raises(RoutingError, match=r"at s1\.\d the routing takes two ways towards n\d"):
-        d_mod_k_tables(tree).kept_to([(BySource(tree), Partition(np.arange(9), None))])
+        d_mod_k_tables(tree).confined_to([(BySource(tree), Partition(np.arange(9), None))])
 
 
 def test_tables_that_loop_miss_an_entry_or_go_astray_are_errors():

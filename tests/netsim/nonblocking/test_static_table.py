@@ -72,7 +72,7 @@ def test_a_found_table_can_be_exported_like_any_other():
     job = seven_nodes()
     found = search_static_table(FT2, job, shifts(job.nodes))
 
-    tables = d_mod_k_tables(FT2).kept_to([(found.table, job)])
+    tables = d_mod_k_tables(FT2).confined_to([(found.table, job)])
 
     assert clean_steps(FT2, tables, job, shifts(job.nodes)) == 6
 

@@ -195,7 +195,7 @@ def test_verdicts_on_legal_and_mutated_partitions_carry_sound_proofs(seed):
 
 
 @pytest.mark.parametrize("radix", [6, 8])
-def test_links_that_do_not_meet_block_with_a_cut(radix):
+def test_links_that_do_not_join_block_with_a_cut(radix):
     """Smith21, Figure 1 right: balanced, but two leaves share one L2 switch only."""
     tree = fat_tree_of_radix(radix, BW)
     m = tree.nodes_per_leaf

@@ -100,7 +100,7 @@ def table(monkeypatch):
         ({"kind": "dragonfly", "groups": 3, "routers": [2, 3]}, "dragonfly of rows and columns"),
     ],
 )
-def test_machines_are_told_apart_by_kind_not_by_size(spec, kind):
+def test_machines_are_distinguished_by_kind_not_by_size(spec, kind):
     assert machine_kind(make_topology(spec)) == kind
 
 

@@ -23,7 +23,7 @@ def first_jobs(tree, seed):
 class TestEveryModel:
     """What models promise in runs stands in tests/contracts/test_models.py."""
 
-    def test_notices_who_shares_a_link(self, fabric, traffic, name):
+    def test_notices_jobs_that_share_a_link(self, fabric, traffic, name):
         """Messages of many packets, as a packet alone would wait for nobody."""
         model = make_contention_model(name, fabric([1e6] * 3))
         for job in range(2):

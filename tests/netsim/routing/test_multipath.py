@@ -137,7 +137,7 @@ def test_jobs_that_want_twice_what_a_pool_carries_are_slowed_twice(model):
     assert "s1.0>s2.0 and 1 more" in {load.link for load in found.links}
 
 
-def test_flows_are_told_by_their_pools():
+def test_flows_are_listed_by_their_link_groups():
     document = {"topology": TREE, "routing": "adaptive", "flows": [[0, 2, 1e6], [1, 4, 1e6]]}
     found = answer_flows(document, "flows", None).to_dict()
 
@@ -155,7 +155,7 @@ def test_what_needs_one_path_a_flow_refuses_by_name():
     with pytest.raises(TopologyError, match=wanted):
         write_simgrid(topology, routing)
     with pytest.raises(RoutingError, match=wanted):
-        d_mod_k_tables(topology).kept_to([(routing, Partition(np.arange(4), None))])
+        d_mod_k_tables(topology).confined_to([(routing, Partition(np.arange(4), None))])
 
 
 def test_rates_of_single_flows_are_refused_where_packets_take_many_paths():

@@ -283,7 +283,7 @@ def test_traffic_that_does_not_say_its_ways_is_refused():
         DemandOf(fabric)(Traffic(none, none, one, routes, 0.0, one, nonminimal=np.zeros(2)))
 
 
-def test_links_of_a_job_are_told_with_their_bytes():
+def test_links_of_a_job_are_listed_with_their_bytes():
     fabric, routing = routed({"kind": "torus", "dims": [4, 4]})
     links, nbytes = bytes_per_link(placed(fabric, routing, ([0], [5]), 8.0))
     told = defaultdict(float, zip(map(fabric.link_name, links), nbytes, strict=True))

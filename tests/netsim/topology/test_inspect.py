@@ -103,7 +103,7 @@ def test_a_failed_cable_of_a_bundle_is_an_unequal_bundle():
     assert "level 2: most switches have 6 cables upwards, s2.0 has 5" in report["irregular"]
 
 
-def test_the_taper_of_each_leaf_is_told():
+def test_the_taper_of_each_leaf_is_reported():
     """Leaf 0 has lost one of two cables up, leaf 1 one of four nodes; 100 Gb/s each."""
     report = told(TAPERED | {"failed_links": ["s1.0>s2.0"], "missing": ["n4"]})
 
@@ -149,7 +149,7 @@ def test_cables_that_work_one_way_only_are_named():
     assert "cables that work one way only: s2.1>s1.2" in report.irregular
 
 
-def test_hosts_that_only_a_guid_tells_apart_are_named():
+def test_hosts_that_differ_only_in_their_guid_are_named():
     """Two of eight adapters describe themselves alike, so that their names say nothing."""
     hosts = [*HOSTS[:6], "localhost", "localhost"]
     path = "fabric.txt"

@@ -128,7 +128,7 @@ def test_leaves_that_share_no_spine_any_more_cannot_talk_up_and_down():
         make_routing("d-mod-k", tree).routes(np.array([0]), np.array([2]))
 
 
-def test_a_failed_leaf_takes_its_nodes_along_and_a_failed_spine_nobody():
+def test_a_failed_leaf_takes_its_nodes_along_and_a_failed_spine_none():
     one = make_topology({"kind": "fat-tree", "radix": 8, "failed_switches": ["s1.2"]})
     other = make_topology({"kind": "fat-tree", "radix": 8, "failed_switches": ["s3.2", "n7"]})
 

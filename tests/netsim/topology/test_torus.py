@@ -68,7 +68,7 @@ def test_hopper_has_the_nodes_of_its_node_map():
     assert (hopper.n_nodes, hopper.n_switches) == (6528, 3264)
 
 
-def test_routers_and_nodes_can_be_kept_from_jobs_by_name_or_number():
+def test_routers_and_nodes_can_be_excluded_by_name_or_number():
     spec = {"kind": "torus", "dims": [4, 2], "nodes_per_router": 2}
     torus = make_topology({**spec, "excluded": ["r7", "n[0,2-3]", 5]})
 

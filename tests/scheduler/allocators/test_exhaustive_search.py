@@ -220,7 +220,7 @@ def test_a_job_that_no_state_holds_hears_how_large_it_may_be():
             make_allocator(name, {}, 1).allocate(job(13), tapered)
 
 
-def test_who_knows_a_part_of_it_is_searched_as_any_other():
+def test_an_allocator_with_a_part_of_the_methods_is_searched_as_any_other():
     """A class of users may have one of the three methods by chance."""
 
     class Half(Jigsaw):

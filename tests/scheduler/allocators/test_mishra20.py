@@ -321,6 +321,6 @@ def test_other_machines_are_refused_by_name(name):
         make_allocator(name, {}, 1).allocate(talker(2), Cluster(build_torus((4, 4), "1 B/s")))
 
 
-def test_adaptive_knows_two_costs():
+def test_adaptive_has_two_costs():
     with pytest.raises(AllocationError, match="cost: expected one of hops, hop-bytes, got 'bytes'"):
         make_allocator("adaptive", {"cost": "bytes"}, 1)

@@ -147,7 +147,7 @@ def test_login_nodes_count_in_gaps():
     assert chosen("first-fit", cluster, 2, gap=2) == [0, 2]
 
 
-def test_orders_of_an_allocation_are_kept_only_where_ranks_do_not_ascend():
+def test_orders_of_an_allocation_are_stored_only_where_ranks_do_not_ascend():
     blocks = Geometry.of(LINE)
 
     assert allocation_of(job(2), [3, 70], blocks).order is None

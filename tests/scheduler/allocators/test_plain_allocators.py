@@ -95,7 +95,7 @@ def test_slurm_goes_up_only_as_far_as_it_must_and_fills_small_leaves_first():
     assert placed("slurm-best-fit", 5, cluster) == [0, 3, 6, 7, 12]  # root: fewest first
 
 
-def test_slurm_knows_the_groups_of_a_four_level_tree():
+def test_slurm_takes_the_groups_of_a_four_level_tree():
     """No pod has three nodes free, but the two groups of two pods have; the first is taken."""
     tree = build_fat_tree((2, 2, 2, 2), (1, 2, 2, 2), (1, 1, 1, 1), "1 B/s")
     cluster = with_free(tree, [0, 4, 5, 8, 10, 12])

@@ -189,7 +189,7 @@ def test_so_many_jobs_behind_the_head_are_tried(window, starts):
 
 
 @pytest.mark.parametrize(("before", "starts"), [(49, True), (50, False)])
-def test_fifty_jobs_behind_the_head_are_tried_unless_told_otherwise(before, starts):
+def test_fifty_jobs_behind_the_head_are_tried_by_default(before, starts):
     """Smith21, section 5.4.3. As above, with so many jobs of 8 before the one of 4."""
     rows = [(12, 10.0), (16, 5.0), *[(8, 5.0)] * before, (4, 5.0)]
     jobs = [job(number, *row) for number, row in enumerate(rows)]

@@ -49,7 +49,7 @@ def test_priority_goes_by_its_key(key, expected):
     assert order(jobs, "priority", key=key) == expected
 
 
-def test_fair_share_lets_the_user_go_first_who_has_used_least():
+def test_fair_share_puts_jobs_of_the_user_with_the_least_use_first():
     """User 1 runs once, then user 2 is served until he has used as much."""
     jobs = [job(n, runtime_s=20.0, user=1) for n in (1, 2)]
     jobs += [job(n, runtime_s=10.0, user=2) for n in (3, 4, 5)]
@@ -66,7 +66,7 @@ def test_old_use_is_forgotten():
     assert order(jobs, "priority", key="fair-share", half_life_days=1000.0) == [1, 2, 3, 4]
 
 
-def test_conservative_protects_everybody_where_easy_protects_the_head_alone():
+def test_conservative_protects_all_jobs_where_easy_protects_the_head_alone():
     """
     Of 16 nodes job 1 has 12 until 10 s; 2 (all 16) is due then, 3 (13 nodes) at 20 s.
 

@@ -118,7 +118,7 @@ def test_a_reservation_set_at_80_is_made_anew_at_100(allocator):
     assert starts(LATE, Easy(), allocator) == {1: 0, 2: 0, 6: 0, 4: 100, 5: 150, 3: 500}
 
 
-def test_bookings_beside_an_overdue_job_move_at_each_event():
+def test_bookings_that_wait_for_an_overdue_job_move_at_each_event():
     """
     By hand: job 1 is expected to end at 160 at 100, when job 5 runs until 120, and at 180 then.
 

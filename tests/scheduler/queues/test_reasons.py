@@ -53,14 +53,14 @@ def test_a_job_for_which_isolation_forbids_the_free_nodes_says_so(queue):
     assert found[6] == {("nodes", NO_JOB, "", 10.0)}  # 5 nodes of 4
 
 
-def test_behind_a_head_that_isolation_holds_up_nobody_overtakes():
+def test_behind_a_head_that_isolation_holds_up_no_job_overtakes():
     found = waits(FRAGMENTED, make_policy("fcfs", {}), "ta")
 
     assert found[5] == {("isolation", 5, "", 10.0)}
     assert found[6] == {("order", NO_JOB, "isolation", 10.0)}
 
 
-def test_an_allocator_that_isolates_nobody_may_still_find_no_place():
+def test_an_allocator_that_does_not_isolate_may_still_find_no_place():
     """Contiguous: nodes 0-3 and 12-15 are free after 5 s, 8 in all, never 6 in a row."""
     jobs = [job(1, 4, 5.0), job(2, 8), job(3, 4, 5.0), job(4, 6)]
 
@@ -90,7 +90,7 @@ def test_who_would_run_into_a_reservation_names_whose(queue, options):
     assert found[3] == {("reservation", 2, "nodes", 10.0), ("nodes", 3, "", 5.0)}
 
 
-def test_beyond_the_window_nobody_is_looked_at():
+def test_beyond_the_window_no_job_is_looked_at():
     jobs = [job(1, 12), job(2, 16, 5.0), job(3, 4, 5.0)]
 
     found = waits(jobs, make_policy("easy", {"window": 0}))

@@ -88,7 +88,7 @@ def test_what_a_job_asks_for_itself_goes_before_the_default(queue):
     assert [records[number].start_s for number in (1, 2, 3)] == [0.0, 130.0, 260.0]
 
 
-def test_zero_limits_only_those_who_ask():
+def test_zero_limits_only_jobs_that_ask_for_a_limit():
     jobs = [job(1, 3), job(2, 3, switches="1@2")]
 
     records = run(jobs, "easy", "0")

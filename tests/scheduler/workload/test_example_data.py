@@ -20,7 +20,7 @@ def test_the_shipped_log_holds_the_jobs_of_its_stated_seed():
     assert not workload.dropped
 
 
-def test_the_script_beside_it_writes_it_again(tmp_path):
+def test_the_script_next_to_it_writes_it_again(tmp_path):
     """Compared without compression, whose bytes depend on the zlib at hand."""
     script = tmp_path / "make_synth16.py"
     script.write_bytes((FOLDER / "make_synth16.py").read_bytes())

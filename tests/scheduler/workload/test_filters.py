@@ -44,7 +44,7 @@ def test_a_window_looks_at_the_log_even_where_all_arrive_at_once(log):
     assert [(job.id, job.submit_s) for job in workload.jobs] == [(2, 0), (3, 0)]
 
 
-def test_the_first_job_of_a_window_is_the_first_that_is_kept_otherwise(log):
+def test_the_first_job_of_a_window_is_the_first_that_remains_otherwise(log):
     workload = read_csv(log, window_s=(0, 5), max_nodes=4)
 
     assert [job.id for job in workload.jobs] == [1]
@@ -90,7 +90,7 @@ def test_arrivals_may_be_stretched(log):
     assert [job.submit_s for job in read_csv(log, arrivals=2.5).jobs] == [0, 25, 50, 75, 100]
 
 
-def test_a_log_of_which_nothing_is_kept_is_an_empty_workload(log):
+def test_a_log_of_which_nothing_remains_is_an_empty_workload(log):
     workload = read_csv(log, window_s=(500, 600))
 
     assert workload.jobs == ()

@@ -152,7 +152,7 @@ HOSTS = "n[001-002,007]"
         {"job_resources": {"nodes": {"list": HOSTS}}, "node_count": {"set": False, "number": 0}},
     ],
 )
-def test_the_hosts_of_a_queue_are_read_where_each_version_of_slurm_tells_them(tmp_path, fields):
+def test_the_hosts_of_a_queue_are_read_where_each_version_of_slurm_has_them(tmp_path, fields):
     entry = {
         "job_id": 7,
         "job_state": ["RUNNING"],
@@ -204,7 +204,7 @@ def test_numbers_of_62_bits_as_flux_gives_them_come_through_every_table(tmp_path
         write_trace(workload, tmp_path / "log.swf")
 
 
-def test_batsim_jobs_of_delay_profiles_are_kept():
+def test_batsim_jobs_of_delay_profiles_are_read():
     workload = READERS["batsim-json"](DATA / "batsim.json", processors_per_node=2)
 
     assert rows(workload) == [(1, 0, 2, 20.5, 100), (2, 2.5, 2, 5, 5)]
@@ -274,7 +274,7 @@ def test_a_parquet_table_gives_the_jobs_of_the_csv_table(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["log.csv", "LOG.CSV", "log.csv.gz"])
-def test_a_name_tells_the_format_where_nobody_does(tmp_path, name):
+def test_the_end_of_a_name_gives_the_format_where_none_is_named(tmp_path, name):
     text = b"id,submit,runtime,nodes\n1,0,60,2\n2,5,30,4\n"
     (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
 
@@ -336,7 +336,7 @@ def test_other_separators_than_expected_are_named(tmp_path, mark, name):
             READERS["sacct"](log)
 
 
-def test_hosts_tell_how_many_nodes_a_job_has_where_no_number_does(tmp_path):
+def test_hosts_give_the_number_of_nodes_where_no_number_does(tmp_path):
     """Four processors to a node would make 2."""
     log = tmp_path / "log"
     log.write_text(

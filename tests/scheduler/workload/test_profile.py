@@ -140,7 +140,7 @@ def test_seeds_reach_patterns_inside_patterns_and_spare_those_that_have_one():
     ]
 
 
-def test_a_matrix_file_is_looked_for_beside_the_profile(tmp_path, monkeypatch):
+def test_a_matrix_file_is_looked_for_in_the_folder_of_the_profile(tmp_path, monkeypatch):
     (tmp_path / "measured").mkdir()
     (tmp_path / "measured" / "two.csv").write_text("src,dst,bytes\n0,1,100\n1,0,50\n")
     path = tmp_path / "p.toml"

@@ -101,7 +101,7 @@ def test_other_logs_keep_what_they_say(tmp_path):
     assert {record[1:] for record in recorded(drawn)} == {(None, "")}
 
 
-def test_the_job_table_of_a_result_tells_where_its_jobs_ran(tmp_path):
+def test_the_job_table_of_a_result_says_where_its_jobs_ran(tmp_path):
     frame = pd.DataFrame(
         {
             "id": [1, 2],
@@ -121,7 +121,7 @@ def test_the_job_table_of_a_result_tells_where_its_jobs_ran(tmp_path):
 
 
 @pytest.mark.parametrize("end", [".csv", ".csv.gz", ".parquet", ".swf"])
-def test_a_log_that_is_written_tells_it_again(sacct, tmp_path, end):
+def test_a_log_that_is_written_says_it_again(sacct, tmp_path, end):
     workload = READERS["sacct"](sacct)
 
     lost = write_trace(workload, tmp_path / f"log{end}")
@@ -140,7 +140,7 @@ def epoch(text):
 
 
 @pytest.mark.parametrize(("site", "ran", "stopped"), [("hpc2010", 898, 58), ("psmn", 235, 18)])
-def test_a_whole_accounting_log_is_kept_with_its_places(shared, site, ran, stopped):
+def test_a_whole_accounting_log_is_read_with_its_places(shared, site, ran, stopped):
     """All node-hours of the log, cancelled jobs included; starts and nodes as it says."""
     path = shared(f"data/site/{site}.sacct.gz")
     with gzip.open(path, "rt") as file:
@@ -161,7 +161,7 @@ def test_a_whole_accounting_log_is_kept_with_its_places(shared, site, ran, stopp
 
 
 @pytest.mark.parametrize(("site", "begun"), [("hpc2010", 18), ("psmn", 9)])
-def test_the_queue_of_a_site_tells_what_runs_where(shared, site, begun):
+def test_the_queue_of_a_site_says_what_runs_where(shared, site, begun):
     workload = READERS["squeue-json"](shared(f"data/site/{site}.squeue.json.gz"))
 
     there = running(workload.jobs)

@@ -62,7 +62,7 @@ def test_a_job_that_ends_before_it_starts_is_dropped(tmp_path):
     assert found.dropped == {"ends before it starts": 1}
 
 
-def test_older_versions_tell_the_state_as_a_text_and_plain_limits(tmp_path):
+def test_older_versions_have_the_state_as_a_text_and_plain_limits(tmp_path):
     old = job(7, state={"current": "COMPLETED"}, time=times(limit=120))
 
     (found,) = read_sacct(records(tmp_path / "r.json", old)).jobs

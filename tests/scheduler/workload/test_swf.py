@@ -123,7 +123,7 @@ def test_missing_values_have_stand_ins(log):
         ({"arrivals": 0.5}, None),
     ],
 )
-def test_second_0_has_the_date_of_the_first_kept_submission(log, options, begin):
+def test_second_0_has_the_date_of_the_first_remaining_submission(log, options, begin):
     path = log("; UnixStartTime: 1000000000", row(), row(f1=2, f2=160))
 
     assert read_swf(path, **options).begin_unix_s == begin
@@ -201,7 +201,7 @@ def test_a_job_with_a_line_for_the_whole_is_not_counted_again_by_its_parts(log):
     assert workload.dropped == {"partial execution (status 2-4)": 3}
 
 
-def test_gzip_is_told_by_content_and_the_hash_is_of_the_file(tmp_path):
+def test_gzip_is_recognised_by_content_and_the_hash_is_of_the_file(tmp_path):
     path = tmp_path / "log.txt"
     path.write_bytes(gzip.compress(GOOD.encode()))
 

@@ -88,7 +88,7 @@ def test_a_fat_tree_comes_back_as_one(spec, form):
 
 
 @pytest.mark.parametrize("spec", LEVELLED, ids="-".join)
-def test_slurm_is_told_who_is_under_whom(spec):
+def test_slurm_gets_the_switches_below_each_switch(spec):
     tree = make_topology(spec)
 
     text, remarks = written(tree, "slurm-conf")
@@ -100,7 +100,7 @@ def test_slurm_is_told_who_is_under_whom(spec):
     assert ("parallel cables are not in the file" in remarks) == (len(pairs) < len(cables(tree)))
 
 
-def test_slurm_is_told_nothing_that_is_no_tree():
+def test_what_is_no_tree_is_not_written_for_slurm():
     torus = make_topology({"kind": "torus", "dims": [3, 3]})
 
     with pytest.raises(

@@ -102,7 +102,7 @@ def test_infiniband_has_the_rates_of_its_ports_and_the_names_of_its_hosts():
     )
 
 
-def test_a_tree_whose_ports_are_in_no_order_is_recognised_and_the_routing_caveat_told(tmp_path):
+def test_a_tree_whose_ports_are_in_no_order_is_recognised_with_a_caveat_on_routing(tmp_path):
     """Exchanging two up-ports of one leaf leaves the wiring a PGFT."""
     text = (DATA / "ibnetdiscover.txt").read_text()
     lines = text.splitlines()
@@ -208,7 +208,7 @@ def test_failures_and_exclusions_go_by_the_files_names():
     assert broken.usable_nodes.tolist() == [0, 1, 2, 3, 4, 5, 9, 10, 11]
 
 
-def test_usual_names_work_beside_the_files_own_unless_they_mean_something_else():
+def test_usual_names_work_as_well_as_the_files_own_unless_they_mean_something_else():
     tree = imported("topology.yaml")  # its nodes are n1..n6, vertices 0..5
     assert tree.vertex_number("n1") == 0
     with pytest.raises(TopologyError, match="no node or switch 'n0'"):
@@ -222,7 +222,7 @@ def test_usual_names_work_beside_the_files_own_unless_they_mean_something_else()
         other.link_number("n0>s1.9")
 
 
-def test_parts_without_a_path_between_them_are_told(tmp_path):
+def test_parts_without_a_path_between_them_are_reported(tmp_path):
     """Two leaves without a common switch: Slurm reads this, and no job may span them."""
     path = written(tmp_path, "SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n[3-5]\n")
 
