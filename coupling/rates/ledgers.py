@@ -17,7 +17,7 @@ from scheduler.rates import JobRate, JobRates
 from scheduler.traffic import PlacedTraffic
 
 _NO_SLOT = -1  # of a job that puts nothing on the network
-_ATTRIBUTED_ANEW = 0.003  # relative change of a job's interference; 0.005 moves 5 % of the loss
+_ATTRIBUTED_ANEW = 0.002  # relative change of a job's interference; 0.005 moves 5 % of a loss
 
 
 class LinkLedger:
@@ -51,8 +51,8 @@ class NetworkLedger(Observer):
     """
     Writes down what happens on the network.
 
-    Culprits of a job are asked for anew only when its interference has changed by 0.3 %: what a
-    victim loses is exact, 3 % of it go to another culprit, and a quarter of the work is left.
+    Culprits of a job are asked for anew only when its interference has changed by 0.2 %: what a
+    victim loses is exact, 2 % of it go to another culprit, and a third of the work is left.
 
     Parameters
     ----------

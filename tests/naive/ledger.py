@@ -45,7 +45,7 @@ class Book(Observer):
             if model.worst_link(job) >= 0:
                 member.worst_link = model.worst_link(job)
             factor, before = job_rate.interference, member.attributed
-            if factor > 1.0 and (before == 1.0 or abs(factor - before) > 0.003 * before):
+            if factor > 1.0 and (before == 1.0 or abs(factor - before) > 0.002 * before):
                 member.attributed = factor
                 found = model.culprits([job], self.kind)
                 columns = (found.culprit, found.kind, found.share)
