@@ -29,7 +29,7 @@ def stop(signum: int, _frame: FrameType | None) -> None:
 
 
 def require_callable(progress: object) -> None:
-    """Refuse what progress cannot be told to, before anything is computed."""
+    """Refuse a progress that cannot be called, before anything is computed."""
     if progress is not None and not callable(progress):
         from fabricsim.checking import wrong  # noqa: PLC0415 (loads numpy; --help is instant)
 
@@ -42,7 +42,7 @@ def shielded(progress: Progress | None) -> Iterator[Progress]:
     # Compiled code calls the interpreter here and there and does not look for exceptions: one that
     # a signal raises there is a SystemError, or the end of the process.
 
-    def told(what: str, done: int, total: int) -> None:
+    def report(what: str, done: int, total: int) -> None:
         if _Shield.signum:
             _raise()
         if progress is not None:
@@ -50,7 +50,7 @@ def shielded(progress: Progress | None) -> Iterator[Progress]:
 
     _Shield.depth += 1
     try:
-        yield told
+        yield report
     finally:
         _Shield.depth -= 1
     if _Shield.signum:

@@ -11,8 +11,8 @@ from typing import TextIO
 
 from coupling.errors import CouplingError, Stopped
 
-_KEPT = re.compile(r"([\n\t]+)")
-_KEPT_IN_COLOUR = re.compile(r"((?:[\n\t\r]|\x1b\[(?:[0-9;]*m|[0-9]*[AK]|\?25[lh]))+)")
+_ALLOWED = re.compile(r"([\n\t]+)")
+_ALLOWED_IN_COLOUR = re.compile(r"((?:[\n\t\r]|\x1b\[(?:[0-9;]*m|[0-9]*[AK]|\?25[lh]))+)")
 _COLOUR = ("FORCE_COLOR", "TTY_COMPATIBLE")  # with which Rich writes colours into a pipe
 _BREAKS = "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u2028\u2029"
 
@@ -30,9 +30,9 @@ def visible(text: str) -> str:
     return text if text.isprintable() else "".join(map(_escaped, text))
 
 
-def visible_lines(text: str, kept: re.Pattern[str] = _KEPT) -> str:
+def visible_lines(text: str, allowed: re.Pattern[str] = _ALLOWED) -> str:
     """Write what a terminal would obey as escapes, but keep lines."""
-    parts = kept.split(text)
+    parts = allowed.split(text)
     return "".join(part if at % 2 else visible(part) for at, part in enumerate(parts))
 
 
@@ -75,7 +75,7 @@ class _EscapedStream(io.TextIOBase):
     def __init__(self, stream: TextIO, name: str = "") -> None:
         self._stream, self._name = stream, name
         colour = stream.isatty() or any(map(os.environ.get, _COLOUR))
-        self._kept = _KEPT_IN_COLOUR if colour else _KEPT
+        self._allowed = _ALLOWED_IN_COLOUR if colour else _ALLOWED
 
     @property
     def encoding(self) -> str:  # type: ignore[override]  # an attribute there
@@ -92,7 +92,7 @@ class _EscapedStream(io.TextIOBase):
 
     def write(self, text: str) -> int:
         """Write text for people."""
-        shown = visible_lines(text, self._kept)
+        shown = visible_lines(text, self._allowed)
         encodable = shown.encode(self.encoding, "backslashreplace").decode(self.encoding)
         with self._answering():
             self._stream.write(encodable)
@@ -129,7 +129,7 @@ class _EscapedStream(io.TextIOBase):
 
 
 def remark(text: str) -> None:
-    """Tell people something beside the result, on standard error."""
+    """Write something else than the result, on standard error."""
     sys.stderr.write(f"{visible(text)}\n")
 
 

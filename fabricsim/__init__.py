@@ -4,7 +4,7 @@ Fabricsim: what jobs do to each other on a network, and what another placement w
 A thin front to the packages `netsim`, `patterns`, `scheduler` and `coupling`. Paths may be texts or
 `Path`; whatever has a name in an experiment file may be given here by that name.
 
-* `estimate`, `Estimate` -- how much placed jobs slow each other down, and who is to blame
+* `estimate`, `Estimate` -- how much placed jobs slow each other down, and which jobs cause it
 * `verify`, `Verification` -- whether they are isolated, and their partitions non-blocking
 * `now`, `Now` -- what the jobs that run on a machine do to each other, from its own files
 * `whatif`, `WhatIf` -- jobs before and after a failure or another change

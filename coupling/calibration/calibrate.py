@@ -134,7 +134,6 @@ def calibrate(
 
 
 def _checked(by: str, noise: float, samples: int, seed: int) -> Settings:
-    """Check settings."""
     choice("by", by, BY, error=SnapshotError)
     number("noise", noise, 0.0, 1.0, positive=True, error=SnapshotError)
     whole("samples", samples, 1, _MOST_SAMPLES, error=SnapshotError)
@@ -177,7 +176,8 @@ def _answer(site: Site, rules: Profile, work: Work) -> Calibration:
     jobs = {own.job.id: own.job for own in site.places}
     carried = float(ports.rate.sum())
     explained = float(np.minimum(found.predicted, ports.rate).sum()) / carried if carried else nan
-    order = sorted(range(len(groups)), key=lambda at: (-_traffic(groups[at]), groups[at].group))
+    sent = [own.bytes_per_s * own.nodes for own in groups]
+    order = sorted(range(len(groups)), key=lambda at: (-sent[at], groups[at].group))
     traces = Traces(scene, work.design, work.rule, found.fraction, work.network_slowdown)
     return Calibration(
         scene.source,
@@ -195,11 +195,6 @@ def _answer(site: Site, rules: Profile, work: Work) -> Calibration:
         (*site.assumed, _MEANT) if not work.waited else site.assumed,
         (*_remarks(work, groups, explained), *site.remarks),
     )
-
-
-def _traffic(group: GroupFit) -> float:
-    """Return what a group sends in all."""
-    return group.bytes_per_s * group.nodes
 
 
 def _group(work: Work, rules: Profile, number: int) -> GroupFit:
@@ -256,7 +251,7 @@ def _why_not(work: Work, number: int, width: float, off: float) -> str:
     alike = next((own for own in work.fit.alike if number in own), ())
     if alike:
         names = [work.design.groups[other].label for other in alike if other != number]
-        return f"not told apart from {', '.join(names)}: one fraction for all"
+        return f"not distinguished from {', '.join(names)}: one fraction for all"
     if width > _WIDE:
         return "too much noise"
     if off > _FITS:

@@ -34,7 +34,7 @@ _PEER = "ports without counters whose other end tells what it received"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measured:
-    """What M directed links carried. `told`: What is odd about the counters, by what it is."""
+    """What M directed links carried."""
 
     link: Ints  # (M,): ascending
     rate: Floats  # (M,): bytes per second

@@ -130,7 +130,7 @@ def _kind_of_name(name: str, kind: str | None) -> str:
 
 
 def _kind_of_class(target: object) -> str:
-    """Return the kind of a class, told by its methods."""
+    """Return the kind of a class, by its methods."""
     made = referred(str(target), Path()) if isinstance(target, (str, Path)) else target
     kinds = {kind for method, kind in _KIND_OF_METHOD.items() if hasattr(made, method)}
     if not isinstance(made, type) or len(kinds) != 1:
@@ -184,7 +184,7 @@ def _is_taken(take: Callable[[Topology], object], fabric: Topology) -> bool:
         take(fabric)
     except RoutingError:
         return False
-    except Exception:  # noqa: BLE001 (whatever a plug-in raises; told as a breach)
+    except Exception:  # noqa: BLE001 (whatever a plug-in raises; reported as a breach)
         return True
     return True
 
@@ -228,7 +228,6 @@ def _queue(name: str, options: Options) -> Checked:
 
 
 def _pattern(name: str, options: Options) -> Checked:
-    """Check a pattern."""
     rules = tuple(patterns.RULES)
     if not is_dataclass(PATTERNS[name]):
         return rules, iter([(rules[0], f"{name} is no dataclass")]), _NOTHING

@@ -1,4 +1,4 @@
-"""What every contention model promises: ratios from 1, of those who started or changed."""
+"""What every contention model promises: ratios from 1, of the jobs that started or changed."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ def scene_of(make: Callable[[Topology], ContentionModel]) -> PlacedJobs:
 
 
 def reports_changes(scene: PlacedJobs) -> Iterator[str]:
-    """Check that `solve` reports who started or changed, with ratios from 1 and existing links."""
+    """Check that `solve` reports jobs that started or changed, ratios from 1, and real links."""
     model, known = scene.make(), dict[int, float]()
     for kind, job, traffic in scene.events:
         if traffic is not None:
@@ -129,14 +129,14 @@ def unclaimed(scene: PlacedJobs) -> frozenset[str]:
         for job, traffic in started:
             model.start(job, traffic)
         model.solve()
-        told = any(model.blame(job) for job, _ in started)
-    except Exception:  # noqa: BLE001 (whatever a plug-in raises; told as a breach)
+        blames = any(model.blame(job) for job, _ in started)
+    except Exception:  # noqa: BLE001 (whatever a plug-in raises; reported as a breach)
         return frozenset()
-    return frozenset() if told else frozenset([BLAME])
+    return frozenset() if blames else frozenset([BLAME])
 
 
 def blame_adds_up(scene: PlacedJobs) -> Iterator[str]:
-    """Check that shares of blame are those of other jobs and add up to 1, where they are told."""
+    """Check that shares of blame are those of other jobs and add up to 1, where they are known."""
     model, started = scene.make(), _started(scene.events)
     for job, traffic in started:
         model.start(job, traffic)
@@ -151,7 +151,7 @@ def blame_adds_up(scene: PlacedJobs) -> Iterator[str]:
 
 BLAME = "shares of blame are those of other jobs and add up to 1"
 RULES: Mapping[str, Callable[[PlacedJobs], Iterator[str]]] = {
-    "solve reports who started or changed, with ratios from 1": reports_changes,
+    "solve reports the jobs that started or changed, with ratios from 1": reports_changes,
     "jobs that share no link have exactly 1": one_without_sharing,
     "the same jobs have the same ratios again": same_again,
     "a job has exactly 1 again when its neighbours have gone": one_when_alone,

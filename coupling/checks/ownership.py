@@ -1,5 +1,5 @@
 """
-Who holds which node and link, from node numbers and link ends alone.
+Holders of nodes and links, from node numbers and link ends alone.
 
 Nothing here looks at masks of a cluster or calls an allocator: links are known by the numbers that
 the topology's arrays give them.
@@ -36,7 +36,7 @@ def links_of(allocation: Allocation) -> list[int]:
 
 
 class Ledger:
-    """Who holds which node and link; says what is held twice. `tree`: The fabric, of one rail."""
+    """Holders of nodes and links; says what is held twice. `tree`: The fabric, of one rail."""
 
     def __init__(self, tree: FatTree) -> None:
         self.tree = tree

@@ -76,7 +76,7 @@ def equal_values(make: Make) -> Iterator[str]:
 
 
 def steps_are_new(make: Make) -> Iterator[str]:
-    """Check that a caller who empties a list of steps empties his own."""
+    """Check that a caller that empties a list of steps empties his own."""
     pattern = make()
     for n_ranks in (24, 16, 12, 4):
         if isinstance(outcome(pattern, n_ranks), PatternError):

@@ -125,7 +125,7 @@ def same_schedule(queue: Queue) -> Iterator[str]:
             yield f"{len(jobs)} jobs are scheduled otherwise when they are run again"
 
 
-def limits_are_kept(queue: Queue) -> Iterator[str]:
+def time_limits_end_jobs(queue: Queue) -> Iterator[str]:
     """Check that jobs that asked for too little time are ended, and no others."""
     for jobs in queue.workloads:
         for record in run_jobs(queue, jobs, kill_at_limit=True):
@@ -137,7 +137,7 @@ def limits_are_kept(queue: Queue) -> Iterator[str]:
                 yield f"job {job.id} ends at {record.end_s}, expected {end_s}"
 
 
-def nobody_waits_beside_an_empty_machine(queue: Queue) -> Iterator[str]:
+def a_job_starts_on_an_empty_machine(queue: Queue) -> Iterator[str]:
     """Check that some job starts whenever the machine is empty."""
     for jobs in queue.workloads:
         idle: list[str] = []
@@ -149,18 +149,18 @@ RULES: Mapping[str, Callable[[Queue], Iterator[str]]] = {
     "every job runs once, after its submission, on nodes of its own": every_job_runs_once,
     "machines that are no trees will do": other_machines_do,
     "the same jobs give the same schedule": same_schedule,
-    "jobs end at their requested time where that is a limit, no others do": limits_are_kept,
-    "some job starts whenever the machine is empty": nobody_waits_beside_an_empty_machine,
+    "jobs end at their requested time where that is a limit, no others do": time_limits_end_jobs,
+    "some job starts whenever the machine is empty": a_job_starts_on_an_empty_machine,
 }
 
 
 def _look(waiting: dict[int, Job], idle: list[str], machine: Machine) -> None:
-    """Note who waits beside an empty machine."""
+    """Note jobs that wait although the machine is empty."""
     for job_id in machine.cluster.running:
         waiting.pop(job_id, None)
     left = [job.id for job in waiting.values() if job.submit_s <= machine.now_s]
     if left and not machine.cluster.running:
-        idle.append(f"job {left[0]} waits at {machine.now_s} beside an empty machine")
+        idle.append(f"job {left[0]} waits at {machine.now_s} on an empty machine")
 
 
 def _overlaps(records: Sequence[JobRecord]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """What is being looked at, as the part of the page's address after ``#``."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import astuple, dataclass, fields
 from math import isfinite
 from urllib.parse import parse_qsl, quote
 
@@ -38,7 +38,7 @@ class Address:
         """
         return "&".join(
             f"{key}={quote(_text(value), safe='>.:,')}"
-            for key, value in zip(_KEYS, _values(self), strict=True)
+            for key, value in zip(_KEYS, astuple(self), strict=True)
             if value not in ("", None) and (key, value) != ("by", BY[0])
         )
 
@@ -46,11 +46,6 @@ class Address:
 _KEYS = ("run", "beside", "by", "from", "to", "low", "high", "job", "cable", "at")
 _NAMES = tuple(field.name for field in fields(Address))
 _NUMBERS = ("begin_s", "end_s", "low", "high", "at_s")
-
-
-def _values(address: Address) -> Iterable[str | float | None]:
-    """Return the fields in their order."""
-    return (getattr(address, name) for name in _NAMES)
 
 
 def _text(value: str | float) -> str:

@@ -35,7 +35,7 @@ class Pattern:
     """Traffic between the ranks of a job."""
 
     image: str  # Picture, as the address of an image: a row per sender, a column per receiver
-    words: str  # What is in it, for those who do not see it
+    words: str  # What is in it, for readers that do not see it
 
 
 def pattern_of(flows: RankFlows, n_ranks: int) -> Pattern | None:

@@ -107,7 +107,7 @@ class Fabric:
             self._wire(look)
         topology, layout = self.topology, self.layout
         if topology is None or layout is None:
-            return "The fabric of this result cannot be told from its links."
+            return "The fabric of this result does not follow from its links."
         both = np.maximum(look.load, look.load[topology.reverse])[self._links]
         share = np.clip(both / look.most, 0.0, 1.0)
         order = np.argsort(share, kind="stable")  # the busiest on top

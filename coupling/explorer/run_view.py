@@ -14,13 +14,13 @@ import pandas as pd
 from coupling.errors import CouplingError, ResultError
 from coupling.explorer.bars import Bars, bars_of
 from coupling.explorer.grids import Pattern, pattern_of
-from coupling.explorer.hosts import hosts_of
 from coupling.explorer.worker import Failed, Worker
 from coupling.inputs.experiment import Experiment
 from coupling.report.plots.colours import palette
 from coupling.report.plots.wiring import wiring_of
 from coupling.results.columns import finished
 from coupling.results.explained import waits_of
+from coupling.results.hosts import hosts_of
 from coupling.results.link_time import TIMELINE, LinkLoads, load_of
 from coupling.results.over_time import binned
 from coupling.results.picture_values import begin_of, node_names, slowdown_scale, zone_of
@@ -217,7 +217,7 @@ class RunView:
     def users(
         self, name: str, link: int, window: tuple[float, float], on_ready: OnReady
     ) -> list[Use] | Failed | None:
-        """Return who used a link in a time; None: not known yet."""
+        """Return the jobs that used a link in a time; None: not known yet."""
 
         def work() -> list[Use] | Failed:
             found = self._lives_of(name).users(link, *window, _MOST_USERS)
@@ -253,7 +253,7 @@ class RunView:
         if not run.load.why_not or TIMELINE in run.result.extras or name not in self.sources:
             return run.load.why_not
         return (
-            "Load over time was not kept: play, or choose a moment, to compute it"
+            "Load over time was not recorded: play, or choose a moment, to compute it"
             f"{self._took(name)}."
         )
 

@@ -1,4 +1,4 @@
-"""The server of the explorer: on this machine alone, for those who have its token."""
+"""The server of the explorer: on this machine alone, for requests with its token."""
 
 import asyncio
 import hmac
@@ -103,7 +103,7 @@ class _AccessGuard(AuthProvider):
         super().__init__()
 
     async def let_in(self, handler: RequestHandler) -> str | None:
-        """Return a name for one who may enter, before a websocket opens."""
+        """Return a name for a request that may enter, before a websocket opens."""
         request = handler.request
         if isinstance(handler, WebSocketHandler):
             known = _is_signed(handler) and self.from_page(request.headers.get("Origin"))
@@ -120,7 +120,7 @@ class _AccessGuard(AuthProvider):
 
     @property
     def get_user_async(self) -> Any:  # noqa: ANN401 (Bokeh's own type names another class)
-        """Return how one finds out who asks."""
+        """Return how the user of a request is found."""
         return self.let_in
 
     @property
@@ -189,13 +189,12 @@ class _Page(SessionHandler):
         self.finish("Open the whole address that fabricsim view printed, with its token.\n")
 
     async def get(self) -> None:
-        """Send the page to one who has the token."""
+        """Send the page to a request with the token."""
         session = await self.get_session()
         self.write(_page(self.shown, session))
 
 
 def _page(shown: RunView | Moment, session: Any) -> str:  # noqa: ANN401 (a session of Bokeh)
-    """Write the page of a session."""
     item = RenderItem(token=session.token, roots=session.document.roots).to_json()
     names = {root.id: root.name for root in session.document.roots}
     places = [

@@ -292,12 +292,10 @@ class Session(Follower):
                     fabric.plot.title.text = f"{run.name}: {look.words}"
 
     def _moment(self, at_s: float) -> str:
-        """Say what moment it is."""
         date = self.axis.date(at_s)
         return f"{duration(at_s)} from the begin" + (f", {date}" if date else "")
 
     def _shades_of(self, run: ViewedRun) -> JobColours:
-        """Return the colours of a run's jobs."""
         key = (run.name, self.address.by)
         if key not in self._shades:
             self._shades[key] = shades_of(

@@ -265,7 +265,7 @@ def _cable(
 def _users(
     exhibit: RunView, run: ViewedRun, address: Address, link: int, on_ready: OnReady
 ) -> dict[str, Any]:
-    """Return who used a link at the moment, or in what is shown."""
+    """Return the jobs that used a link at the moment, or in what is shown."""
     if address.at_s is None:
         window = (address.begin_s or 0.0, exhibit.end_s if address.end_s is None else address.end_s)
     else:
@@ -285,7 +285,7 @@ def _users(
         "users": rows,
         "unknown": found["why_not"],
         "more": len(uses) - len(rows),
-        "heading": "Who used it in what is shown" if address.at_s is None else "Who uses it now",
+        "heading": "Jobs on it in what is shown" if address.at_s is None else "Jobs on it now",
     }
 
 

@@ -449,7 +449,7 @@ def let_seeds_follow(tables: dict[str, Any]) -> None:
     try:
         run["seeds"] = given_seeds(run.get("seed", 1), run["seeds"])
     except (TypeError, ValueError):
-        return  # wrong seeds, to be told where all is checked
+        return  # wrong seeds, to be reported where all is checked
 
 
 _OPTIONS = {
@@ -478,7 +478,6 @@ def set_fields(tables: dict[str, Any], changes: Sequence[str]) -> None:
 
 
 def _named_in(tables: Mapping[str, Any], table: str, key: str) -> object:
-    """Return what a table names."""
     found = tables.get(table)
     return found.get(key) if isinstance(found, Mapping) else None
 

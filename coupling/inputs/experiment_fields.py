@@ -87,7 +87,7 @@ PLACES: Mapping[str, Mapping[str, str]] = {
 PLACE_OF: Mapping[str, list[str]] = {
     field: [table, key] for table, keys in PLACES.items() for key, field in keys.items()
 }
-"""Table and key by field, for those who leave the table out."""
+"""Table and key by field, for files without the table."""
 
 _WHOLE = ("topology", "workload", "communication", "replay")  # tables that are one field
 _MAY_BE_NONE = (*_WHOLE, "window", "routing", "estimates")
@@ -273,14 +273,14 @@ def _estimates(workload: dict[str, Any], stated: object, place: str) -> dict[str
     """Part what backfilling may know, which stands in the table of the workload, from the rest."""
     if stated is not None and "estimates" in workload:
         raise Table(workload, place).error("estimates", "it here or beside, not in both")
-    told = workload.pop("estimates", stated)
-    table = Table({} if told is None else {"estimates": told}, place)
+    own = workload.pop("estimates", stated)
+    table = Table({} if own is None else {"estimates": own}, place)
     estimates = table.text("estimates", choices=ESTIMATES) if "estimates" in table else None
     return {"workload": workload, "estimates": estimates}
 
 
 def _scheduler(table: Table) -> dict[str, Any]:
-    """Check who runs when and where."""
+    """Check the times and places of jobs."""
     options = table.mapping("queue_options")
     if "window" in table and "window" in options:
         raise table.error("window", "it here or in queue_options, not in both")

@@ -47,7 +47,7 @@ class JobPlacements:
 
 
 def place(jobs: Sequence[Job], topology: Topology, source: str, *, stop: bool) -> JobPlacements:
-    """Find the nodes of jobs. Result: who runs where."""
+    """Find the nodes of jobs. Result: jobs and their nodes."""
     placed: list[JobPlacement] = []
     unknown: dict[str, None] = {}
     trimmed = lost = one_rank = miscounted = 0
@@ -75,8 +75,8 @@ def place(jobs: Sequence[Job], topology: Topology, source: str, *, stop: bool) -
         if not known.size:
             lost += 1
             continue
-        slots, told = _slots(job, nodes.size)
-        one_rank += not told and known.size > 1
+        slots, stated = _slots(job, nodes.size)
+        one_rank += not stated and known.size > 1
         placed.append(
             JobPlacement(replace(job, n_nodes=known.size), nodes[known], _kept(slots, nodes >= 0))
         )
@@ -109,7 +109,7 @@ def _meant(topology: Topology, hosts: Iterable[str]) -> str:
     return f"; did you mean {near!r}?" if near else ""
 
 
-def nodes_told(entry: Entry) -> int:
+def stated_nodes(entry: Entry) -> int:
     """Return the nodes of a job: as many as its record tells, else as its hosts are."""
     if entry.n_nodes > 0:
         return entry.n_nodes
@@ -142,12 +142,12 @@ def _node(topology: Topology, host: str) -> int:
 def _slots(job: Job, n_nodes: int) -> tuple[Ints, bool]:
     """Return the place of each rank among the nodes, and whether the queue tells it."""
     per_node = np.fromiter(_tasks(job, n_nodes), dtype=np.int64, count=n_nodes)
-    told = per_node.min() > 0 and per_node.sum() <= MOST_RANKS
-    return np.repeat(np.arange(n_nodes), per_node if told else 1), told
+    stated = per_node.min() > 0 and per_node.sum() <= MOST_RANKS
+    return np.repeat(np.arange(n_nodes), per_node if stated else 1), stated
 
 
 def _tasks(job: Job, n_nodes: int) -> Iterator[int]:
-    """Yield the tasks of each node: as many as told, spread evenly; 0 where none are told."""
+    """Yield the tasks of each node: as many as told, spread evenly; 0 where none are stated."""
     extra = dict(job.extra)
     tasks = _number(extra.get("tasks") or extra.get("ntasks"))
     per_node = _number(extra.get("tasks_per_node"))

@@ -15,8 +15,8 @@ from coupling.inputs.places import (
     JobPlacements,
     array_task,
     het_part,
-    nodes_told,
     place,
+    stated_nodes,
 )
 from netsim.topology.base import Topology
 from scheduler.queues.pinned import Pin
@@ -209,8 +209,8 @@ def _ran(
         notes["jobs with a time that the clock of their time zone showed twice"] += timed.twice
         ran.append(timed)
     if not ran:
-        told_why = ", ".join(f"{count:,} {why}" for why, count in left_out.items()) or "no job"
-        raise SnapshotError(f"{source.name}: expected jobs that ran, got none ({told_why}).")
+        why = ", ".join(f"{count:,} {why}" for why, count in left_out.items()) or "no job"
+        raise SnapshotError(f"{source.name}: expected jobs that ran, got none ({why}).")
     return ran, left_out
 
 
@@ -248,7 +248,7 @@ def _timed(entry: Entry, last_s: float, notes: Counter[str]) -> Entry | None:
         entry,
         submit_s=submit_s,
         runtime_s=end_s - start_s,
-        n_nodes=nodes_told(entry),
+        n_nodes=stated_nodes(entry),
         end_s=end_s,
         unfit="",
     )

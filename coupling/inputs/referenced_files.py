@@ -61,7 +61,6 @@ def _is_path(key: str, value: object) -> bool:
 
 
 def _absolute(path: str, folder: Path) -> str:
-    """Return an absolute path."""
     absolute = str((folder / path).resolve())
     check_text(absolute, "path")
     return absolute

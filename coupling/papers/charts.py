@@ -44,7 +44,7 @@ class Axis:
     line: float | None = None  # Value at which a line is drawn, and from which bars go up and down
 
 
-def beside(
+def published(
     ours: pd.DataFrame, paper: Mapping[tuple[str, str], float | tuple[float, float]]
 ) -> pd.DataFrame:
     """Add published values by class (``*``: all) and run, each a value or a range, to ours."""

@@ -49,7 +49,8 @@ def study(runs: Runs) -> Frames:
     """Find hours, costs and gains in the runs."""
     cells = _priced(runs)
     jobs = [
-        _ran(runs.jobs(file, cell)) for file, cell in zip(cells["file"], cells["cell"], strict=True)
+        finished(runs.jobs(file, cell))
+        for file, cell in zip(cells["file"], cells["cell"], strict=True)
     ]
     cells = cells.assign(
         best=[100.0 * (1.0 - own["placement_factor"].min()) for own in jobs],
@@ -79,11 +80,6 @@ def study(runs: Runs) -> Frames:
         "shares": means(shares, ("log", "share", "allocator"), ("turnaround_h", "node_hours")),
         "emergent": _emergent(runs),
     }
-
-
-def _ran(jobs: pd.DataFrame) -> pd.DataFrame:
-    """Return the jobs that ran."""
-    return finished(jobs)
 
 
 def _costs(cells: pd.DataFrame, jobs: Sequence[pd.DataFrame]) -> pd.DataFrame:

@@ -114,4 +114,4 @@ def individual(runs: Runs, names: Mapping[str, Mapping[int, tuple[str, str, str]
             ignore_index=True,
         )
 
-    return runs.kept("individual", [cells, asdict(effort), BUSY_FIRST, BUSY_THEN, SEED], make)
+    return runs.stored("individual", [cells, asdict(effort), BUSY_FIRST, BUSY_THEN, SEED], make)

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from coupling.papers.charts import Axis, bars, beside
+from coupling.papers.charts import Axis, bars, published
 from coupling.papers.mishra20_reference import (
     DEFAULT,
     LOGS,
@@ -141,7 +141,6 @@ def _mix_claims(found: Frames) -> list[Claim]:
 
 
 def _network_claims(found: Frames) -> list[Claim]:
-    """Return what the network makes of it."""
     table = against(found["emergent"], ("log", "uplinks", "pattern", "talk"), ("execution_h",))
     rows = list[Claim]()
     why = "a cost of hops knows neither bandwidth nor what the links can carry"
@@ -210,7 +209,6 @@ def _by_log(table: pd.DataFrame, kind: str, value: str, title: str, digits: int)
 
 
 def _network_sheet(table: pd.DataFrame) -> Sheet:
-    """Return what the network makes of it."""
     heads = ["uplinks", "pattern", "communicate", "allocator", "execution h", "wait h",
              "network_slowdown", "interference"]  # fmt: skip
     rows = [
@@ -232,7 +230,9 @@ def figures(found: Frames) -> list[DrawnFigure]:
         own = table[table["pattern"] == pattern]
         for place, word in enumerate(("execution", "wait")):
             title = f"{word.capitalize()}, {pattern} (Table 3)"
-            ours = beside(long(own, "log", f"{word}_h/", "allocator"), _hours(own, pattern, place))
+            ours = published(
+                long(own, "log", f"{word}_h/", "allocator"), _hours(own, pattern, place)
+            )
             axis = Axis(f"{word} time / default", line=1.0)
             picture = bars(f"mishra20-{word}-{pattern}", title, ours, axis)
             drawn.append(DrawnFigure(f"{word}-{pattern.lower()}", picture, _MARKS))
@@ -252,7 +252,6 @@ def _hours(own: pd.DataFrame, pattern: str, place: int) -> Marks:
 
 
 def _individual_figure(table: pd.DataFrame, pattern: str) -> DrawnFigure:
-    """Return Table 4 as a figure."""
     own = table[table["pattern"] == pattern]
     said: Marks = {
         (log, name): either([row[at] for row in said_of(PAPER_INDIVIDUAL, log, pattern)])
@@ -260,7 +259,7 @@ def _individual_figure(table: pd.DataFrame, pattern: str) -> DrawnFigure:
         for at, name in enumerate(OURS)
     }
     picture = bars(f"mishra20-individual-{pattern}", f"Individual runs, {pattern} (Table 4)",
-                   beside(long(own, "log", "time", "allocator"), said),
+                   published(long(own, "log", "time", "allocator"), said),
                    Axis("time saved [%]", line=0.0))  # fmt: skip
     return DrawnFigure(f"individual-{pattern.lower()}", picture, f"On the same states. {_MARKS}")
 
@@ -269,7 +268,6 @@ _MARKS = "Marks: the paper; where the load is synthetic, from its least to its m
 
 
 def _cost_figures(found: Frames) -> list[DrawnFigure]:
-    """Return Figures 6 and 8."""
     mixes, saved = _mixes(found), _saved(found)
     said: Marks = {
         (mix, log): either([PAPER_MIXES[one][at] for one in LOGS if log in (one, SYNTHETIC)])
@@ -277,7 +275,7 @@ def _cost_figures(found: Frames) -> list[DrawnFigure]:
         for at, mix in enumerate("ABCDE")
     }
     picture = bars("mishra20-mixes", "Mixes of collectives (Fig. 6)",
-                   beside(long(mixes, "mix", "percent", "log"), said),
+                   published(long(mixes, "mix", "percent", "log"), said),
                    Axis("time saved [%]", line=0.0))  # fmt: skip
     drawn = [DrawnFigure("mixes", picture, "Mean over greedy, balanced and adaptive.")]
     costs = {
@@ -285,12 +283,12 @@ def _cost_figures(found: Frames) -> list[DrawnFigure]:
         for row in saved.to_dict("records")
     }
     picture = bars("mishra20-cost", "Communication cost (section 6.4)",
-                   beside(long(saved, "pattern", "saved", "log"), costs),
+                   published(long(saved, "pattern", "saved", "log"), costs),
                    Axis("cost saved [%]", line=0.0))  # fmt: skip
     drawn.append(DrawnFigure("cost", picture, "Mean over greedy, balanced and adaptive."))
     for log, own in found["costs"].groupby("log", sort=False):
         picture = bars(f"mishra20-costs-{log}", f"Cost by size, binomial, {log} (Fig. 8)",
-                       beside(long(own, "sizes", "cost", "allocator"), {}),
+                       published(long(own, "sizes", "cost", "allocator"), {}),
                        Axis("cost, equation (6)"))  # fmt: skip
         drawn.append(
             DrawnFigure(f"costs-{log}", picture, "The paper's figure has no readable numbers.")
@@ -299,7 +297,6 @@ def _cost_figures(found: Frames) -> list[DrawnFigure]:
 
 
 def _share_figures(found: Frames) -> list[DrawnFigure]:
-    """Return Figure 9."""
     table = against(found["shares"], ("log", "share"), ("turnaround_h", "node_hours"))
     table = table[table["allocator"].isin(OURS)]
     drawn = []
@@ -308,7 +305,7 @@ def _share_figures(found: Frames) -> list[DrawnFigure]:
         least, most = PAPER_SHARES_GREEDY[at]
         said["*", "greedy"] = (1 - most / 100, 1 - least / 100)
         picture = bars(f"mishra20-shares-{value}", f"{word.capitalize()} / default (Fig. 9)",
-                       beside(long(table, "share", f"{value}/", "allocator"), said),
+                       published(long(table, "share", f"{value}/", "allocator"), said),
                        Axis(f"{word} / default", line=1.0))  # fmt: skip
         caption = "By share of jobs that communicate; marks: Intrepid, greedy from least to most."
         drawn.append(DrawnFigure(f"shares-{word.replace(' ', '-')}", picture, caption))
@@ -323,7 +320,7 @@ def _network_figures(found: Frames) -> list[DrawnFigure]:
     return [
         DrawnFigure(f"network-{str(pattern).lower()}",
               bars(f"mishra20-network-{pattern}", f"On our network, {pattern}",
-                   beside(long(own, "kind", "execution_h/", "allocator"), {}),
+                   published(long(own, "kind", "execution_h/", "allocator"), {}),
                    Axis("execution time / default", line=1.0)),
               "By uplinks of a leaf, and share of their time that jobs communicate.")
         for pattern, own in table.groupby("pattern", sort=False)

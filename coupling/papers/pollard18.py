@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from coupling.papers.charts import Axis, bars, beside
+from coupling.papers.charts import Axis, bars, published
 from coupling.papers.paper import ATLAS, THUNDER, Claim, Frames, Paper, Sheet
 from coupling.papers.pollard18_isolation import (
     isolation,
@@ -251,8 +251,9 @@ def figures(found: Frames) -> list[DrawnFigure]:
     drawn = []
     limit = {(_sizes(*pair), TA): WITHIN_POD for pair in pairwise(APH_CLASSES[:5])}
     for (log, load), own in found["hops"].groupby(["log", "load"], sort=False):
-        picture = bars(f"pollard18-aph-{log}-{load}", f"Largest APH, {log} {load} (Fig. 7)",
-                       beside(long(own, "sizes", "most", "run"), limit), Axis("hops"))  # fmt: skip
+        table = published(long(own, "sizes", "most", "run"), limit)
+        title = f"Largest APH, {log} {load} (Fig. 7)"
+        picture = bars(f"pollard18-aph-{log}-{load}", title, table, Axis("hops"))
         caption = "Marks: below 2 up to 127 nodes, close to it up to 324, says the paper."
         drawn.append(DrawnFigure(f"aph-{log}-{_file(load)}", picture, caption))
     drawn += isolation_figures(found)
@@ -277,7 +278,7 @@ def _wait_figure(found: Frames, log: str, load: str) -> DrawnFigure:
     if load == LOADS[0]:
         said |= {(_sizes(64, 257), run): hours for run, hours in PAPER_MIDDLE_H.items()}
     picture = bars(f"pollard18-waits-{log}-{load}", f"Mean wait, {log} {load} (Fig. 10)",
-                   beside(long(own, "sizes", "wait_h", "run"), said),
+                   published(long(own, "sizes", "wait_h", "run"), said),
                    Axis("hours", log=True))  # fmt: skip
     name = f"waits-{log}" if load == LOADS[0] else f"waits-{log}-{_file(load)}"
     return DrawnFigure(name, picture, "Marks: August, of the text and of Table I.")
@@ -302,15 +303,15 @@ def _log_figures(
     return [
         DrawnFigure(f"utilisation-{log}", bars(
             f"pollard18-utilisation-{log}", f"Utilisation lost to TO, {log} (Fig. 8)",
-            beside(long(own(steady), "load", "less", "run"), lost), Axis("points")),
+            published(long(own(steady), "load", "less", "run"), lost), Axis("points")),
             "Steady utilisation of TO less that of each run."),
         DrawnFigure(f"makespan-{log}", bars(
             f"pollard18-makespan-{log}", f"Makespan / TO, {log} (Fig. 9)",
-            beside(long(own(makespan), "load", "ratio", "run"), longer),
+            published(long(own(makespan), "load", "ratio", "run"), longer),
             Axis("makespan / TO", line=1.0)), "Marks: the most that the text names."),
         DrawnFigure(f"wait-{log}", bars(
             f"pollard18-wait-{log}", f"Mean wait / TO, {log} (Table I)",
-            beside(long(own(wait, OVERLOADED), "load", "ratio", "run"), waits),
+            published(long(own(wait, OVERLOADED), "load", "ratio", "run"), waits),
             Axis("wait / TO", line=1.0)), "Where the machine is overloaded."),
     ]  # fmt: skip
 

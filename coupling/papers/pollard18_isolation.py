@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coupling.papers.charts import Axis, bars, beside
+from coupling.papers.charts import Axis, bars, published
 from coupling.papers.paper import Claim, Frames, Sheet
 from coupling.papers.pollard18_workloads import (
     CHECKED,
@@ -43,9 +43,9 @@ def isolation(runs: Runs) -> Frames:
         )
 
     asked = [asdict(one) for one in settings]
-    found = {"isolation": runs.kept("isolation", [asked, MODEL, count], gains)}
+    found = {"isolation": runs.stored("isolation", [asked, MODEL, count], gains)}
     if not runs.quick:
-        found["exact"] = runs.kept(
+        found["exact"] = runs.stored(
             "exact",
             [asdict(SETTINGS[0]), MODEL, CHECKED, count],
             lambda: _exact(WorkloadRunner(SETTINGS[0]), count),
@@ -198,7 +198,7 @@ def isolation_figures(found: Frames) -> list[DrawnFigure]:
         if (value := _said(str(setting), str(pattern))) is not None
     }
     picture = bars("pollard18-isolation", "Speed-up when isolated (V-B)",
-                   beside(long(always.assign(run=short), "pattern", "fluid", "run"), said),
+                   published(long(always.assign(run=short), "pattern", "fluid", "run"), said),
                    Axis("scattered / isolated", line=1.0))  # fmt: skip
     drawn = [DrawnFigure("isolation", picture, "Jobs that always communicate; model `fluid`.")]
     shares = table[(table["pattern"] == ALL_JOBS) & table["setting"].str.startswith("Cab, 4-128")]
@@ -206,7 +206,7 @@ def isolation_figures(found: Frames) -> list[DrawnFigure]:
     names = names.str.replace("always communicating", "100 %")
     runs = {"30 %": 1.08, "100 %": 1.35}
     picture = bars("pollard18-isolation-shares", "Speed-up by share of communication (V-B)",
-                   beside(long(shares.assign(kind=names, run=ALL_JOBS), "kind", "fluid", "run"),
+                   published(long(shares.assign(kind=names, run=ALL_JOBS), "kind", "fluid", "run"),
                           {(name, ALL_JOBS): value for name, value in runs.items()}),
                    Axis("scattered / isolated", line=1.0))  # fmt: skip
     return [*drawn, DrawnFigure("isolation-shares", picture, "All jobs of 4 to 128 nodes on Cab.")]

@@ -20,7 +20,7 @@ from fabricsim.checking import look_up
 from fabricsim.checking.documents import parse_toml
 
 EXPERIMENTS = "experiments"
-_RUNS, _KEPT = "runs", "kept"
+_RUNS, _STORED = "runs", "kept"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +51,14 @@ class Runs:
         found = next(one for one in plan.cells if one.name == cell)
         return store.read("jobs", found)
 
-    def kept(
+    def stored(
         self,
         name: str,
         depends: Any,  # noqa: ANN401 (whatever JSON can tell)
         make: Callable[[], pd.DataFrame],
     ) -> pd.DataFrame:
         """Return a stored table, made anew if `depends` or the version differs."""
-        path = self.folder / _KEPT / f"{name}-{hash_of(depends)}.json"
+        path = self.folder / _STORED / f"{name}-{hash_of(depends)}.json"
         if path.is_file():
             return from_json(read_object(path)["table"])
         table = make()
@@ -122,13 +122,13 @@ def run_all(
     total, before = sum(len(spec.design) for spec in specs.values()), 0
     sweeps = {}
     for name, spec in specs.items():
-        told = None if progress is None else _told(progress, before, total)
-        sweeps[name] = run_sweep(spec, folder / _RUNS / name, workers=workers, progress=told)
+        reported = None if progress is None else _counted_progress(progress, before, total)
+        sweeps[name] = run_sweep(spec, folder / _RUNS / name, workers=workers, progress=reported)
         before += len(spec.design)
     return Runs(folder, sweeps, quick, logs)
 
 
-def _told(progress: Progress, before: int, total: int) -> Progress:
+def _counted_progress(progress: Progress, before: int, total: int) -> Progress:
     """Return a progress of one sweep that tells that of all."""
 
     def tell(what: str, done: int, _total: int) -> None:

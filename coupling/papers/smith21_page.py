@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from coupling.papers.charts import Axis, bars, beside
+from coupling.papers.charts import Axis, bars, published
 from coupling.papers.paper import Claim, Frames, Sheet
 from coupling.papers.tables import long, pivot, span
 from coupling.report.figures import DrawnFigure
@@ -310,7 +310,7 @@ def figures(found: Frames) -> list[DrawnFigure]:
     )
     drawn = [
         DrawnFigure("utilisation", bars("smith21-utilisation", "Steady utilisation (Figure 6)",
-              beside(long(use, "trace", "percent"), known),
+              published(long(use, "trace", "percent"), known),
               Axis("utilisation [%]", 80, 100)), caption),
     ]  # fmt: skip
     paper: dict[tuple[str, str], float | tuple[float, float]] = {
@@ -321,7 +321,7 @@ def figures(found: Frames) -> list[DrawnFigure]:
         picture = bars(
             f"smith21-makespan-{trace}",
             f"Makespan, {trace} (Fig. 8)",
-            beside(long(_sorted(own), "scenario", "ratio"), paper),
+            published(long(_sorted(own), "scenario", "ratio"), paper),
             Axis("makespan / Baseline", line=1.0),
         )
         drawn.append(
@@ -331,7 +331,6 @@ def figures(found: Frames) -> list[DrawnFigure]:
 
 
 def _turnaround_figures(table: pd.DataFrame) -> list[DrawnFigure]:
-    """Return Figure 7."""
     drawn = []
     for (trace, which), own in table.groupby(["trace", "jobs"], sort=False):
         said = {("10%", name): pair[which == "large"] for name, pair in PAPER_OCT_CAB.items()}
@@ -339,7 +338,7 @@ def _turnaround_figures(table: pd.DataFrame) -> list[DrawnFigure]:
         picture = bars(
             f"smith21-turnaround-{trace}-{which}",
             f"Turnaround, {trace}, {some} (Fig. 7)",
-            beside(long(_sorted(own), "scenario", "ratio"), said),
+            published(long(_sorted(own), "scenario", "ratio"), said),
             Axis("turnaround / Baseline", line=1.0),
         )
         caption = "The marks are Oct-Cab, the only values in the text; its log is not public."
@@ -359,10 +358,10 @@ def _other_figures(found: Frames) -> list[DrawnFigure]:
     use = _ordered(found["utilisation"])
     timed = _by_trace(use[use["policy"].isin([*SPED_UP, "lc+s"])])
     ours = long(timed, "trace", "scheduling_ms_per_job")
-    times = beside(ours, dict(PAPER_MS))
+    times = published(ours, dict(PAPER_MS))
     return [
         DrawnFigure("instants", bars("smith21-instants", "Instantaneous utilisation (Table 2)",
-              beside(long(instants, "bin", "percent"), shares), Axis("% of the events")),
+              published(long(instants, "bin", "percent"), shares), Axis("% of the events")),
               f"Ours: {instants['trace'].iloc[0]}; the paper: Thunder."),
         DrawnFigure("time", bars("smith21-time", "Time per job (Table 3)", times,
               Axis("ms per job", log=True)), "CPU time of all decisions; machines differ."),

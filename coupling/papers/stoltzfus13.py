@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from coupling.papers.charts import Axis, bars, beside
+from coupling.papers.charts import Axis, bars, published
 from coupling.papers.paper import Claim, Frames, Paper, Sheet
 from coupling.papers.runs import Runs
 from coupling.papers.tables import long, pivot
@@ -248,7 +248,7 @@ def figures(found: Frames) -> list[DrawnFigure]:
         ("small", "Jobs of 2-10 nodes", PAPER_SMALL),
         ("large", "Jobs of more than 10 nodes", PAPER_LARGE),
     ):
-        table = beside(long(shown, "machine", value, "rule"), _said(said))
+        table = published(long(shown, "machine", value, "rule"), _said(said))
         picture = bars(f"stoltzfus13-{value}", title, table, Axis("hops saved [%]"))
         caption = "Marks: the best three of each machine, in the thesis."
         drawn.append(DrawnFigure(f"improvement-{value}", picture, caption))
@@ -256,7 +256,7 @@ def figures(found: Frames) -> list[DrawnFigure]:
     sizes = found["sizes"][found["sizes"]["machine"] == first]
     small = [(name, "Closest") for name in ("2-4", "5-10")]
     limits = dict.fromkeys(small, PAPER_SMALL[first]["Closest"])
-    table = beside(long(sizes, "sizes", "percent", "rule"), limits)
+    table = published(long(sizes, "sizes", "percent", "rule"), limits)
     picture = bars("stoltzfus13-sizes", f"By size, {first} (Fig. 27)", table,
                    Axis("hops saved [%]"))  # fmt: skip
     drawn.append(
@@ -271,7 +271,7 @@ def figures(found: Frames) -> list[DrawnFigure]:
     paper = {
         (first, rule): seconds / PAPER_TIME_S[REFERENCE] for rule, seconds in PAPER_TIME_S.items()
     }
-    table = beside(long(own, "machine", "ratio", "rule"), paper)
+    table = published(long(own, "machine", "ratio", "rule"), paper)
     picture = bars("stoltzfus13-time", "Time / FIFO-0 (Table 3)", table,
                    Axis("time / FIFO-0", log=True))  # fmt: skip
     drawn.append(
@@ -281,7 +281,6 @@ def figures(found: Frames) -> list[DrawnFigure]:
 
 
 def _gap_figures(table: pd.DataFrame) -> list[DrawnFigure]:
-    """Return Figures 29 to 31."""
     gaps = table.assign(gap=table["gap"].map("{:.0f}".format))
     first, drawn = next(iter(PAPER)), []
     for value, title, said, gap in (
@@ -291,7 +290,7 @@ def _gap_figures(table: pd.DataFrame) -> list[DrawnFigure]:
     ):
         known = {(gap, "Largest"): said[first][f"Largest-{gap}"]}
         picture = bars(f"stoltzfus13-gaps-{value}", f"By gap, {title}",
-                       beside(long(gaps, "gap", value, "rule"), known),
+                       published(long(gaps, "gap", value, "rule"), known),
                        Axis("hops saved [%]", line=0.0))  # fmt: skip
         drawn.append(
             DrawnFigure(f"gaps-{value}", picture, "FIFO: jobs below so many nodes go last.")

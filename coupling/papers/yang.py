@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from coupling.papers.charts import Axis, bars, beside
+from coupling.papers.charts import Axis, bars, published
 from coupling.papers.paper import BLUE, INTREPID, Claim, Frames, Paper, Sheet
 from coupling.papers.runs import Runs
 from coupling.papers.tables import long, span
@@ -158,7 +158,7 @@ def figures(found: Frames) -> list[DrawnFigure]:
         for value, word in (("mean_turnaround_s", "turnaround"), ("mean_wait_s", "wait")):
             for base in (CC, NC):
                 own = mine[mine["policy"] != base]
-                said = beside(long(own, "network", f"{value}/{base}"), at_most)
+                said = published(long(own, "network", f"{value}/{base}"), at_most)
                 picture = bars(f"yang-{word}-{base}-{log}", f"Mean {word} / {base}, {log}", said,
                                Axis(f"{word} / {base}", line=1.0))  # fmt: skip
                 caption = "Marks: below 1, says the draft; it has no values."

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from coupling.papers.charts import Axis, bars, beside
+from coupling.papers.charts import Axis, bars, published
 from coupling.papers.paper import Claim, Frames, Sheet
 from coupling.papers.runs import Runs
 from coupling.papers.tables import long
@@ -108,8 +108,8 @@ def shape_frames(runs: Runs) -> Frames:
     common = [LINK, LATENCY_BASE_S, LATENCY_PER_LINK_S, PATTERNS, _HYBRID, MESSAGES, DRAWS]
     sizes = (*SIZES, LARGE) if large else SIZES
     return {
-        "shapes": runs.kept("shapes", [common, MACHINE, sizes], lambda: _by_shape(large=large)),
-        "crowd": runs.kept("crowd", [common, dims, CROWD_SIZE], lambda: _crowd(dims)),
+        "shapes": runs.stored("shapes", [common, MACHINE, sizes], lambda: _by_shape(large=large)),
+        "crowd": runs.stored("crowd", [common, dims, CROWD_SIZE], lambda: _crowd(dims)),
     }
 
 
@@ -215,7 +215,7 @@ def shape_figures(found: Frames) -> list[DrawnFigure]:
     cube: Sequence[str] = list(dict.fromkeys(own["pattern"]))
     said = {("3D-B", pattern): 1.0 for pattern in cube}
     picture = bars("yang-shapes", "64 nodes, 2 MB a message, by shape",
-                   beside(long(own, "shape", "mean", "pattern"), said),
+                   published(long(own, "shape", "mean", "pattern"), said),
                    Axis("time / cube", line=1.0))  # fmt: skip
     caption = "Marks: the only values of the draft's table. NC: random nodes of an idle machine."
     return [DrawnFigure("shapes", picture, caption)]

@@ -45,7 +45,7 @@ class RateSource(Protocol):
     emergent: ClassVar[bool]
     placement_costs: ClassVar[bool]  # A job alone takes longer where its placement is worse
     # What stands beside the name of a run among runs of other models; may be empty
-    beside: ClassVar[str]
+    qualifier: ClassVar[str]
 
     def __init__(self, scene: RunInput) -> None: ...
 

@@ -73,7 +73,7 @@ class AssumedRates:
 
     emergent: ClassVar[bool] = False
     placement_costs: ClassVar[bool] = False
-    beside: ClassVar[str] = "assumed, not simulated"
+    qualifier: ClassVar[str] = "assumed, not simulated"
 
     def __init__(self, scene: RunInput) -> None:
         self._scene = scene
@@ -179,7 +179,7 @@ class HopCostRates:
 
     emergent: ClassVar[bool] = False
     placement_costs: ClassVar[bool] = True
-    beside: ClassVar[str] = "priced, not simulated"
+    qualifier: ClassVar[str] = "priced, not simulated"
 
     def __init__(self, scene: RunInput) -> None:
         self._tree = fat_tree_of(scene.topology)

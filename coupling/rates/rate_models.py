@@ -20,7 +20,7 @@ class NetworkRates:
 
     emergent: ClassVar[bool] = True
     placement_costs: ClassVar[bool] = True
-    beside: ClassVar[str] = ""
+    qualifier: ClassVar[str] = ""
 
     def __init__(self, scene: RunInput) -> None:
         self._scene = scene
@@ -35,7 +35,6 @@ class NetworkRates:
         return SimulationRates(network, network=network)
 
     def _model(self) -> ContentionModel | None:
-        """Make the contention model."""
         scene = self._scene
         known: Mapping[str, Any] = ChainMap[str, Any](
             CONTENTION_MODELS, RATE_MODELS
@@ -70,7 +69,7 @@ class InfiniteNetwork(NetworkRates):
     """A network on which nothing slows a job: the model `null`. `scene`: The run."""
 
     placement_costs: ClassVar[bool] = False
-    beside: ClassVar[str] = "infinite network"
+    qualifier: ClassVar[str] = "infinite network"
 
     def _model(self) -> ContentionModel | None:
         """Make no model; options, of which there are none, are refused."""

@@ -14,7 +14,7 @@ class SimulatedRateModel(NetworkRateModel):
     """
     A rate model that simulates the flows of all running jobs, once, from the first start on.
 
-    The rate of a job, for those who watch, is how long its last iteration took; it is 1 until the
+    The rate of a job, for observers, is how long its last iteration took; it is 1 until the
     first has been made.
 
     `topology`: The fabric. `routing`: Finds the way of each flow. `fairness`: Weight of a flow

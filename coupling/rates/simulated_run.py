@@ -37,7 +37,6 @@ class FlowLevelRates(NetworkRates):
         announce(forecast)
 
     def _network(self) -> SimulatedRateModel:
-        """Make the network."""
         scene = self._scene
         return SimulatedRateModel(
             scene.topology,

@@ -134,7 +134,7 @@ def replay(
         return _answer(recorded, parts, assumed, place)
     if "allocator" not in tables.get("scheduler", {}):
         tables.setdefault("scheduler", {})["allocator"] = _usual(parts.topology)
-    freed = work.experiment(_freed(tables, free_from))
+    freed = work.experiment({**tables, "replay": {**tables["replay"], "free_from": free_from}})
     parts = assemble(freed, work.inputs)
     other = _otherwise(work, freed, then, parts.topology)
     for each in (freed, other):
@@ -142,12 +142,12 @@ def replay(
     with work.claimed(changed=bool(then)):
         waits = _fitted(freed, parts, changes, progress) if fit else None
         if waits is not None:
-            freed, other = with_queue(freed, waits.best), _kept(other, waits, then)
+            freed, other = with_queue(freed, waits.best), _with_queue_of(other, waits, then)
         recorded = work.run(base, assemble(base, work.inputs), RECORDED)
         runs = work.both(freed, other if then else None, seeds)
-    told_gains: tuple[Gain, ...] = ()
+    gained: tuple[Gain, ...] = ()
     if then:
-        told_gains = tuple(gains(runs[0], runs[1], [job.id for job in free_jobs(parts)]))
+        gained = tuple(gains(runs[0], runs[1], [job.id for job in free_jobs(parts)]))
     answer = _answer(recorded, parts, assumed, place)
     return replace(
         answer,
@@ -156,7 +156,7 @@ def replay(
         free_from=free_from,
         changes=tuple(then),
         waits=waits,
-        gains=told_gains,
+        gains=gained,
         seeds=seeds,
     )
 
@@ -241,7 +241,9 @@ class _Work:
             if then is not None:
                 other = replace(then, seed=then.seed + more)
                 found[1].append(
-                    self._in_memory(other, replace(done, estimates=_estimates(other, done)))
+                    self._in_memory(
+                        other, replace(done, estimates=other.estimates or done.estimates)
+                    )
                 )
         return found
 
@@ -249,11 +251,6 @@ class _Work:
         """Run an experiment whose reference run times are known."""
         with shielded(self._progress) as report:
             return run_parts(experiment, parts, report)
-
-
-def _estimates(experiment: Experiment, parts: RunParts) -> str:
-    """Return what backfilling knows."""
-    return experiment.estimates or parts.estimates
 
 
 def _fabric(
@@ -299,11 +296,6 @@ def _usual(topology: Topology) -> str:
     return _USUAL
 
 
-def _freed(tables: Mapping[str, Any], free_from: str) -> dict[str, Any]:
-    """Return the tables of a record that is free from a time on."""
-    return {**tables, "replay": {**tables["replay"], "free_from": free_from}}
-
-
 def _otherwise(work: _Work, freed: Experiment, then: Sequence[str], fabric: Topology) -> Experiment:
     """Return an experiment with fields changed; what jobs did is what they did without that."""
     tables = freed.tables()
@@ -334,7 +326,7 @@ def _fitted(
         )
 
 
-def _kept(other: Experiment, waits: Waits, then: Sequence[str]) -> Experiment:
+def _with_queue_of(other: Experiment, waits: Waits, then: Sequence[str]) -> Experiment:
     """Return an experiment with the fitted settings of the queue that it does not change."""
     named = {change.partition("=")[0].strip() for change in then}
     fitted = with_queue(other, waits.best)

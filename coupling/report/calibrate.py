@@ -84,7 +84,6 @@ def _measured_by(found: Calibration) -> str:
 
 
 def _totals(found: Calibration) -> list[str]:
-    """Return the totals of a calibration."""
     identified = sum(group.identifiable for group in found.groups)
     jobs = sum(group.jobs for group in found.groups)
     lines = [
@@ -111,7 +110,6 @@ def _extreme_links(links: Sequence[LinkFit], top: int) -> list[LinkFit]:
 
 
 def _group_row(group: GroupFit) -> tuple[str, ...]:
-    """Return the row of a group."""
     interval = f"{group.low:.3f}-{group.high:.3f}" if group.identifiable else "unknown"
     return (
         shortened(group.group, _NAME),
@@ -126,7 +124,6 @@ def _group_row(group: GroupFit) -> tuple[str, ...]:
 
 
 def _link_row(link: LinkFit, topology: Topology) -> tuple[str, ...]:
-    """Return the row of a link."""
     return (
         short_link(topology, link.link),
         units.percent(link.measured),
@@ -137,7 +134,6 @@ def _link_row(link: LinkFit, topology: Topology) -> tuple[str, ...]:
 
 
 def _slow_row(cable: SlowCable, topology: Topology) -> tuple[str, ...]:
-    """Return the row of a slow cable."""
     more = len(cable.jobs) - _USERS
     users = ", ".join(map(str, cable.jobs[:_USERS])) + (f" and {more} more" if more > 0 else "")
     return (

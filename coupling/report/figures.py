@@ -37,7 +37,7 @@ _TIME = {
 _JOBS = {
     "tail": "How many jobs are hit how hard: the further right a line reaches, the worse the "
     "worst jobs. A run in which no job disturbs another has no line.",
-    "lost": "Who pays: the sizes that lose most to interference need not be slowed most.",
+    "lost": "Losses by size: the sizes that lose most to interference need not be slowed most.",
     "interference-size": f"Together / alone on the same nodes. {_BOX}; number of jobs below.",
     "interference-pattern": "The same by communication pattern.",
     "slowdown-size": "Together / ideal: interference and the price of the placement itself.",

@@ -47,7 +47,7 @@ def trace_answer(numbers: Numbers, workload: Workload | None = None) -> Answer:
             Section("Jobs by size", _SIZE_HEADS, _size_rows(numbers)),
         ]
         users = _user_rows(numbers) if numbers["users"]["count"] else []
-        people = Section("Users who ask for most", _USER_HEADS, users)
+        people = Section("Users that ask for most", _USER_HEADS, users)
         sections = [dropped, *sizes, people]
         if workload is not None:
             drawn = Section("Load", pictures=lambda: _drawn(workload, numbers))
@@ -110,7 +110,7 @@ def _size_rows(numbers: Numbers) -> Rows:
 
 
 def _user_rows(numbers: Numbers) -> Rows:
-    """Return the users who ask for most."""
+    """Return the users that ask for most."""
     return [
         (
             user["user"],

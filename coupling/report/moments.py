@@ -59,7 +59,6 @@ def flow_pictures(answer: Flows) -> Pictures:
 
 
 def _ends(flows: Sequence[tuple[int, int, float]]) -> Mapping[str, Ints]:
-    """Return the ends of flows."""
     return {
         f"flow {place}": np.unique(np.array([src, dst], dtype=np.int64))
         for place, (src, dst, _) in enumerate(flows)
@@ -68,7 +67,7 @@ def _ends(flows: Sequence[tuple[int, int, float]]) -> Mapping[str, Ints]:
 
 def blame_section(jobs: Sequence[JobEstimate]) -> Section:
     """Return how many seconds per iteration jobs cost each other."""
-    title = "Who costs whom"
+    title = "Delay by victim and culprit"
     rows = pd.DataFrame(blame_rows(jobs), columns=["victim", "culprit", "lost"])
     matrix = blame_matrix(rows.assign(lost=rows["lost"] * 1e3))
     if matrix.empty:

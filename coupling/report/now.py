@@ -98,7 +98,6 @@ def _hours(lost: LostHours) -> str:
 
 
 def _job_row(job: JobNow, topology: Topology) -> tuple[str, ...]:
-    """Return the row of a job."""
     return (
         str(job.id),
         job.user or units.MISSING,

@@ -62,7 +62,7 @@ def label(name: str, colour: str) -> Html:
 def page(title: str, subtitle: str, short: Html, sections: Sequence[tuple[str, Html]]) -> str:
     """Write a page that needs no other file; control characters become escapes."""
     template = _templates().get_template("page.html")
-    style, script = _beside("report.css"), _beside("report.js")
+    style, script = _template_file("report.css"), _template_file("report.js")
     digest = b64encode(sha256(script.encode()).digest()).decode()
     shown = [(heading, content) for heading, content in sections if content]
     return visible_lines(
@@ -98,7 +98,7 @@ def verbatim(text: str) -> Html:
     return _piece("verbatim", text)
 
 
-def _beside(name: str) -> str:
+def _template_file(name: str) -> str:
     """Return a file of the templates' folder."""
     return files("coupling.report").joinpath("templates", name).read_text("utf-8")
 

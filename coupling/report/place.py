@@ -70,7 +70,6 @@ def _wait(later: EarliestFit | None, *, isolated: bool) -> str:
 
 
 def _row(place: int, own: PlacementOption) -> tuple[str, ...]:
-    """Return the row of a placement."""
     names = own.allocators[0] if own.allocators else units.MISSING
     more = len(own.allocators) - 1
     hurt = units.MISSING

@@ -49,12 +49,12 @@ def assumptions(
     """Say what had to be assumed. `tables`: as from `Experiment.tables`."""
     entries = {
         "How jobs communicate": _communication(results, tables),
-        "What a run time means": _told(tables, "run", "runtime_means", _RUNTIME_MEANS),
+        "What a run time means": _meaning(tables, "run", "runtime_means", _RUNTIME_MEANS),
         "What the scheduler knows": " ".join(
             text
             for text in (
-                _told({"": manifest}, "", "estimates", _ESTIMATES),
-                _told(tables, "scheduler", "kill_at_limit", _KILL_AT_LIMIT),
+                _meaning({"": manifest}, "", "estimates", _ESTIMATES),
+                _meaning(tables, "scheduler", "kill_at_limit", _KILL_AT_LIMIT),
             )
             if text
         ),
@@ -114,7 +114,7 @@ def _shares(jobs: pd.DataFrame) -> str:
     )
 
 
-def _told(tables: Mapping[str, Any], table: str, key: str, words: Mapping[Any, str]) -> str:
+def _meaning(tables: Mapping[str, Any], table: str, key: str, words: Mapping[Any, str]) -> str:
     """Say what a setting means; where campaigns differ in it, which has which."""
     value = tables.get(table, {}).get(key)
     if value is None or value in words:

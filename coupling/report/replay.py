@@ -73,7 +73,6 @@ def _changed(found: Replay) -> str:
 
 
 def _totals(recorded: Result) -> list[str]:
-    """Return the totals of a record."""
     summary = recorded.summary
     lost = [
         float(summary[f"node_seconds_lost_to_{cause}"] or 0.0) / 3600.0

@@ -122,7 +122,7 @@ def report_html(
         ("Over time", _drawn(drawn["time"])),
         ("Nodes over time", _noted(drawn["gantt"])),
         ("Interference and slowdown of jobs", _jobs(results, colours, drawn["jobs"])),
-        ("Who costs whom", _noted(drawn["blame"])),
+        ("Delay by victim and culprit", _noted(drawn["blame"])),
         (
             f"{kind} against Baseline",
             _speedups(results, colours, baseline, origin, drawn["speedups"]),
@@ -210,7 +210,6 @@ def _waiting(results: Sequence[Result], colours: Colours) -> Html:
 
 
 def _links(results: Sequence[Result], colours: Colours, drawn: Mapping[str, Section]) -> Html:
-    """Return the section of links."""
     if not drawn["links"].figures:
         return paragraph("No link carried anything.")
     maps = _noted(drawn["maps"]) or paragraph(drawn["maps"].note, "soft")

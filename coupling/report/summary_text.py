@@ -82,8 +82,8 @@ def _model_of(result: Result) -> str:
 
 def _with_model(result: Result) -> str:
     """Return the name of a run among runs of other models."""
-    beside = rate_model(_model_of(result)).beside
-    return f"{result.name} ({beside})" if beside else result.name
+    qualifier = rate_model(_model_of(result)).qualifier
+    return f"{result.name} ({qualifier})" if qualifier else result.name
 
 
 def _gain_sentence(baseline: str, rows: Mapping[str, Row]) -> str:
@@ -97,7 +97,7 @@ def _gain_sentence(baseline: str, rows: Mapping[str, Row]) -> str:
         return ""
     least = min(ratios.values())
     best = [name for name, ratio in ratios.items() if ratio == least]
-    head = _beside(least, "mean turnaround", units.listing(best), baseline)
+    head = _compared(least, "mean turnaround", units.listing(best), baseline)
     clauses = [head + _rank(least, len(ratios) + 1, baseline)]
     if len(best) == 1:
         row = rows[best[0]]
@@ -114,7 +114,7 @@ def _known(value: float | None) -> float:
     return float("nan") if value is None else value
 
 
-def _beside(ratio: float, what: str, here: str, there: str) -> str:
+def _compared(ratio: float, what: str, here: str, there: str) -> str:
     """Say that a time is so much shorter or longer here than there."""
     if ratio == 1:
         return f"The same {what} under {here} as under {there}"
@@ -210,7 +210,7 @@ def _most_changed(results: Sequence[Result]) -> str:
         return ""
     ratio = max(changes.values(), key=lambda ratio: abs(ratio - 1))
     most = units.listing([name for name, own in changes.items() if own == ratio])
-    text = _beside(ratio, "mean turnaround", most, "an infinite network")
+    text = _compared(ratio, "mean turnaround", most, "an infinite network")
     text = text.replace("under an infinite", "on an infinite")
     more = len(changes) > 1 and ratio != 1
     return f"{text}{f', the largest change of {len(changes)} runs' if more else ''}."

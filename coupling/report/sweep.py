@@ -60,7 +60,7 @@ def sweep_page(sweep: Sweep, found: Comparison, heat: tuple[str, str] | None = N
     class_heads = ["class", *heads]
     sections = [
         ("Differences", _drawn(pictures, "forest") + html_table(heads, _rows(found, ALL))),
-        ("Who wins how often", html_table(_RANK_HEADS, _ranks(found))),
+        ("How often each policy wins", html_table(_RANK_HEADS, _ranks(found))),
         (
             "What it depends on",
             html_table(("outcome", "factor", "share of variance"), _shares(found)),

@@ -174,7 +174,7 @@ def infinite_table(results: Sequence[Result], colours: Colours) -> Html:
         cells = [
             cell
             for key in pairs
-            for cell in _beside(key, result.summary.get(key), infinite.get(key))
+            for cell in _against(key, result.summary.get(key), infinite.get(key))
         ]
         if infinite:
             rows.append([label(result.name, colours[result.name]), *cells])
@@ -182,7 +182,7 @@ def infinite_table(results: Sequence[Result], colours: Colours) -> Html:
     return table(["run", *heads], rows) if rows else Html()
 
 
-def _beside(key: str, here: float | None, there: float | None) -> list[str]:
+def _against(key: str, here: float | None, there: float | None) -> list[str]:
     """Return a number, the same on an infinite network, and the change."""
     points = ratio = None
     if here is not None and there is not None:

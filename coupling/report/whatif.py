@@ -115,7 +115,6 @@ def _notes(found: WhatIf | Ranking, *, why: bool = True) -> list[str]:
 
 
 def _row(job: JobChange) -> tuple[str, ...]:
-    """Return the row of a job."""
     lost = f": {units.counted(job.lost_nodes, 'node')}" if job.lost_nodes else ""
     spread = units.MISSING if job.low is None else f"{job.low:.2f}-{job.high:.2f}"
     return (
@@ -132,5 +131,4 @@ def _row(job: JobChange) -> tuple[str, ...]:
 
 
 def _taper(taper: float | None) -> str:
-    """Write a taper."""
     return units.MISSING if taper is None else f"{taper:.3g}"

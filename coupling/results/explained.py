@@ -74,7 +74,7 @@ def why(row: Mapping[str, Any], job: int) -> str:
 
 
 def _slowed(result: Result, number: int) -> list[dict[str, Any]]:
-    """Return who slowed a job, and when that can have been."""
+    """Return the jobs that slowed a job, and when that can have been."""
     blame = result.blame[result.blame["victim"] == number]
     blame = blame.sort_values("interference_delay_node_s", ascending=False, kind="stable")
     jobs = finished(result.jobs)

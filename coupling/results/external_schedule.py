@@ -115,10 +115,9 @@ def _check_columns(path: Path, columns: Sequence[str], own: Mapping[str, str]) -
 
 
 def _missing(path: Path, name: str, columns: Sequence[str]) -> ResultError:
-    """Make the error of a column that is missing."""
-    told = ", ".join(columns[:6]) or "none"
+    found = ", ".join(columns[:6]) or "none"
     return ResultError(
-        f"{path}: expected a column {' or '.join(_NAMES[name])}, got the columns {told}."
+        f"{path}: expected a column {' or '.join(_NAMES[name])}, got the columns {found}."
     )
 
 
@@ -142,7 +141,7 @@ def _row(
 
 
 def _check_times(place: str, times: dict[str, float]) -> None:
-    """Refuse times that contradict each other; put in the end where it is not told."""
+    """Refuse times that contradict each other; put in the end where it is missing."""
     if "end_s" not in times:
         times["end_s"] = times["start_s"] + times["run_s"]
     for name, (first, last) in _FOLLOW.items():

@@ -82,7 +82,6 @@ def _column(name: str, things: Sequence[object], kind: type = float) -> "np.ndar
 
 
 def _asked(jobs: Sequence[Job | DroppedJob]) -> _Values:
-    """Return what jobs asked for."""
     return {
         "id": _column("id", jobs, int),
         "submit_s": _column("submit_s", jobs),

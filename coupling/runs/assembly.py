@@ -31,7 +31,7 @@ from scheduler.workload import (
 )
 
 T = TypeVar("T")
-_MOST_KEPT = 16
+_MOST_CACHED = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,15 +57,15 @@ class RunInputs:
     """Fabrics and job logs that were read, for experiments that share them; the last few."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, Any] = {}
+        self._cached: dict[str, Any] = {}
 
     def get(self, key: object, make: Callable[[], T]) -> T:
         """Return what was made for a key before, or make it."""
         name = json.dumps(key, sort_keys=True, default=id)  # a fabric given as an object is itself
-        made: T = self._kept.pop(name) if name in self._kept else make()
-        self._kept[name] = made
-        for old in list(self._kept)[:-_MOST_KEPT]:
-            del self._kept[old]
+        made: T = self._cached.pop(name) if name in self._cached else make()
+        self._cached[name] = made
+        for old in list(self._cached)[:-_MOST_CACHED]:
+            del self._cached[old]
         return made
 
 

@@ -145,8 +145,8 @@ def run_campaign(
         with closing(records):
             if records.pending:
                 records.begin(manifest)
-                with shielded(progress) as told:
-                    parts = with_reference_runtimes(experiment, parts, told)
+                with shielded(progress) as report:
+                    parts = with_reference_runtimes(experiment, parts, report)
                 runs = _run_all(records.pending, parts, workers, folder, progress)
                 with closing(runs):
                     for variant, written in runs:
@@ -166,8 +166,8 @@ def _run_all(
     keep = partial(_keep, folder)
     if workers == 1 or len(pending) <= 1:
         for variant in pending:
-            with shielded(progress) as told:
-                result = run_parts(variant, parts, told)
+            with shielded(progress) as report:
+                result = run_parts(variant, parts, report)
             yield variant, keep(variant, result)
         return
     yield from run_in_workers(pending, parts, workers, keep, folder=folder, progress=progress)
@@ -185,14 +185,14 @@ def _manifest(
 ) -> dict[str, Any]:
     """Return where a result comes from."""
     versions = {name: _version(name) for name in DEPENDENCIES}
-    tables, told, inputs = experiment.tables(), dict(parts.hashes), dict(parts.hashes)
+    tables, digests, inputs = experiment.tables(), dict(parts.hashes), dict(parts.hashes)
     tables = with_records(tables, kept)
     remark: dict[str, str] = {}
     for name, record in kept.items():
-        told[_OBJECTS[name]] = record.sha256
+        digests[_OBJECTS[name]] = record.sha256
         inputs |= dict.fromkeys(record.files, record.sha256)
         remark |= {NOT_AGAIN: record.why_not} if record.why_not else {}
-    print_of = json.dumps([tables, told, versions["fabricsim"]], sort_keys=True)
+    print_of = json.dumps([tables, digests, versions["fabricsim"]], sort_keys=True)
     return {
         **remark,
         "name": experiment.name,

@@ -34,7 +34,7 @@ def claimed(folder: Path) -> Iterator[None]:
             yield
         finally:
             with suppress(OSError):
-                (folder / LOCK).unlink()  # while it is locked: who waits for it looks at it again
+                (folder / LOCK).unlink()  # while locked: a process that waits looks again
             os.close(handle)
     finally:
         with suppress(OSError):  # something lies in it
@@ -42,16 +42,11 @@ def claimed(folder: Path) -> Iterator[None]:
                 path.rmdir()
 
 
-def _missing(folder: Path) -> list[Path]:
-    """Return a directory and those that hold it, the inner ones first, as far as there is none."""
-    return [path for path in (folder, *folder.parents) if not os.path.lexists(path)]
-
-
 def _made_and_locked(folder: Path, made: list[Path]) -> int:
     """Make and lock a directory; again where another process takes it away meanwhile."""
     reason = "cannot be used for results: No such file or directory"
     for _ in range(_TRIES):
-        missing = _missing(folder)
+        missing = [path for path in (folder, *folder.parents) if not os.path.lexists(path)]
         if len(missing) > len(made):
             made[:] = missing
         try:
@@ -71,7 +66,7 @@ def _made_and_locked(folder: Path, made: list[Path]) -> int:
 
 
 def _say(handle: int) -> None:
-    """Write into a locked file who we are."""
+    """Write our process into a locked file."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     words = f"process {os.getpid()} on {platform.node()} since {now}"
     with suppress(OSError):  # a full disk: the note is lost

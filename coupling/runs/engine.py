@@ -124,7 +124,7 @@ def with_reference_runtimes(
 
 
 def _recorded_work(experiment: Experiment, parts: RunParts, progress: Progress | None) -> RunParts:
-    """Take as reference run times what jobs did, given who slowed them down as it was."""
+    """Take as reference run times what jobs did, under the interference that they had."""
     routing = (experiment.replay or {}).get("routing")
     as_it_was = experiment if routing is None else replace(experiment, routing=routing)
     setup = Setup.of(as_it_was, parts)
@@ -301,16 +301,16 @@ def _remarks(
     setup: Setup, network: NetworkRateModel | None, allocator: Allocator
 ) -> dict[str, Any]:
     """Count what a reader of the result must know, and tell what the network was."""
-    told: dict[str, Any] = {} if network is None else {"latency_bound": network.latency_bound}
+    found: dict[str, Any] = {} if network is None else {"latency_bound": network.latency_bound}
     if network is not None and network.on_common_links and True in network.owned:
-        told["on_common_links"] = True
+        found["on_common_links"] = True
     if isinstance(allocator, Bounded):
-        told["out_of_steps"] = allocator.out_of_steps
+        found["out_of_steps"] = allocator.out_of_steps
     if assumed := assumed_switch(setup.parts.topology):
-        told["assumed_switch"] = assumed
+        found["assumed_switch"] = assumed
     if network is not None and (limits := limits_of(network.routing)):
-        told["routing_limits"] = "; ".join(limits)
-    told["network"] = setting_of(  # by which the known error of the model is looked up
+        found["routing_limits"] = "; ".join(limits)
+    found["network"] = setting_of(  # by which the known error of the model is looked up
         setup.parts.topology,
         None if network is None else network.routing,
         model=setup.experiment.model,
@@ -320,7 +320,7 @@ def _remarks(
         traffic_class=dominant_class(() if network is None else network.traffic_classes.items()),
         hot_spot="" if network is None else network.hot_spot,
     ).to_dict()
-    return told
+    return found
 
 
 def _tabulate(setup: Setup, coupled: _Coupled, alone: _Uncoupled | None) -> Result:

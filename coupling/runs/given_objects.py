@@ -60,8 +60,8 @@ def with_records(tables: Mapping[str, Any], kept: Mapping[str, ObjectRecord]) ->
     found = dict(tables)
     for name, record in kept.items():
         own = found[name] if isinstance(found[name], Mapping) else {}
-        beside = {key: value for key, value in own.items() if key != "jobs"}  # such as estimates
-        found[name] = {**beside, **record.table}
+        others = {key: value for key, value in own.items() if key != "jobs"}  # such as estimates
+        found[name] = {**others, **record.table}
     return found
 
 
@@ -92,7 +92,7 @@ def record_of(fabric: Topology) -> ObjectRecord:
     for table in _tables(fabric):
         if _builds(table, fabric):
             return ObjectRecord(table, sha256=digest)
-    table = {"kind": "file", "path": FABRIC, "format": "edge-csv", **_beside(fabric)}
+    table = {"kind": "file", "path": FABRIC, "format": "edge-csv", **_common_fields(fabric)}
     try:
         data = written(fabric, "edge-csv")[0].encode()
     except TopologyError:
@@ -112,23 +112,23 @@ def record_of(fabric: Topology) -> ObjectRecord:
 
 def _tables(fabric: Topology) -> Iterator[dict[str, Any]]:
     """Yield tables of fields that may describe a fabric."""
-    beside = _beside(fabric) | {"bandwidth": float(fabric.capacity.max(initial=0.0))}
+    common = _common_fields(fabric) | {"bandwidth": float(fabric.capacity.max(initial=0.0))}
     if isinstance(fabric, FatTree):
         shape = {key: list(getattr(fabric, key)) for key in ("children", "parents", "parallel")}
-        yield {"kind": "fat-tree", **shape, "down_cable": fabric.down_cable, **beside}
+        yield {"kind": "fat-tree", **shape, "down_cable": fabric.down_cable, **common}
     elif isinstance(fabric, Torus):
         grid = {"dims": list(fabric.dims), "wrap": list(fabric.wrap)}
-        yield {"kind": "torus", **grid, "nodes_per_router": fabric.nodes_per_router, **beside}
+        yield {"kind": "torus", **grid, "nodes_per_router": fabric.nodes_per_router, **common}
     elif isinstance(fabric, Dragonfly):
         counts = {"groups": fabric.groups, "nodes_per_router": fabric.nodes_per_router}
         routers = [fabric.rows, fabric.columns] if fabric.rows > 1 else fabric.columns
         cables = {"global_links": fabric.gateways.shape[2], "lanes": list(fabric.lanes)}
         for variant in VARIANTS:
             shown = {"kind": "dragonfly", "routers": routers, "variant": variant}
-            yield {**shown, **counts, **cables, **beside}
+            yield {**shown, **counts, **cables, **common}
 
 
-def _beside(fabric: Topology) -> dict[str, Any]:
+def _common_fields(fabric: Topology) -> dict[str, Any]:
     """Return the fields that every kind understands."""
     stated = {"buffer": fabric.buffer_bytes, "packet": fabric.packet_bytes}
     table: dict[str, Any] = {k: v for k, v in stated.items() if k not in fabric.assumed}

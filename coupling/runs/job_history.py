@@ -1,4 +1,4 @@
-"""Lives of single jobs: how fast each ran when, and who held it up, found on the network again."""
+"""Lives of single jobs: how fast each ran when, and what delayed it, found on the network again."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -28,7 +28,7 @@ from fabricsim.checking import shortened
 from fabricsim.checking.outputs import MANIFEST
 from netsim.common.atomic_write import is_leftover, remove_leftovers, sync_folder
 
-_MOST_TOLD = 3  # settings that another experiment has otherwise
+_MOST_LISTED = 3  # settings that another experiment has otherwise
 
 
 class ResultDirectory:
@@ -193,6 +193,6 @@ def _otherwise(there: Path, resolved: bytes) -> str:
         for key in sorted(was.keys() | now.keys())
         if was.get(key) != now.get(key)
     ]
-    more = len(differ) - _MOST_TOLD
-    told = differ[:_MOST_TOLD] + ([f"and {counted(more, 'other')}"] if more > 0 else [])
-    return f" ({'; '.join(told)})" if told else ""
+    more = len(differ) - _MOST_LISTED
+    lines = differ[:_MOST_LISTED] + ([f"and {counted(more, 'other')}"] if more > 0 else [])
+    return f" ({'; '.join(lines)})" if lines else ""

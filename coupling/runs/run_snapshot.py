@@ -1,4 +1,4 @@
-"""A moment of a run: who ran where and owned what, as a snapshot."""
+"""A moment of a run: jobs, their nodes and links, as a snapshot."""
 
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ def moment(stored: Stored, at_s: float, run: str | None = None) -> dict[str, Any
     place = place_of(stored, run)
     result = Result.load(place)
     if why_not := stored.manifest.get(NOT_AGAIN):
-        raise ResultError(f"{stored.folder}: its links cannot be told: {why_not}.")
+        raise ResultError(f"{stored.folder}: its links are unknown: {why_not}.")
     experiment = stored.experiment.located()
     topology = build_topology(experiment.topology, place, partial(_fault, place))
     running = _running(result.jobs, at_s, place)

@@ -109,7 +109,6 @@ def baseline_slowdowns(experiment: Experiment, parts: RunParts) -> Mapping[int, 
 
 
 def _policy(experiment: Experiment) -> QueuePolicy:
-    """Make the queue policy."""
     options = dict(experiment.queue_options)
     factory = POLICIES.get(experiment.queue)
     if experiment.window is not None and factory and "window" in signature(factory).parameters:
@@ -118,7 +117,6 @@ def _policy(experiment: Experiment) -> QueuePolicy:
 
 
 def _allocator(experiment: Experiment) -> Allocator:
-    """Make the allocator."""
     seed = experiment.all_seeds["allocator"]
     return make_allocator(experiment.allocator, experiment.allocator_options, seed)
 

@@ -1,4 +1,4 @@
-"""Blame: how much of a job's lost time each other job causes, told by the model or tried out."""
+"""Blame: how much of a job's lost time each other job causes, given by the model or tried out."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,8 +7,8 @@ from coupling.site.predictions import (
     Placed,
     Predict,
     Prediction,
+    blame_of_model,
     groups_that_meet,
-    told_blame,
     without,
 )
 
@@ -25,14 +25,14 @@ def lost_time_shares(
     groups = groups_that_meet(snapshot.topology, placed)
     if snapshot.model == "hop-cost":  # looks at switches: jobs may meet without a common link
         groups = [sorted(placed)]
-    told = told_blame(predict, placed)
-    if not told:
+    blame = blame_of_model(predict, placed)
+    if not blame:
         return leave_one_out(groups, placed, predict, together)
     shares: Shares = {}
     for group in groups:
         for victim in group:
             if together[victim].held_up:
-                shares[victim] = told.get(victim) or _equal(victim, group)
+                shares[victim] = blame.get(victim) or _equal(victim, group)
     return shares
 
 

@@ -115,7 +115,6 @@ class JobLoads:
         )
 
     def _made(self, placed: PlacedTraffic | None) -> JobLoad | None:
-        """Return the load of traffic."""
         if placed is None:
             return None
         return JobLoad(self._demand_of(placed.traffic), placed.ideal_s, placed.alone_s)

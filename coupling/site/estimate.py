@@ -260,7 +260,6 @@ class _Estimator:
         return placed
 
     def _traffic(self, job: PlacedJob, place: str = "") -> PlacedTraffic | None:
-        """Return the traffic of one job."""
         assert job.flows is not None  # noqa: S101 (checked at the door)
         try:
             return self._traffic_of.of_flows(

@@ -1,4 +1,4 @@
-"""Now: what the jobs that run on a machine do to each other, as far as can be told."""
+"""Now: what the jobs that run on a machine do to each other, as far as is known."""
 
 from pathlib import Path
 from typing import Any

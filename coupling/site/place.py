@@ -17,7 +17,7 @@ from coupling.site.placement_options import EarliestFit, PlacementOption, Placin
 from coupling.site.placement_search import SWAPS, Held, Search, new_number, order_of
 from coupling.site.site import Site, known_names, profile_of, read_site
 from coupling.site.state import DrawnTraffic, SiteState
-from coupling.site.verify import Verification, verify
+from coupling.site.verify import verify
 from fabricsim.checking import number, whole
 from fabricsim.checking.errors import public
 from netsim.common.arrays import Ints
@@ -163,12 +163,12 @@ def place_on(
 def _sent(
     scene: SiteState,
     job: Job,
-    told: tuple[str | Mapping[str, Any] | None, float | None],
+    given: tuple[str | Mapping[str, Any] | None, float | None],
     rules: object,
     seed: int,
 ) -> list[DrawnTraffic | None]:
-    """Return what the new job sends in each sample. `told`: its pattern and fraction."""
-    pattern, fraction = told
+    """Return what the new job sends in each sample. `given`: its pattern and fraction."""
+    pattern, fraction = given
     if job.n_nodes == 1:
         return [None] * len(scene.samples)
     if pattern is None:
@@ -257,15 +257,10 @@ def _candidates(
 
 def _proved(site: Site, option: PlacementOption) -> PlacementOption:
     """Check that a placement is isolated among the jobs that run, and non-blocking."""
-    verification = _verification(site, option)
+    verification = verify(document_of(site, option), allow_unknown=True)
     job = next(job for job in verification.jobs if job.id == "new")
     holds = job.passed and job.rearrangeable.holds is True
     return replace(option, certified=holds, proof=str(job.rearrangeable.status.value))
-
-
-def _verification(site: Site, option: PlacementOption) -> Verification:
-    """Verify the placement as one more job of a snapshot."""
-    return verify(document_of(site, option), allow_unknown=True)
 
 
 def document_of(site: Site, option: PlacementOption) -> dict[str, Any]:

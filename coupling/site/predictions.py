@@ -149,12 +149,12 @@ def worst_links(
     held = [job for job, own in together.items() if own.held_up]
     if not held:
         return {}
-    told = together
+    found = together
     if snapshot.model == "flow-level":
-        told = predictor(replace(snapshot, model="fluid", model_options={}))(placed)
+        found = predictor(replace(snapshot, model="fluid", model_options={}))(placed)
     busiest = busiest_shared_links(snapshot.topology, placed, together)
     return {
-        job: told[job].worst_link if told[job].worst_link >= 0 else busiest.get(job, -1)
+        job: found[job].worst_link if found[job].worst_link >= 0 else busiest.get(job, -1)
         for job in held
     }
 
@@ -165,7 +165,7 @@ def without(placed: Placed, jobs: Collection[int], gone: int) -> Placed:
 
 
 class _Solved:
-    """A contention model of the registry; some of them tell who is to blame."""
+    """A contention model of the registry; some of them attribute delay."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         _model_of(snapshot)  # refuses bad options before anything is computed
@@ -188,12 +188,14 @@ class _Solved:
     def blame(self, placed: Placed) -> dict[int, dict[int, float]]:
         """Return culprit to share by victim; empty where the model does not tell."""
         model, _ = self._together(placed)
-        told = {victim: dict(model.blame(victim)) for victim in placed}
-        return {victim: shares for victim, shares in told.items() if shares}
+        shares = {victim: dict(model.blame(victim)) for victim in placed}
+        return {victim: own for victim, own in shares.items() if own}
 
     def _together(self, placed: Placed) -> tuple[ContentionModel, Mapping[int, float]]:
         """Let jobs run together, in the order of their numbers; interference by job number."""
-        if self._last is None or self._last[0] is not placed:  # who asks for blame has asked before
+        if (
+            self._last is None or self._last[0] is not placed
+        ):  # blame is asked for after a prediction
             model = self._running(placed)
             self._last = placed, model, model.solve()
         return self._last[1:]
@@ -206,7 +208,7 @@ class _Solved:
         return model
 
 
-def told_blame(predict: Predict, placed: Placed) -> dict[int, dict[int, float]]:
+def blame_of_model(predict: Predict, placed: Placed) -> dict[int, dict[int, float]]:
     """Return a model's own shares of blame, victim to culprit; empty where it has none."""
     return predict.blame(placed) if isinstance(predict, _Solved) else {}
 

@@ -1,4 +1,4 @@
-"""Who runs now, or ran at a moment, as Slurm's own files tell it."""
+"""Jobs that run now, or ran at a moment, from Slurm's own files."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -7,7 +7,7 @@ from math import inf
 from pathlib import Path
 
 from coupling.errors import SnapshotError
-from coupling.inputs.places import array_task, het_part, nodes_told
+from coupling.inputs.places import array_task, het_part, stated_nodes
 from coupling.inputs.record import is_table, moment_of
 from scheduler.job import Job
 from scheduler.workload.entries import BACKWARDS, Entry, workload_of
@@ -157,7 +157,7 @@ def _running(
             entry,
             submit_s=0.0,
             runtime_s=_part(entry, *span),
-            n_nodes=nodes_told(entry),
+            n_nodes=stated_nodes(entry),
             unfit="",
         )
         for entry in there

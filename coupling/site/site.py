@@ -69,7 +69,7 @@ def read_site(
     `unknown` {"skip", "stop"}: whether jobs go on without hosts that the fabric has not, or such a
     host is an error. `routing`: a key of `netsim.ROUTINGS`, or a table with ``lft``, a dump of the
     tables that are loaded; default: the usual one of the fabric. `idle`: it is no error if no job
-    runs. `lasting_s`: beside `sacct`: who ran at some time in so many seconds from `at` on; the
+    runs. `lasting_s`: beside `sacct`: jobs that ran within so many seconds from `at` on; the
     run time of a job is what it has of them. Result: jobs on the fabric, and all that had to be
     assumed or left out.
     """

@@ -1,4 +1,4 @@
-"""Whether loaded tables keep jobs apart: who sends where, who owns what, and credit loops."""
+"""Whether loaded tables keep jobs apart: what they send and own, and credit loops."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -77,7 +77,7 @@ def whatif(
     Returns
     -------
     WhatIf
-        Both, job by job; jobs on lost nodes are told, not an error.
+        Both, job by job; jobs on lost nodes are listed, not an error.
 
     Raises
     ------

@@ -171,7 +171,6 @@ class Store:
         return self.folder / kind / f"{cell.name}.json"
 
     def _make(self, folder: Path) -> None:
-        """Make a folder."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:

@@ -193,7 +193,7 @@ def run_sweep(
         raise ExperimentError("workers: expected 1 with dask, whose scheduler has its own.")
     require_callable(progress)
     check_folder(folder)
-    plan = make_plan(spec, None if progress is None else _told(progress, "checked"))
+    plan = make_plan(spec, None if progress is None else _of_kind(progress, "checked"))
     with claimed(folder):
         plan.save(folder)
         return complete(plan, folder, workers=workers, dask=dask, progress=progress)
@@ -259,6 +259,6 @@ def check_folder(folder: Path) -> None:
         )
 
 
-def _told(progress: Progress, what: str) -> Callable[[int, int], None]:
+def _of_kind(progress: Progress, what: str) -> Callable[[int, int], None]:
     """Return a callable that reports a phase."""
     return lambda done, total: progress(what, done, total)

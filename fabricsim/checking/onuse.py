@@ -30,7 +30,6 @@ def on_use(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]
 
 
 def _of(module: str, name: str) -> Any:  # noqa: ANN401 (whatever the name stands for)
-    """Return a name of a module."""
     return getattr(import_module(module), name)
 
 

@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 
 from coupling.checks.queues import (
     Queue,
+    a_job_starts_on_an_empty_machine,
     every_job_runs_once,
-    limits_are_kept,
-    nobody_waits_beside_an_empty_machine,
     other_machines_do,
     run_jobs,
     same_schedule,
+    time_limits_end_jobs,
 )
 from scheduler.errors import PolicyError
 from scheduler.job import Communication, Job
@@ -85,7 +85,7 @@ def test_every_job_runs_once_after_its_submission_on_nodes_of_its_own(variant, a
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=names)
 @pytest.mark.parametrize(
-    "rule", [other_machines_do, limits_are_kept, nobody_waits_beside_an_empty_machine]
+    "rule", [other_machines_do, time_limits_end_jobs, a_job_starts_on_an_empty_machine]
 )
 @SOME
 @given(jobs=workloads())

@@ -1,4 +1,4 @@
-"""Who costs whom: victims and culprits as a matrix."""
+"""Delay by victim and culprit, as a matrix."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -44,7 +44,7 @@ def blame_matrix(blame: pd.DataFrame, most: int = MOST) -> pd.DataFrame:
 
 
 def blame_pictures(results: Sequence[Result]) -> dict[str, Picture]:
-    """Draw who costs whom in each run in which anybody does."""
+    """Draw delay by victim and culprit of each run that has any."""
     matrices = {result.name: run_blame(result) for result in results}
     found = {name: own for name, own in matrices.items() if not own.empty}
     scale = max((named_most(own) for own in found.values()), default=0.0)
@@ -82,7 +82,7 @@ def blame_picture(
     height = 1.5 + _ROOM * max(6, len(matrix))
     return Picture(
         name,
-        f"Who loses how much to whom: {title}",
+        f"Delay by victim and culprit: {title}",
         partial(_paint, matrix=matrix, scale=scale, words=(title, unit)),
         partial(_numbers, matrix),
         (HALF_WIDTH[0], height),

@@ -19,13 +19,8 @@ def predicted_measured(key: str, predicted: Floats, measured: Floats) -> Picture
         key,
         "Predicted against measured load of cables",
         partial(_paint, predicted=predicted, measured=measured),
-        partial(_table, predicted, measured),
+        partial(pd.DataFrame, {"predicted": predicted, "measured": measured}),
     )
-
-
-def _table(predicted: Floats, measured: Floats) -> pd.DataFrame:
-    """Return what the dots show."""
-    return pd.DataFrame({"predicted": predicted, "measured": measured})
 
 
 def _paint(figure: Figure, predicted: Floats, measured: Floats) -> None:

@@ -195,7 +195,7 @@ def _drawn(cables: Ints, scene: FabricScene) -> Ints:
 
 
 def _draw_paths(axes: Axes, scene: FabricScene, layout: Layout) -> None:
-    """Draw flows, a little to the left of the way they go: nobody drives on another's side."""
+    """Draw flows, a little to the left of their way: both directions stay visible."""
     taken = Counter[int]()
     for place, path in enumerate(scene.paths):
         lines = []

@@ -1,6 +1,5 @@
 """Which nodes were busy when, and how slowed: jobs as a map of nodes and time."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,18 +15,16 @@ from coupling.report.plots.sheet import add_bar, hint, name_ticks
 from coupling.report.plots.style import HALF_WIDTH, Picture
 from coupling.results.columns import finished
 from coupling.results.formatting import percent, ratio
+from coupling.results.hosts import hosts_of
 from coupling.results.picture_values import node_names, slowdown_scale, zone_of
 from coupling.results.result import Result
 from netsim.common.arrays import Floats, Ints
 from netsim.common.errors import TopologyError
-from netsim.common.hostlist import expand_hostlist
 from netsim.topology.base import Topology
 
 _TIMES, _ROWS = 480, 240  # cells of the map at most: about what a screen and an eye tell apart
 _TICKS = 5
 _HINTS = 12, 24  # parts with a hint, across nodes and time
-_NUMBER = "(?:0|[1-9][0-9]{0,8})"
-_PLAIN = re.compile(rf"n\[{_NUMBER}(?:-{_NUMBER})?(?:,{_NUMBER}(?:-{_NUMBER})?)*\]")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,11 +67,10 @@ def gantt_of(
     end_s = float(jobs["end_s"].max()) if end_s is None else end_s
     if jobs.empty or not names or not end_s > 0:
         return None
-    texts = jobs["nodes"].astype(str).tolist()
-    found = _numbered(texts, names) or _named(texts, names)
-    if found is None:
+    try:
+        job, node = hosts_of(jobs["nodes"], names)
+    except TopologyError:
         return None
-    job, node = found
     rows, columns = min(_ROWS, len(names)), _TIMES
     row = node * rows // len(names)
     start, end, network_slowdown = (
@@ -93,42 +89,6 @@ def gantt_of(
         np.linspace(0.0, end_s, columns + 1),
         tuple(names),
     )
-
-
-def _numbered(texts: Sequence[str], names: Sequence[str]) -> tuple[Ints, Ints] | None:
-    """Return job and node of all nodes in lists like n[0-3,7], all read at once."""
-    if list(names) != [f"n{number}" for number in range(len(names))]:
-        return None
-    if not all(map(_PLAIN.fullmatch, texts)):
-        return None
-    inner = ",".join([text[2:-1] for text in texts])
-    ends = np.array(inner.replace("-", ",-").split(","), dtype=np.int64)  # 0,-3,7: last ones < 0
-    is_last = ends < 0
-    first = ends[~is_last]
-    last = first.copy()
-    last[np.cumsum(~is_last)[is_last] - 1] = -ends[is_last]
-    if (last < first).any() or last.max(initial=0) >= len(names):
-        return None
-    sizes = last - first + 1
-    begin = np.cumsum(sizes) - sizes
-    node = np.arange(sizes.sum()) + np.repeat(first - begin, sizes)
-    spans = np.repeat(np.arange(len(texts)), [text.count(",") + 1 for text in texts])
-    return np.repeat(spans, sizes), node
-
-
-def _named(texts: Sequence[str], names: Sequence[str]) -> tuple[Ints, Ints] | None:
-    """Return the same of lists under any names; None where a name is no node's."""
-    number = {name: place for place, name in enumerate(names)}
-    try:
-        hosts = [expand_hostlist(text) for text in texts]
-    except TopologyError:
-        return None
-    job = np.repeat(np.arange(len(hosts)), [len(own) for own in hosts])
-    try:
-        node = np.array([number[name] for own in hosts for name in own], dtype=np.int64)
-    except KeyError:
-        return None
-    return job, node
 
 
 def _filled(

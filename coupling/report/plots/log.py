@@ -127,8 +127,8 @@ def _paint_both(figure: Figure, jobs: pd.DataFrame) -> None:
 def _paint_requested(figure: Figure, jobs: pd.DataFrame) -> None:
     """Draw the share of the requested time that jobs use; over-runs in another colour."""
     axes = figure.add_subplot()
-    told = jobs[jobs["runtime_s"] != jobs["requested_s"]]
-    used = (told["runtime_s"] / told["requested_s"]).to_numpy()
+    differing = jobs[jobs["runtime_s"] != jobs["requested_s"]]
+    used = (differing["runtime_s"] / differing["requested_s"]).to_numpy()
     edges = np.linspace(0.0, 1.0, 21)
     counts = np.histogram(used[used < 1], edges)[0]
     axes.stairs(counts, edges, color=_COLOURS["jobs"], fill=True, alpha=0.75)

@@ -95,7 +95,7 @@ class Picture:
     """A picture: in a page, in a paper, or as numbers."""
 
     name: str  # Unique among the pictures of a page; makes the ids in the SVG so
-    alt: str  # What the picture shows, for those who cannot see it
+    alt: str  # What the picture shows, for readers that cannot see it
     paint: Callable[[Figure], None]  # Draws on a figure
     data: Callable[[], pd.DataFrame] | None = None  # Returns the numbers behind it as a table
     size: tuple[float, float] = HALF_WIDTH  # (width, height): in inches; the page scales it

@@ -157,7 +157,7 @@ def test_groups_that_always_send_over_the_same_links_share_one_fraction(tmp_path
     told = {group.group: group for group in found.groups}
     assert not told["cfd"].identifiable
     assert not told["twin"].identifiable
-    assert told["twin"].why == "not told apart from cfd: one fraction for all"
+    assert told["twin"].why == "not distinguished from cfd: one fraction for all"
     assert told["cfd"].fraction == told["twin"].fraction
     assert told["train"].why.startswith("no pattern of the profile fits")  # it is no stencil
     assert (found.rank, found.columns) == (3, 4)

@@ -152,7 +152,7 @@ FAULTS = {
         "CONTENTION_MODELS",
         "float(users[worst[job]])",
         "0.5 * float(users[worst[job]])",
-        "solve reports who started",
+        "solve reports the jobs that started",
         "has the ratio 0.5",
     ),
     "contention without sharing": (

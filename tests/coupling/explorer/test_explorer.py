@@ -114,8 +114,8 @@ def test_a_job_tells_why_it_waited_who_sends_in_it_and_when_it_was_slowed_on_whi
     cables = "#panel h3:has-text('When it was slowed') + table td:nth-child(3) a[href*='at=']"
     page.locator(cables).first.click()  # the panel has followed the moment
     shown(page, "cable=")
-    page.wait_for_selector("#panel h3:has-text('Who uses it now') + table")
-    users = page.locator("#panel h3:has-text('Who uses it now') + table a").all_inner_texts()
+    page.wait_for_selector("#panel h3:has-text('Jobs on it now') + table")
+    users = page.locator("#panel h3:has-text('Jobs on it now') + table a").all_inner_texts()
     assert str(worst["id"]) in users
     assert len(users) > 1
     assert page.faults == []
@@ -132,7 +132,7 @@ def test_a_click_on_a_link_tells_when_it_was_busy_and_who_used_it(explorer, open
     assert re.fullmatch(r"n[0-3]>s1\.[01]", cable)  # at the bottom are links of the first nodes
     told = panel(page, f"Link {cable}")
     assert "When it was busiest" in told
-    page.locator("#panel h3:has-text('Who uses it now') + table a").first.click()
+    page.locator("#panel h3:has-text('Jobs on it now') + table a").first.click()
     chosen = shown(page, "job=")["job"]
     assert f"Job {chosen}" in panel(page, f"Job {chosen}")
 
@@ -149,7 +149,7 @@ def test_a_click_on_a_cable_of_the_fabric_chooses_it(explorer, opened, small_res
     page.mouse.click(*there)
 
     assert unquote(shown(page, "cable=")["cable"]) == fabric.link_name(cables_of(fabric)[0])
-    page.wait_for_selector("#panel h3:has-text('Who used it in what is shown') + table a")
+    page.wait_for_selector("#panel h3:has-text('Jobs on it in what is shown') + table a")
 
 
 def test_the_fabric_is_stepped_and_played_through_the_run(explorer, opened):

@@ -94,7 +94,7 @@ def test_a_fabric_that_no_table_describes_is_run_and_the_result_says_so(tmp_path
     assert len(Stored.open(out).results()) == 2
     with pytest.raises(ResultError, match="cannot be run again: its fabric mine was given as an o"):
         rerun(Stored.open(out))
-    with pytest.raises(ResultError, match="its links cannot be told: its fabric mine"):
+    with pytest.raises(ResultError, match="its links are unknown: its fabric mine"):
         moment(Stored.open(out), 1.0, "random")
 
 

@@ -76,7 +76,7 @@ def test_a_table_is_kept_for_what_it_is_made_of_alone(tmp_path):
             made.append(value)
             return pd.DataFrame({"value": [value]})
 
-        return runs.kept("one", {"settings": [value]}, make)["value"].tolist()
+        return runs.stored("one", {"settings": [value]}, make)["value"].tolist()
 
     assert [table(value) for value in (1, 2, 1, 2)] == [[1], [2], [1], [2]]
     assert made == [1, 2]

@@ -8,7 +8,7 @@ import pytest
 from coupling_samples import sample
 
 from coupling.report.plots.clock import Clock
-from coupling.report.plots.gantt import _named, _numbered, gantt_of, gantt_pictures
+from coupling.report.plots.gantt import gantt_of, gantt_pictures
 from coupling.results.picture_values import begin_of, slowdown_scale
 from netsim.registries.topologies import make_topology
 
@@ -107,27 +107,3 @@ def test_an_axis_of_dates_begins_at_the_moment_of_the_log():
     """Day 1 after 1970 and a half is 1.5 days."""
     assert Clock(86400.0, 86400.0).at(43200.0) == pytest.approx(1.5)
     assert Clock(7200.0).at(3600.0) == pytest.approx(1.0)  # hours
-
-
-NAMES = [f"n{number}" for number in range(12)]
-
-
-def test_plain_lists_of_nodes_are_read_at_once_as_they_are_one_by_one():
-    lists = ["n[0-3,7]", "n[11]", "n[5,4,0-1]", "n[0-11]"]
-
-    job, node = _numbered(lists, NAMES)
-
-    wanted_job, wanted_node = _named(lists, NAMES)
-    assert job.tolist() == wanted_job.tolist()
-    assert node.tolist() == wanted_node.tolist()
-
-
-@pytest.mark.parametrize(
-    "text", ["n[03]", "n3", "m[3]", "n[3-1]", "n[12]", "n[]", "n[1,]", "n[1-2-3]", "n[1],n2", ""]
-)
-def test_what_is_no_plain_list_of_these_nodes_is_looked_at_name_by_name(text):
-    assert _numbered(["n[0-3]", text], NAMES) is None
-
-
-def test_nodes_of_other_names_are_looked_at_name_by_name():
-    assert _numbered(["n[0-3]"], ["n0", "n1", "n3", "n2"]) is None

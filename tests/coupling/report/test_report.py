@@ -84,7 +84,7 @@ def test_a_report_of_two_runs_has_all_sections_and_pictures(text):
         "Runs compared",
         "Over time",
         "Interference and slowdown of jobs",
-        "Who costs whom",
+        "Delay by victim and culprit",
         "Emergent speed-up against Baseline",
         "Links",
         "Does my topology matter?",
