@@ -11,8 +11,8 @@ from netsim.topology.routes import Routes
 FAT_TREE_FLOWS = (
     "cab-3jobs", "cabw-3jobs", "ft1024-3jobs", "ft1024-stencil3d", "ft128-3jobs",
     "ft128-binomial5", "ft128-incast", "ft128-pairs", "ft128-rd-step0", "ft128-rd-step6",
-    "ft128-ring-contig", "ft128-shift37", "ft128-stencil3d-contig", "half-3jobs", "rail2-perm",
-    "tap2-suba2a", "tap3-3jobs", "xgft-a2a",
+    "ft128-ring-contig", "ft128-shift37", "ft128-stencil3d-contig", "half-3jobs", "tap2-suba2a",
+    "tap3-3jobs", "xgft-a2a",
 )  # fmt: skip
 OTHER_FLOWS = (
     "dfly144-3jobs", "dfly144-perm", "dfly96-2jobs", "dfly96-half", "torus224-a2a",

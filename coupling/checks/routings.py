@@ -11,6 +11,7 @@ from netsim.common.arrays import Ints
 from netsim.common.errors import RoutingError
 from netsim.routing.base import Routing
 from netsim.topology.base import Topology
+from netsim.topology.rails import flow_endpoints
 from netsim.topology.routes import Routes
 
 _FLOWS, _SEED = 400, 3
@@ -45,10 +46,10 @@ class Case:
 
     @cached_property
     def ends(self) -> tuple[Ints, Ints]:
-        """Sources and destinations."""
+        """Endpoints that flows go from and to."""
         rng = np.random.default_rng(_SEED)
         src, dst = rng.choice(self.topology.usable_nodes, (2, _FLOWS))
-        return src, dst
+        return flow_endpoints(self.topology, src, dst)
 
     @cached_property
     def routes(self) -> Routes:
@@ -58,7 +59,8 @@ class Case:
 
 def paths_lead_there(case: Case) -> Iterator[str]:
     """Check that paths lead from source to destination over adjacent links."""
-    topology, routes, (src, dst) = case.topology, case.routes, case.ends
+    topology, routes = case.topology, case.routes
+    src, dst = (topology.endpoints.node[end] for end in case.ends)
     if routes.n_flows != src.size or routes.n_links != topology.n_links:
         yield (
             f"routes of {routes.n_flows} flows over {routes.n_links} links come out, expected "

@@ -18,6 +18,7 @@ from netsim.flowsim.flow_report import FlowReport, report_flows
 from netsim.routing.multipath import as_routed
 from netsim.topology.base import Topology
 from netsim.topology.multipath import link_names
+from netsim.topology.rails import flow_endpoints
 
 _FLOW = 3  # source, destination, bytes
 
@@ -108,15 +109,15 @@ def answer_flows(document: Mapping[str, Any], source: str, folder: Path) -> Flow
     rail = [_rail(table, i, entry, topology, dst[i]) for i, entry in enumerate(entries)]
     if any(own is None for own in rail) and any(own is not None for own in rail):
         raise table.fault("flows", "expected a rail for every flow or for none.")
+    known = np.array(rail, dtype=np.int64) if rail and rail[0] is not None else None
+    ends = np.array(src, dtype=np.int64), np.array(dst, dtype=np.int64)
     try:
         report = report_flows(
             topology,
             routing,
-            np.array(src, dtype=np.int64),
-            np.array(dst, dtype=np.int64),
+            *flow_endpoints(topology, *ends, known),
             np.array(nbytes, dtype=np.float64),
             fairness=fairness,
-            rail=np.array(rail, dtype=np.int64) if rail and rail[0] is not None else None,
         )
     except NetsimError as error:
         raise table.fault("flows", str(error)) from None

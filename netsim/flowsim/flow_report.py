@@ -68,7 +68,6 @@ def report_flows(
     *,
     fairness: str = "per-sender",
     partition: Partition | None = None,
-    rail: Ints | None = None,
 ) -> FlowReport:
     """
     Route flows that start together and simulate them to their ends.
@@ -80,7 +79,8 @@ def report_flows(
     routing : Routing
         Chooses the paths.
     src, dst : (F,) int array
-        Source and destination nodes.
+        Source and destination of each, as `Topology.endpoints` numbers them: nodes where each has
+        one link.
     nbytes : (F,) float array
         Bytes of each flow, positive.
     fairness : {"per-sender", "per-flow"}
@@ -88,9 +88,6 @@ def report_flows(
         links, each counts as a source.
     partition : Partition, optional
         What the flows' job owns, for a routing that keeps to it.
-    rail : (F,) int array, optional
-        Link of its nodes that each flow takes, where they have several; absent: the routing
-        chooses one.
 
     Returns
     -------
@@ -114,11 +111,10 @@ def report_flows(
     if queue_pairs(routing) > 1:
         raise NetsimError("routing option qps: rates of flows need one path for each, so qps = 1.")
     require_paths(topology, "rates of flows need", NetsimError)
-    kept = {} if rail is None else {"rail": rail}
-    routes = routing.routes(src, dst, partition, **kept)
+    routes = routing.routes(src, dst, partition)
     rates, finish_s = finish_times(
         routes,
-        senders(topology, src, routes),
+        senders(topology, topology.endpoints.node[src], routes),
         nbytes,
         topology.capacity,
         channel=topology.channel,

@@ -11,7 +11,7 @@ from netsim.common.arrays import Ints
 from netsim.common.errors import RoutingError
 from netsim.flows.partition import Partition
 from netsim.routing.base import CheckedRouting, Routing
-from netsim.routing.dmodk import node_ports
+from netsim.routing.dmodk import endpoint_ports
 from netsim.routing.multipath import single_paths
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
@@ -27,10 +27,10 @@ class LFT(CheckedRouting):
     # entry
     out: NDArray[np.int32]
 
-    def paths(self, src: Ints, dst: Ints, rail: Ints | None) -> Routes:
+    def paths(self, src: Ints, dst: Ints) -> Routes:
         """Walk the tables from every source to its destination."""
-        del rail
         topology = self.topology
+        src, dst = (topology.endpoints.node[end] for end in (src, dst))
         first = self._first_link()
         at = src.copy()
         columns: list[Ints] = []
@@ -121,7 +121,7 @@ def d_mod_k_tables(tree: FatTree) -> LFT:
         raise RoutingError(f"forwarding tables need one link per node, got {tree.summary}.")
     nodes = np.arange(tree.n_nodes)
     there = np.ones(nodes.size, dtype=bool) if tree.order is None else tree.order >= 0
-    ports = node_ports(tree, nodes)
+    ports = endpoint_ports(tree, nodes)
     rows = []
     for level in range(1, tree.levels + 1):
         x = np.arange(tree.counts[level])[:, None]

@@ -10,7 +10,7 @@ from netsim.common.arrays import Bools, Ints, Table
 from netsim.common.errors import PartitionError, RoutingError
 from netsim.common.jit import load_kernels
 from netsim.flows.partition import Partition, TreePartition, on_tree
-from netsim.routing.base import RankRouting, Routing, flow_ends, flow_rails
+from netsim.routing.base import RankRouting, Routing, flow_ends
 from netsim.routing.multipath import single_paths
 from netsim.routing.updown import up_down_routes
 from netsim.routing.wraparound import l2_candidates, l2_key, leaf_candidates
@@ -53,13 +53,11 @@ class JobTable:
         src: Ints,
         dst: Ints,
         partition: Partition | None = None,
-        rail: Ints | None = None,
     ) -> Routes:
         """Route flows between nodes of the job."""
         del partition
         job, tree = self.job, self.job.tree
         src, dst = flow_ends(src, dst, tree)
-        flow_rails(rail, dst, tree)
         to = job.index(dst)
         leaf = job.leaf_of_node[job.index(src)]
         ports = np.zeros((tree.levels, src.size), dtype=np.int64)

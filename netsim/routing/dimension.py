@@ -33,9 +33,8 @@ class DimensionOrder(CheckedRouting):
             raise RoutingError(f"routing 'dimension-order' needs a torus, got {topology.summary}.")
         return cls(topology)
 
-    def paths(self, src: Ints, dst: Ints, rail: Ints | None) -> Routes:
+    def paths(self, src: Ints, dst: Ints) -> Routes:
         """Return the links of flows: nodes have one link each."""
-        del rail
         torus = self.topology
         here, there = src // torus.nodes_per_router, dst // torus.nodes_per_router
         parts = [src[:, None]]

@@ -11,9 +11,9 @@ from netsim.flows.partition import Partition
 from netsim.routing.base import CheckedRouting
 from netsim.routing.updown import (
     down_cables,
+    endpoint_routes,
     mod_k_routes,
     need_fat_tree,
-    up_down_routes,
 )
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
@@ -30,10 +30,8 @@ class DModK(CheckedRouting):
     turns at the first level whose switch covers d; going down, the digits are those of d. Source:
     Zahavi 2010; OpenSM 3.3 ftree agrees hop by hop.
 
-    Where nodes have several up-ports and the rail of a flow is given, that is its port at both
-    ends, and d is the number of the destination's link among those of its leaves, p[0] a node; it
-    is not divided by w[0]: the rails are trees side by side, in each of which a link is an end
-    of its own.
+    Where nodes have several up-ports, these are the endpoints, and w[0] rails are trees side by
+    side: d is the number of the endpoint in its rail, p[0] a node, and is not divided by w[0].
     """
 
     name: ClassVar[str] = "d-mod-k"
@@ -51,18 +49,19 @@ class DModK(CheckedRouting):
         src: Ints,
         dst: Ints,
         partition: Partition | None = None,
-        rail: Ints | None = None,
     ) -> Routes:
-        """Route flows between nodes; a partition changes nothing."""
-        if rail is None and self.topology.counted_ports is None:
-            return mod_k_routes(self.topology, src, dst, by_source=self.by_source)
-        return CheckedRouting.routes(self, src, dst, partition, rail)
-
-    def paths(self, src: Ints, dst: Ints, rail: Ints | None) -> Routes:
-        """Return the links of flows, where nodes have rails or some are missing."""
+        """Route flows between endpoints; a partition changes nothing."""
         tree = self.topology
-        ports = node_ports(tree, src if self.by_source else dst, rail)
-        return up_down_routes(tree, src, dst, ports, down_cables(tree, src, ports, rail))
+        if tree.ports[0] == 1 and tree.counted_ports is None:
+            return mod_k_routes(tree, src, dst, by_source=self.by_source)
+        return CheckedRouting.routes(self, src, dst, partition)
+
+    def paths(self, src: Ints, dst: Ints) -> Routes:
+        """Return the links of flows, where nodes have several links or some are missing."""
+        tree = self.topology
+        ports = endpoint_ports(tree, src if self.by_source else dst)
+        cables = down_cables(tree, src // tree.ports[0], ports)
+        return endpoint_routes(tree, src, dst, ports, cables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,36 +78,24 @@ class SModK(DModK):
     by_source: ClassVar[bool] = True
 
 
-def node_ports(tree: FatTree, nodes: Ints, rail: Ints | None = None) -> Ints:
-    """
-    Return the up-ports (h, F) that nodes choose: by `mod_k_ports`, or counted in holes.
-
-    Where the rail is given it is the port of the nodes; the levels above choose as if each link
-    were a node.
-    """
-    if rail is None:
-        counted = tree.counted_ports
-        return mod_k_ports(tree, nodes) if counted is None else counted[:, nodes]
-    counted, ends = tree.counted_in_rail, rail_ends(tree, nodes, rail)
-    ports = mod_k_ports(tree, ends, in_rail=True) if counted is None else counted[:, ends]
-    ports[0] = rail
-    return ports
+def endpoint_ports(tree: FatTree, ends: Ints) -> Ints:
+    """Return the up-ports (h, F) that endpoints choose: by `mod_k_ports`, or counted in holes."""
+    numbers, counted = rail_numbers(tree, ends), tree.counted_ports
+    return mod_k_ports(tree, numbers) if counted is None else counted[:, numbers]
 
 
-def rail_ends(tree: FatTree, nodes: Ints, rail: Ints) -> Ints:
-    """Return the number of a link of each node in its rail: a node has p[0] on each leaf."""
-    ends: Ints = nodes * tree.parallel[0] + rail // tree.parents[0]
-    return ends
+def rail_numbers(tree: FatTree, ends: Ints) -> Ints:
+    """Return the numbers of endpoints among those of their rail: a node has p[0] on a leaf."""
+    if tree.ports[0] == 1:
+        return ends
+    node, port = np.divmod(ends, tree.ports[0])
+    numbers: Ints = node * tree.parallel[0] + port // tree.parents[0]
+    return numbers
 
 
-def mod_k_ports(tree: FatTree, numbers: Ints, *, in_rail: bool = False) -> Ints:
-    """
-    Return ``floor(d / (w[0]*...*w[l-1])) mod (w[l]*p[l])`` of numbers d, as (h, F).
-
-    `in_rail`: whether the rail is chosen already, so that w[0] does not count.
-    """
-    first = 1 if in_rail else 0
+def mod_k_ports(tree: FatTree, numbers: Ints) -> Ints:
+    """Return ``floor(d / (w[1]*...*w[l-1])) mod (w[l]*p[l])`` of numbers d in a rail, (h, F)."""
     ports = np.empty((tree.levels, numbers.size), dtype=np.int64)
     for level in range(tree.levels):
-        ports[level] = numbers // prod(tree.parents[first:level]) % tree.ports[level]
+        ports[level] = numbers // prod(tree.parents[1:level]) % tree.ports[level]
     return ports

@@ -34,9 +34,8 @@ class Minimal(CheckedRouting):
         """Make the routing for a fabric."""
         return cls(_dragonfly(topology, "minimal"))
 
-    def paths(self, src: Ints, dst: Ints, rail: Ints | None) -> Routes:
+    def paths(self, src: Ints, dst: Ints) -> Routes:
         """Return the links of flows: nodes have one link each."""
-        del rail
         per_router = self.topology.nodes_per_router
         between = _minimal_links(self.topology, src // per_router, dst // per_router, dst)
         return _with_nodes(self.topology, src, dst, between)
@@ -61,9 +60,8 @@ class Valiant(CheckedRouting):
         """Make the routing for a fabric."""
         return cls(_dragonfly(topology, "valiant"), seed)
 
-    def paths(self, src: Ints, dst: Ints, rail: Ints | None) -> Routes:
+    def paths(self, src: Ints, dst: Ints) -> Routes:
         """Return the links of flows: nodes have one link each."""
-        del rail
         fabric = self.topology
         here, there = src // fabric.nodes_per_router, dst // fabric.nodes_per_router
         middle = here.copy()

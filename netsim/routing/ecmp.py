@@ -9,9 +9,9 @@ from netsim.common.arrays import Ints
 from netsim.common.errors import RoutingError
 from netsim.common.rng import whole_numbers
 from netsim.flows.partition import Partition
-from netsim.routing.base import flow_ends, flow_rails
+from netsim.routing.base import flow_ends
 from netsim.routing.shortest import Shortest
-from netsim.routing.updown import up_down_routes
+from netsim.routing.updown import endpoint_routes
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.fattree import FatTree
@@ -26,8 +26,8 @@ class Ecmp:
     """
     ECMP: every choice of a port is a hash of seed, both ends, queue pair and level.
 
-    Equal-cost multi-path routing hashes the header of a flow; here the links of two nodes and the
-    queue pair stand for it, so collisions of rails and of queue pairs are independent. A message is
+    Equal-cost multi-path routing hashes the header of a flow; here two endpoints and the queue
+    pair stand for it, so collisions of rails and of queue pairs are independent. A message is
     split evenly over ``qps`` queue pairs, as NCCL does (``NCCL_IB_QPS_PER_CONNECTION``); whole
     messages in turn are the same in the mean. Parallel cables are hashed like paths.
     """
@@ -51,20 +51,16 @@ class Ecmp:
         src: Ints,
         dst: Ints,
         partition: Partition | None = None,
-        rail: Ints | None = None,
         queue_pair: Ints | None = None,
     ) -> Routes:
-        """Route flows between nodes, by queue pair 0 or the given; a partition changes nothing."""
+        """Route flows between endpoints, by queue pair 0 or the given."""
         del partition
         tree = self.tree
         src, dst = flow_ends(src, dst, tree)
-        rail = flow_rails(rail, dst, tree)
-        header = (src, dst, *(part for part in (rail, queue_pair) if part is not None))
+        header = (src, dst) if queue_pair is None else (src, dst, queue_pair)
         ports = self._drawn(header, 0, tree.ports)
         cables = self._drawn(header, tree.levels, tree.parallel)
-        if rail is not None:
-            ports[0], cables[0] = rail, rail // tree.parents[0]
-        return up_down_routes(tree, src, dst, ports, cables)
+        return endpoint_routes(tree, src, dst, ports, cables)
 
     def _drawn(self, header: tuple[Ints, ...], turn: int, below: tuple[int, ...]) -> Ints:
         """Draw a number for each level and flow."""
@@ -94,13 +90,11 @@ class GraphEcmp:
         src: Ints,
         dst: Ints,
         partition: Partition | None = None,
-        rail: Ints | None = None,
         queue_pair: Ints | None = None,
     ) -> Routes:
-        """Route flows between nodes, by queue pair 0 or the given; a partition changes nothing."""
+        """Route flows between endpoints, by queue pair 0 or the given."""
         del partition
         topology = self.paths.topology
         src, dst = flow_ends(src, dst, topology)
-        rail = flow_rails(rail, dst, topology)
-        header = (src, dst, *(part for part in (rail, queue_pair) if part is not None))
-        return self.paths.by_word(src, dst, rail, whole_numbers(self.seed, header, 2**62))
+        header = (src, dst) if queue_pair is None else (src, dst, queue_pair)
+        return self.paths.by_word(src, dst, whole_numbers(self.seed, header, 2**62))

@@ -34,10 +34,11 @@ class LeastLoaded(CheckedRouting):
         """Make the routing for a fabric."""
         return cls(need_fat_tree(topology, "least-loaded"))
 
-    def paths(self, src: Ints, dst: Ints, rail: Ints | None) -> Routes:
-        """Return the links of flows, routed in the order given, by any rails."""
-        del rail
+    def paths(self, src: Ints, dst: Ints) -> Routes:
+        """Return the links of flows, routed in the order given, by any links of their nodes."""
         tree = self.topology
+        first, last = src, dst
+        src, dst = (tree.endpoints.node[end] for end in (src, dst))
         kernels = load_kernels("netsim.routing.leastloaded_kernels", "least-loaded routing", 2)
         shape = (tree.children, tree.parents, tree.parallel, tree.up_base, tree.down_base)
         table = kernels.least_loaded_table(
@@ -50,5 +51,6 @@ class LeastLoaded(CheckedRouting):
         )
         lost = np.flatnonzero((src != dst) & (table[:, 0] < 0))
         if lost.size:
-            raise no_path(int(src[lost[0]]), int(dst[lost[0]]), tree)
+            flow = int(lost[0])
+            raise no_path(int(first[flow]), int(last[flow]), tree, by_rail=False)
         return Routes.from_padded(table, tree.n_links)

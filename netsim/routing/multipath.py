@@ -10,7 +10,6 @@ from netsim.common.arrays import Bools, Ints
 from netsim.common.errors import RoutingError
 from netsim.routing.base import CheckedRouting, Routing, no_path, queue_pairs
 from netsim.routing.dimension import DimensionOrder
-from netsim.routing.dmodk import node_ports
 from netsim.routing.dragonfly import Minimal
 from netsim.routing.path_sets import RouterGraph
 from netsim.routing.shortest import Rerouted
@@ -56,15 +55,15 @@ class MultipathRouting(CheckedRouting):
             )
         return cls(topology, rule)
 
-    def paths(self, src: Ints, dst: Ints, rail: Ints | None) -> Routes:
+    def paths(self, src: Ints, dst: Ints) -> Routes:
         """Return the link groups of flows on a tree; elsewhere also sets of paths."""
         tree = self.topology
         if not isinstance(tree, FatTree):
-            found = self._usual.routes(src, dst, rail=rail)
+            found = self._usual.routes(src, dst)
             path_sets = self._graph.path_sets(src, dst)
             return Routes(found.indptr, found.links, found.n_links, self.rule, path_sets)
-        port = node_ports(tree, dst)[0] if rail is None else rail
-        table = _group_table(tree, src, dst, port, self._groups.of)
+        (here, out), (there, into) = (np.divmod(end, tree.ports[0]) for end in (src, dst))
+        table = _group_table(tree, (here, there), (out, into), self._groups.of)
         if _damaged(tree):
             self._require_paths(src, dst, table)
         found = Routes.from_padded(table, tree.n_links)
@@ -102,7 +101,7 @@ class MultipathRouting(CheckedRouting):
         absent[topology.absent] = True
         first, last = table[:, 0], table[:, -1]
         above = kind[topology.link_head[first]], kind[topology.link_tail[last]]
-        lost = (absent[first] | absent[last] | ~meet[above]) & (src != dst)
+        lost = (absent[first] | absent[last] | ~meet[above]) & (first >= 0)
         if lost.any():
             flow = int(np.argmax(lost))
             raise no_path(int(src[flow]), int(dst[flow]), topology)
@@ -113,20 +112,22 @@ def _damaged(topology: Topology) -> bool:
     return topology.absent is not None and topology.absent.size > 0
 
 
-def _group_table(tree: FatTree, src: Ints, dst: Ints, port: Ints, of: Ints) -> Ints:
+def _group_table(
+    tree: FatTree, nodes: tuple[Ints, Ints], ports: tuple[Ints, Ints], of: Ints
+) -> Ints:
     """Return the link groups (F, 2h) that flows cross, as `least_loaded_table` has links."""
-    h, rails = tree.levels, tree.parents[0]
+    h, rails, (src, dst), (out, into) = tree.levels, tree.parents[0], nodes, ports
     turn = tree.turning_level(src, dst)
     table = np.full((src.size, 2 * h), -1, dtype=np.int64)
     for level in range(h):
         used = turn > level
         below, width = prod(tree.children[:level]), tree.ports[level]
         above = prod(tree.parents[:level])
-        own = port if level == 0 else (port % rails) * width  # any link of the link group
-        for base, end, column in (
-            (tree.up_base[level], src, level),
-            (tree.down_base[level], dst, 2 * h - 1 - level),
+        for base, end, port, column in (
+            (tree.up_base[level], src, out, level),
+            (tree.down_base[level], dst, into, 2 * h - 1 - level),
         ):
+            own = port if level == 0 else (port % rails) * width  # any link of the link group
             link = base + end // below * above * width + own
             table[:, column] = np.where(used, of[np.where(used, link, 0)], -1)
     return table

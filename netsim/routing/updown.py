@@ -5,7 +5,7 @@ import numpy as np
 from netsim.common.arrays import Ints
 from netsim.common.errors import RoutingError
 from netsim.common.jit import load_kernels
-from netsim.routing.base import flow_ends
+from netsim.routing.base import flow_ends, no_path
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from netsim.topology.routes import Routes
@@ -47,13 +47,31 @@ def mod_k_routes(tree: FatTree, src: Ints, dst: Ints, *, by_source: bool = False
     return Routes(indptr, links, tree.n_links)
 
 
-def down_cables(tree: FatTree, src: Ints, ports: Ints, rail: Ints | None = None) -> Ints:
+def endpoint_routes(tree: FatTree, src: Ints, dst: Ints, ports: Ints, cables: Ints) -> Routes:
+    """
+    Return minimal up-down paths between endpoints: they begin and end by the links of these.
+
+    `ports`, `cables` (h, F): as for `up_down_routes`; those of nodes of several links are written.
+    """
+    width = tree.ports[0]
+    if width == 1:
+        return up_down_routes(tree, src, dst, ports, cables)
+    (here, out), (there, into) = np.divmod(src, width), np.divmod(dst, width)
+    rails = tree.parents[0]
+    lost = np.flatnonzero((here != there) & (out % rails != into % rails))
+    if lost.size:
+        raise no_path(int(src[lost[0]]), int(dst[lost[0]]), tree)
+    ports[0], cables[0] = out, into // rails
+    return up_down_routes(tree, here, there, ports, cables)
+
+
+def down_cables(tree: FatTree, src: Ints, ports: Ints) -> Ints:
     """Return the cables of the way down (h, F): those that mirror the up-port, or source mod p."""
     cables = np.zeros_like(ports)
     for level in range(tree.levels):  # by scalars: numpy divides by those several times faster
         if tree.parallel[level] == 1:
             continue
-        if tree.down_cable == "mirror" or (level == 0 and rail is not None):
+        if tree.down_cable == "mirror":
             cables[level] = ports[level] // tree.parents[level]
         else:
             cables[level] = src % tree.parallel[level]

@@ -8,7 +8,7 @@ from netsim.common.arrays import Bools, Ints
 from netsim.common.errors import RoutingError
 from netsim.common.jit import load_kernels
 from netsim.flows.partition import Partition, TreePartition, on_tree
-from netsim.routing.base import flow_ends, flow_rails
+from netsim.routing.base import flow_ends
 from netsim.routing.dmodk import DModK
 from netsim.routing.updown import need_fat_tree
 from netsim.topology.base import Topology
@@ -52,13 +52,11 @@ class Wraparound:
         src: Ints,
         dst: Ints,
         partition: Partition | None = None,
-        rail: Ints | None = None,
     ) -> Routes:
-        """Route flows between nodes of a job."""
+        """Route flows between endpoints of a job."""
         if partition is None or partition.links is None:
-            return DModK(self.tree).routes(src, dst, rail=rail)
+            return DModK(self.tree).routes(src, dst)
         src, dst = flow_ends(src, dst, self.tree)
-        flow_rails(rail, dst, self.tree)
         if _is_plain(self.tree, partition):
             kernels = load_kernels("netsim.routing.wraparound_kernels", "routes of partitions", 2)
             ends = src, dst, partition.nodes, partition.links

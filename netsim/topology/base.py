@@ -13,6 +13,7 @@ from fabricsim.checking import shortened, whole
 from netsim.common.arrays import Floats, Ints, numbers_below
 from netsim.common.errors import TopologyError
 from netsim.topology.building import compact, reverse_links
+from netsim.topology.endpoints import Endpoints
 from netsim.topology.names import NameBook, Origin
 
 _PAIRS = 2_000_000  # pairs of nodes whose distance is held in memory at once
@@ -200,6 +201,11 @@ class Topology:
         first = np.zeros(self.n_nodes + 1, dtype=np.int64)
         np.cumsum(np.bincount(tail, minlength=self.n_nodes), out=first[1:])
         return links[np.argsort(tail, kind="stable")], first
+
+    @cached_property
+    def endpoints(self) -> Endpoints:
+        """Ends of paths: the links of nodes; the nodes themselves where each has one."""
+        return Endpoints.of(*self.node_links)
 
     @cached_property
     def rails(self) -> int:

@@ -14,7 +14,7 @@ from netsim.common.errors import TopologyError
 from netsim.common.units import Bandwidth, Quantity
 from netsim.topology.base import Topology
 from netsim.topology.building import cable_rates, check_size, latency_seconds
-from netsim.topology.counters import Shape, counted_ports
+from netsim.topology.counters import counted_ports
 
 _UP_CLASSES = ("injection", "leaf-up", "L2-up", "L3-up")
 _DOWN_CLASSES = ("ejection", "leaf-down", "L2-down", "L3-down")
@@ -123,24 +123,18 @@ class FatTree(Topology):
 
     @cached_property
     def counted_ports(self) -> Ints | None:
-        """Up-port of D-mod-k towards each node, (h, n_nodes); None where the formula gives it."""
-        return self._counted((self.children, self.parents, self.parallel), self.order)
+        """
+        Up-port of D-mod-k towards each endpoint of a rail; None where the formula gives it.
 
-    @cached_property
-    def counted_in_rail(self) -> Ints | None:
-        """The same towards each link, (h, n_nodes p[0]), in a tree of one of the nodes' rails."""
-        cables, order = self.parallel[0], self.order
-        if order is not None:
-            ends = order[:, None] * cables + np.arange(cables)
-            order = np.where(order[:, None] < 0, -1, ends).reshape(-1)
+        (h, n_nodes p[0]): a rail is a tree in which each of a node's cables to a leaf is a node.
+        """
+        if self.order is None:
+            return None
+        cables = self.parallel[0]
+        ends = self.order[:, None] * cables + np.arange(cables)
+        order = np.where(self.order[:, None] < 0, -1, ends).reshape(-1)
         children = (self.children[0] * cables, *self.children[1:])
         shape = children, (1, *self.parents[1:]), (1, *self.parallel[1:])
-        return self._counted(shape, order)
-
-    def _counted(self, shape: Shape, order: Ints | None) -> Ints | None:
-        """Count the up-ports of a shape with this tree's holes."""
-        if order is None:
-            return None
         there = np.ones(self.n_links, dtype=bool)
         there[self.absent if self.absent is not None else []] = False
         uplinks = there[self.up_base[1] : self.down_base[1]]

@@ -44,7 +44,7 @@ def vertex_levels(topology: Topology) -> Ints:
     return level
 
 
-def divisors(topology: Topology, *, in_rail: bool = False) -> Ints:
+def divisors(topology: Topology) -> Ints:
     """
     Return by what each vertex divides a destination's number before it chooses.
 
@@ -52,9 +52,8 @@ def divisors(topology: Topology, *, in_rail: bool = False) -> Ints:
     is D-mod-k's product of w. Routers that all have nodes have no parents among each other, and
     divide by 1.
     """
-    first = 1 if in_rail else 0
     if isinstance(topology, FatTree):
-        low = [prod(topology.parents[first:level]) for level in range(topology.levels + 1)]
+        low = [prod(topology.parents[1:level]) for level in range(topology.levels + 1)]
         return np.repeat(low, topology.counts)
     level = vertex_levels(topology)
     tail, head = topology.link_tail, topology.link_head
@@ -63,7 +62,7 @@ def divisors(topology: Topology, *, in_rail: bool = False) -> Ints:
     parents = np.bincount(pairs // level.size, minlength=level.size)
     found = np.ones(level.size, dtype=np.int64)
     product = 1
-    for depth in range(first, int(level.max(initial=0))):
+    for depth in range(1, int(level.max(initial=0))):
         ranked = np.sort(parents[level == depth])
         product *= max(1, int(ranked[(ranked.size - 1) // 2]))
         found[level > depth] = min(product, topology.n_nodes)

@@ -8,18 +8,36 @@ import numpy as np
 from netsim.common.arrays import Bools, Floats, Ints
 from netsim.topology.base import Topology
 from netsim.topology.counters import occurrence
+from netsim.topology.fattree import FatTree
 from netsim.topology.levels import links_in_service
 from netsim.topology.reach import meetings
 from netsim.topology.routes import Routes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RailFlows:
-    """Flows between nodes, each split over the rails that it takes."""
+class EndpointFlows:
+    """
+    Flows between endpoints that messages between nodes are split into.
 
-    flow: Ints  # (K,): flow that each part belongs to, ascending
-    rail: Ints  # (K,): link of the two nodes by which the part travels, 0 for a node's first
-    parts: Ints  # (K,): equal parts of that flow
+    Parameters
+    ----------
+    flow : (K,) int array
+        Message that each belongs to, ascending.
+    src, dst : (K,) int array
+        Endpoints, as `Topology.endpoints` numbers them.
+    parts : (K,) int array
+        Equal flows of that message.
+    """
+
+    flow: Ints
+    src: Ints
+    dst: Ints
+    parts: Ints
+
+    @property
+    def columns(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """The four arrays."""
+        return self.flow, self.src, self.dst, self.parts
 
 
 class Rails:
@@ -30,7 +48,9 @@ class Rails:
     < r, all links l with l mod k = i, over which its messages are split evenly. A message travels
     on the rail of the rank that it goes to, at both ends: what the sender's own rail cannot deliver
     there is handed over inside the sending node first, as NCCL does on rail-optimised fabrics
-    (PXN). Traffic inside a node costs nothing.
+    (PXN). Traffic inside a node costs nothing. Where the sender has no such rail, the message
+    leaves by a link to the switch that it arrives from, else by the first link from which a path
+    leads there.
 
     Where links failed, a message is split over those of its rails that still join the two nodes. A
     rank with none left takes another's: the j-th of the rails that are lost between the two nodes
@@ -42,9 +62,9 @@ class Rails:
         self._count = np.maximum(np.diff(topology.node_links[1]), 1)
         self._damaged = topology.absent is not None and topology.absent.size > 0
 
-    def split(self, nodes: Ints, src: Ints, dst: Ints) -> RailFlows | None:
+    def split(self, nodes: Ints, src: Ints, dst: Ints) -> EndpointFlows | None:
         """
-        Choose the rails of messages between ranks; None where every node has one link.
+        Choose the endpoints of messages between ranks; None where every node has one.
 
         A message between nodes that nothing joins stays on its rails: it is for the routing to
         refuse it.
@@ -55,7 +75,8 @@ class Rails:
         local, count = occurrence(nodes)[dst], self._count[there]
         dealt = np.minimum(np.bincount(nodes)[there], count)
         if not self._damaged and np.array_equal(dealt, count):
-            return RailFlows(np.arange(dst.size), local % count, np.ones_like(dst))
+            ends = self.ends(here, there, local % count)
+            return EndpointFlows(np.arange(dst.size), *ends, np.ones_like(dst))
         rail = np.arange(self._topology.rails)
         owned = (rail < count[:, None]) & (rail % dealt[:, None] == (local % dealt)[:, None])
         owned[here == there] = rail == 0
@@ -63,7 +84,26 @@ class Rails:
             works = self._works(here, there)
             owned = _in_service(owned, works, local, count)
         flow, rail = np.nonzero(owned)
-        return RailFlows(flow, rail, owned.sum(axis=1)[flow])
+        ends = self.ends(here[flow], there[flow], rail)
+        return EndpointFlows(flow, *ends, owned.sum(axis=1)[flow])
+
+    def ends(self, src: Ints, dst: Ints, rail: Ints) -> tuple[Ints, Ints]:
+        """Return the endpoints of flows between nodes that arrive by some rail."""
+        topology, points = self._topology, self._topology.endpoints
+        count, into = self._count[src], points.first[dst] + rail
+        out = points.first[src] + np.minimum(rail, count - 1)
+        if isinstance(topology, FatTree) and not self._damaged:
+            return out, into
+        behind, meet = self._reach
+        place = np.arange(behind.shape[1])
+        there = place < count[:, None]
+        link = points.link[np.where(there, points.first[src][:, None] + place, 0)]
+        joined = there & meet[behind[src], behind[dst, rail][:, None]]
+        leaf = topology.link_head[points.link[into]]
+        direct = joined & (topology.link_head[link] == leaf[:, None])
+        same = place == rail[:, None]
+        best = np.argmax(4 * direct + 2 * (joined & same) + joined, axis=1)
+        return np.where(joined.any(axis=1), points.first[src] + best, out), into
 
     @cached_property
     def _reach(self) -> tuple[Ints, Bools]:
@@ -104,6 +144,20 @@ def _in_service(owned: Bools, works: Bools, local: Ints, count: Ints) -> Bools:
     nth = np.cumsum(others, axis=1) == (place % np.maximum(n_left, 1) + 1)[:, None]
     left[lost] = np.where((n_left > 0)[:, None], nth & others, owned[lost])
     return left
+
+
+def flow_endpoints(
+    topology: Topology, src: Ints, dst: Ints, rail: Ints | None = None
+) -> tuple[Ints, Ints]:
+    """
+    Return the endpoints of flows between nodes, where no rank says by which link.
+
+    `rail` (F,): link of the destination, from 0; absent, its number modulo its links.
+    """
+    if topology.rails < 2:  # noqa: PLR2004
+        return src, dst
+    count = np.diff(topology.endpoints.first)
+    return Rails(topology).ends(src, dst, dst % count[dst] if rail is None else rail)
 
 
 def senders(topology: Topology, src: Ints, routes: Routes) -> Ints:

@@ -83,7 +83,8 @@ def test_a_routing_keeps_its_rules(case):
 @every_case
 def test_minimal_routings_take_as_many_hops_as_the_fabric_says(case):
     name, tried = case[0], made(case)
-    topology, (src, dst) = tried.topology, tried.ends
+    topology = tried.topology
+    src, dst = (topology.endpoints.node[end] for end in tried.ends)
     between = np.maximum(tried.routes.hops - 2, 0)
 
     if name == "shortest":  # two blue cables of a dragonfly may be shorter than one

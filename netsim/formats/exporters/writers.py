@@ -13,6 +13,7 @@ from netsim.routing.base import Routing
 from netsim.routing.multipath import single_paths
 from netsim.topology.base import Topology
 from netsim.topology.levels import vertex_levels
+from netsim.topology.rails import flow_endpoints
 
 Written = tuple[str, tuple[str, ...]]
 
@@ -205,7 +206,8 @@ def _routed(drawing: Drawing, routing: Routing) -> Iterator[str]:
                 yield _link(named[back], bundle.rate, latency)
     for source in nodes.tolist():
         others = nodes[nodes != source]
-        routes = routing.routes(np.full(others.size, source), others)
+        ends = flow_endpoints(topology, np.full(others.size, source), others)
+        routes = routing.routes(*ends)
         for i, target in enumerate(others.tolist()):
             links = routes.links[routes.indptr[i] : routes.indptr[i + 1]].tolist()
             yield _route(drawing, source, target, [named[link] for link in links])

@@ -43,6 +43,23 @@ def test_fat_tree_routes_rates_and_finish_times_are_simgrids(name, shared):
     np.testing.assert_allclose(report.finish_s, case["finish"], rtol=1e-9)
 
 
+def test_rates_on_simgrids_routes_over_two_rails_are_its_own(shared):
+    """SimGrid's D-mod-k chooses the link of a node by the destination, and then divides by it."""
+    case = load_case(shared, "rail2-perm")
+    tree = fat_tree_of(case)
+    number = [fat_tree_link(tree, link) for link in case["links"]]
+    routes = Routes.from_lists(
+        [[number[link] for link in row] for row in case["routes"]], tree.n_links
+    )
+
+    rates, finish_s = finish_times(
+        routes, np.array(case["src"]), np.array(case["bytes"]), tree.capacity, fairness="per-flow"
+    )
+
+    np.testing.assert_allclose(rates, case["rate0"], rtol=1e-9)
+    np.testing.assert_allclose(finish_s, case["finish"], rtol=1e-9)
+
+
 @pytest.mark.parametrize("name", OTHER_FLOWS)
 def test_rates_and_finish_times_on_stored_torus_and_dragonfly_routes_are_simgrids(name, shared):
     case = load_case(shared, name)

@@ -60,7 +60,8 @@ def test_the_pools_of_a_flow_are_all_links_on_minimal_paths_by_its_rail(spec):
     for src, dst in ((0, topology.n_nodes - 1), (0, topology.children[0]), (5, 2)):
         for rail in range(topology.ports[0]):
             ends = np.array([src]), np.array([dst])
-            crossed = routing.routes(*ends, rail=np.array([rail])).links
+            width = topology.ports[0]
+            crossed = routing.routes(*(width * end + rail for end in ends)).links
             up = climbed(topology, crossed[:1])
             down = topology.reverse[list(climbed(topology, topology.reverse[crossed[-1:]]))]
             allowed = up | set(down.tolist()) | {int(crossed[0]), int(crossed[-1])}

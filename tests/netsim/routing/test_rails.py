@@ -1,4 +1,4 @@
-"""Routings that are given the rail of every flow."""
+"""Routings between endpoints of nodes that have several."""
 
 import re
 
@@ -9,11 +9,15 @@ from hypothesis import strategies as st
 from naive.walks import Tree
 
 from netsim.common.errors import RoutingError
+from netsim.formats.importers.csv_tables import read_edge_csv
+from netsim.formats.importers.sketch import Settings
 from netsim.registries.routings import make_routing
 from netsim.registries.topologies import make_topology
 from netsim.routing.base import RankRouting
+from netsim.topology.endpoints import Endpoints
 from netsim.topology.fattree import build_fat_tree
 from netsim.topology.outage import depopulate
+from netsim.topology.rails import Rails
 
 KEEPING = ("d-mod-k", "s-mod-k", "ecmp", "shortest", "jigsaw")
 
@@ -47,7 +51,7 @@ def test_each_rail_is_routed_as_a_tree_of_its_own(drawn):
     src, dst, rail = np.array(flows).T
 
     for name, walk in (("d-mod-k", single.d_mod_k), ("s-mod-k", single.s_mod_k)):
-        routes = make_routing(name, tree).routes(src, dst, rail=rail)
+        routes = make_routing(name, tree).routes(src * w[0] + rail, dst * w[0] + rail)
         for flow, (a, b, q) in enumerate(flows):
             links = [tree.link_name(link) for link in routes.of_flow(flow)]
             assert links == in_rail(walk(a, b), q, w[0])
@@ -59,10 +63,11 @@ def test_shortest_paths_in_rails_of_an_intact_tree_are_d_mod_k(drawn):
     shape, flows = drawn
     tree = build_fat_tree(*shape, 1e9)
     src, dst, rail = np.array(flows).T
+    ends = src * tree.ports[0] + rail, dst * tree.ports[0] + rail
 
-    shortest = make_routing("shortest", tree).routes(src, dst, rail=rail)
+    shortest = make_routing("shortest", tree).routes(*ends)
 
-    usual = make_routing("d-mod-k", tree).routes(src, dst, rail=rail)
+    usual = make_routing("d-mod-k", tree).routes(*ends)
     assert np.array_equal(shortest.links, usual.links)
 
 
@@ -75,7 +80,7 @@ def test_flows_leave_and_arrive_by_the_rail_that_they_are_given(name, missing):
     src, dst = rng.choice(tree.usable_nodes, (2, 300))
     rail = rng.integers(4, size=300)
 
-    routes = make_routing(name, tree, 3).routes(src, dst, rail=rail)
+    routes = make_routing(name, tree, 3).routes(4 * src + rail, 4 * dst + rail)
 
     for flow in np.flatnonzero(src != dst):
         links = routes.of_flow(flow)
@@ -92,7 +97,7 @@ def test_shifts_are_free_of_contention_in_every_rail(name):
     routing = make_routing(name, tree)
 
     for shift in range(1, 24):
-        routes = routing.routes(src, (src + shift) % 24, rail=rail)
+        routes = routing.routes(4 * src + rail, 4 * ((src + shift) % 24) + rail)
         assert np.bincount(routes.links).max() == 1
 
 
@@ -100,10 +105,9 @@ def test_parallel_links_of_a_node_are_rails_too():
     """Two cables to each of two leaves: ports 0 and 2 lead to leaf 0, by cable 0 and 1."""
     tree = build_fat_tree((2, 2), (2, 2), (2, 1), 1e9)
     rail = np.arange(4)
-    src, dst = np.zeros(4, dtype=np.int64), np.full(4, 3)
 
     for name in KEEPING[:4]:
-        routes = make_routing(name, tree).routes(src, dst, rail=rail)
+        routes = make_routing(name, tree).routes(rail, 4 * 3 + rail)
         assert [tree.link_name(routes.of_flow(q)[0]) for q in rail] == [
             "n0>s1.0#0",
             "n0>s1.1#0",
@@ -129,44 +133,78 @@ def test_a_rail_that_is_lost_is_an_error_that_names_it(name):
             "failed_switches": ["s1.1"],
         }
     )
-    one = np.array([1])
+    one = np.array([2])  # the first link of n1, which has two
 
-    assert make_routing(name, tree).routes(one, one + 4, rail=one - 1).hops.tolist() == [4]
-    for dst in (one + 1, one + 4):
+    assert make_routing(name, tree).routes(one, one + 8).hops.tolist() == [4]
+    for dst in (one + 2, one + 8):
         with pytest.raises(
-            RoutingError, match=f"from n1 to n{dst[0]} by rail 1 in the fabric \\(fat-tree, 8"
+            RoutingError, match=f"from n1 to n{dst[0] // 2} by rail 1 in the fabric"
         ):
-            make_routing(name, tree).routes(one, dst, rail=one)
+            make_routing(name, tree).routes(one + 1, dst + 1)
+
+
+@pytest.mark.parametrize("name", KEEPING)
+def test_rails_that_nothing_joins_are_an_error_that_names_both(name):
+    """A card of rail 0 reaches none of rail 1: the sender's host must hand the message over."""
+    tree = make_topology({"kind": "rail-tree", "rails": 2, "nodes_per_group": 4, "groups": 2})
+
+    with pytest.raises(RoutingError, match="from n0 to n5 by rails 0 and 1 in the fabric"):
+        make_routing(name, tree).routes(np.array([0]), np.array([2 * 5 + 1]))
+    assert make_routing(name, tree).routes(np.array([0]), np.array([1])).hops.tolist() == [0]
 
 
 @pytest.mark.parametrize(
-    ("rail", "message"),
+    ("dst", "message"),
     [
-        ([0, 4], r"rail: expected a list of whole numbers 0\.\.3, got 4 at place 1"),
-        ([0], "rail: expected one for each of 2 flows, got 1"),
-        ([0.5, 1.5], r"rail: expected a list of whole numbers 0\.\.3, got float64"),
+        ([4, 72], r"dst: expected a list of whole numbers 0\.\.71, got 72 at place 1"),
+        ([4], "src and dst: expected one of each for every flow, got 2 and 1"),
+        ([0.5, 1.5], r"dst: expected a list of whole numbers 0\.\.71, got float64"),
     ],
 )
 @pytest.mark.parametrize("name", [*KEEPING, "least-loaded"])
-def test_what_is_no_rail_is_refused(name, rail, message):
+def test_what_is_no_endpoint_is_refused(name, dst, message):
+    """18 nodes of 4 links."""
     tree = make_topology({"kind": "rail-tree", "rails": 4, "nodes_per_group": 6, "groups": 3})
 
     with pytest.raises(RoutingError, match=message):
-        make_routing(name, tree).routes(np.array([0, 1]), np.array([8, 9]), rail=rail)
+        make_routing(name, tree).routes(np.array([0, 1]), dst)
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"), [("bgq-5d", "dimension-order"), ("aries-edison-like", "valiant")]
-)
-def test_where_nodes_have_one_link_there_is_one_rail(kind, name):
+@pytest.mark.parametrize("kind", ["bgq-5d", "aries-edison-like", "cab", "synth-1024"])
+def test_where_nodes_have_one_link_endpoints_are_the_nodes(kind):
     fabric = make_topology(kind)
-    ends = np.array([0]), np.array([300])
+    ends = fabric.endpoints
 
-    plain = make_routing(name, fabric).routes(*ends)
+    assert np.array_equal(ends.node, np.arange(fabric.n_nodes))
+    assert np.array_equal(fabric.link_tail[ends.link], ends.node)
 
-    assert np.array_equal(make_routing(name, fabric).routes(*ends, rail=[0]).links, plain.links)
-    with pytest.raises(RoutingError, match=r"numbers 0\.\.0, got 1 at place 0"):
-        make_routing(name, fabric).routes(*ends, rail=[1])
+
+def test_a_node_without_a_link_has_an_endpoint_that_nothing_reaches():
+    """Hosts of 2, 0 and 1 links: endpoints 0 and 1, 2, and 3."""
+    ends = Endpoints.of(np.array([7, 8, 5]), np.array([0, 2, 2, 3]))
+
+    assert ends.first.tolist() == [0, 2, 3, 4]
+    assert ends.node.tolist() == [0, 0, 1, 2]
+    assert ends.link.tolist() == [7, 8, -1, 5]
+
+
+def test_a_message_leaves_by_a_link_to_the_switch_that_it_arrives_from():
+    """Hosts a and b on both leaves, c and d on the second alone: to c from a it is a's second."""
+    rows = [f"{pair},node,switch" for pair in ("a,x", "a,y", "b,x", "b,y", "c,y", "d,y")]
+    rows += ["x,top,switch,switch", "y,top,switch,switch"]
+    text = "\n".join(["source,target,source_kind,target_kind", *rows])
+    fabric = read_edge_csv(text, "f", Settings())
+    a, b, c = (fabric.vertex_number(name) for name in "abc")
+    nodes, src, dst = np.array([a, b, c]), np.array([0, 0, 2]), np.array([2, 1, 0])
+
+    parts = Rails(fabric).split(nodes, src, dst)
+    assert parts is not None
+
+    ends = fabric.endpoints
+    names = [fabric.link_name(int(link)) for link in ends.link[parts.src]]
+    into = [fabric.link_name(int(link)) for link in ends.link[parts.dst]]
+    assert names == ["a>y", "a>x", "a>y", "c>y", "c>y"]
+    assert into == ["c>y", "b>x", "b>y", "a>x", "a>y"]
 
 
 LOADS = [  # rails, queue pairs, mean largest load of 16 flows on 16 links by balls in bins
@@ -212,6 +250,7 @@ def test_eight_links_of_a_node_on_one_leaf_go_by_eight_uplinks(name, missing):
     kept = dst != 5
     src, dst = src[kept].repeat(8), dst[kept].repeat(8)
 
-    routes = make_routing(name, tree).routes(src, dst, rail=np.tile(np.arange(8), src.size // 8))
+    card = np.tile(np.arange(8), src.size // 8)
+    routes = make_routing(name, tree).routes(8 * src + card, 8 * dst + card)
 
     assert np.bincount(routes.links).max() == 1

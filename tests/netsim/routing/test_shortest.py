@@ -78,7 +78,9 @@ def test_hosts_of_eight_links_use_all_rails_and_spines(tmp_path):
     fabric = written(tmp_path, rail_leaves(card))
     src, dst = ring(card, fabric)
 
-    routes = make_routing("shortest", fabric).routes(src, dst, rail=np.tile(np.arange(8), HOSTS))
+    card = np.tile(np.arange(8), HOSTS)
+    first = fabric.endpoints.first
+    routes = make_routing("shortest", fabric).routes(first[src] + card, first[dst] + card)
 
     assert fabric.rails == GPUS
     assert not isinstance(fabric, FatTree)
@@ -105,29 +107,43 @@ def test_on_a_tree_that_is_none_by_one_cable_shifts_stay_free_of_contention(tmp_
 
 @pytest.mark.parametrize("seed", range(4))
 def test_paths_on_a_damaged_graph_are_shortest_and_pass_through_no_node(tmp_path, seed):
-    """Hosts of several links beside hosts of one; a breadth-first search finds the lengths."""
+    """Hosts of several links beside hosts of one; a search over links finds the lengths."""
     rng = np.random.default_rng(seed)
     rows = [f"h{h},s{s},1 Gb/s,node,switch" for h in range(6) for s in {h % 5, h * h % 5}]
     rows += [f"s{a},s{b},1 Gb/s,switch,switch" for a in range(5) for b in range(a) if a - b != 2]
     fabric = written(tmp_path, rows)
     fabric = fail(fabric, rng.choice(fabric.n_links, 4, replace=False).tolist())
     dead = set(fabric.absent.tolist())
-    ends = enumerate(zip(fabric.link_tail.tolist(), fabric.link_head.tolist(), strict=True))
-    links = [pair for link, pair in ends if link not in dead]
-    usable = fabric.usable_nodes
-    src, dst = np.repeat(usable, usable.size), np.tile(usable, usable.size)
-    reached = {node: distances(links, fabric.n_nodes, node, up_down=False) for node in usable}
-    joined = np.array([b in reached[a] for a, b in zip(src.tolist(), dst.tolist(), strict=True)])
-    src, dst = src[joined], dst[joined]
+    points = fabric.endpoints
+    alive = [e for e in range(points.size) if not dead & {int(points.link[e])}]
+    table = list(zip(fabric.link_tail.tolist(), fabric.link_head.tolist(), strict=True))
+    length = {}
+    for a in alive:  # a path begins by the link of its endpoint, and ends by that of the other
+        for b in alive:
+            (out, here), (back, there) = (
+                (int(points.link[e]), int(points.node[e])) for e in (a, b)
+            )
+            kept = [
+                pair
+                for link, pair in enumerate(table)
+                if link not in dead
+                and (pair[0] != here or link == out)
+                and (pair[1] != there or link == fabric.reverse[back])
+            ]
+            found = distances(kept, fabric.n_nodes, here, up_down=False)
+            if here != there and there in found:
+                length[a, b] = found[there]
+    pairs = list(length)
+    src, dst = np.array(pairs).T
 
     routes = make_routing("shortest", fabric).routes(src, dst)
 
-    for flow, (a, b) in enumerate(zip(src.tolist(), dst.tolist(), strict=True)):
+    for flow, (a, b) in enumerate(pairs):
         path = routes.of_flow(flow)
-        assert path.size == reached[a][b]
+        assert path.size == length[a, b]
         assert not dead & set(path.tolist())
-        assert fabric.link_tail[path[0]] == a
-        assert fabric.link_head[path[-1]] == b
+        assert path[0] == points.link[a]
+        assert path[-1] == fabric.reverse[points.link[b]]
         assert np.array_equal(fabric.link_head[path[:-1]], fabric.link_tail[path[1:]])
         assert np.all(fabric.link_head[path[:-1]] >= fabric.n_nodes)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from netsim.common.errors import TopologyError
 from netsim.registries.routings import make_routing
 from netsim.registries.topologies import make_topology
-from netsim.routing.dmodk import node_ports
+from netsim.routing.dmodk import endpoint_ports
 from netsim.topology.fattree import build_fat_tree
 from netsim.topology.reach import unreachable
 
@@ -32,7 +32,7 @@ def test_numbers_and_ports_are_those_of_opensm_on_trees_with_holes(case):
     tree = make_topology({**RADIX_8, "missing": case["missing"]})
     nodes = tree.usable_nodes
 
-    ports = node_ports(tree, nodes)
+    ports = endpoint_ports(tree, nodes)
 
     wanted = [[row[node] for node in nodes] for row in (case["leaf_up"], case["l2_up"])]
     assert [list(map(str, row)) for row in ports[1:].tolist()] == wanted
@@ -53,9 +53,9 @@ def test_without_holes_counting_gives_the_formula():
         tree = build_fat_tree(*shape, 1e9)
         nodes = np.arange(tree.n_nodes)
 
-        counted = node_ports(replace(tree, order=nodes), nodes)
+        counted = endpoint_ports(replace(tree, order=nodes), nodes)
 
-        assert np.array_equal(counted, node_ports(tree, nodes))
+        assert np.array_equal(counted, endpoint_ports(tree, nodes))
 
 
 def test_a_missing_node_shifts_the_later_nodes_of_its_leaf_down():

@@ -14,11 +14,20 @@ from netsim.topology.reach import meetings, unreachable
 FOUR = {"kind": "rail-tree", "rails": 4, "nodes_per_group": 4, "groups": 2}
 
 
+def rail_of(fabric, ends):
+    """Return the place of endpoints among those of their nodes."""
+    points = fabric.endpoints
+    return ends - points.first[points.node[ends]]
+
+
 def rails_of(spec, nodes, src, dst):
     """Return the rails of every message, and its parts, as lists."""
-    split = Rails(make_topology(spec)).split(np.array(nodes), np.array(src), np.array(dst))
+    fabric = make_topology(spec)
+    split = Rails(fabric).split(np.array(nodes), np.array(src), np.array(dst))
     found = [[] for _ in dst]
-    for flow, rail, parts in zip(split.flow, split.rail, split.parts, strict=True):
+    out, into = (rail_of(fabric, ends) for ends in (split.src, split.dst))
+    assert np.array_equal(out, into)
+    for flow, rail, parts in zip(split.flow, into, split.parts, strict=True):
         found[flow].append(int(rail))
         assert parts == np.sum(split.flow == flow)
     return found
@@ -123,7 +132,9 @@ def test_nodes_may_have_different_numbers_of_links():
     split = Rails(fabric).split(np.array([0, 1]), np.array([0, 1]), np.array([1, 0]))
 
     assert split.flow.tolist() == [0, 1, 1]
-    assert split.rail.tolist() == [0, 0, 1]
+    assert rail_of(fabric, split.dst).tolist() == [0, 0, 1]
+    leaf = fabric.link_head[fabric.endpoints.link]
+    assert leaf[split.src].tolist() == [3, 3, 3]  # node 0 leaves by its link to node 1's switch
     assert split.parts.tolist() == [1, 2, 2]
 
 
@@ -134,7 +145,8 @@ def test_the_link_that_a_message_would_leave_by_counts_as_well():
 
     split = Rails(damaged).split(np.array([0, 1]), np.array([0]), np.array([1]))
 
-    assert (split.rail.tolist(), split.parts.tolist()) == ([1], [1])
+    for ends in (split.src, split.dst):
+        assert (rail_of(damaged, ends).tolist(), split.parts.tolist()) == ([1], [1])
 
 
 def test_what_a_node_can_send_is_the_sum_of_its_links():
