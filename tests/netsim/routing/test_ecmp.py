@@ -67,5 +67,5 @@ def test_no_torus_and_no_seed_among_the_options():
 
     with pytest.raises(RoutingError, match="needs a Clos network"):
         make_routing("ecmp", torus)
-    with pytest.raises(RoutingError, match=r"seed: expected it beside `routing` in a snapshot"):
+    with pytest.raises(RoutingError, match=r"seed: expected it next to `routing` in a snapshot"):
         make_routing({"name": "ecmp", "seed": 3}, clos())
