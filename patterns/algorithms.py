@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from patterns.base import Rooted, Sized, Step, check_root
 from patterns.doubling import halving_doubling, rabenseifner, recursive_doubling
 from patterns.rounds import allgather_bruck, alltoall_pairwise
-from patterns.trees import broadcast_binomial, rotated
+from patterns.trees import broadcast_binomial, with_root
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Binomial(Rooted):
     def _steps(self, n_ranks: int) -> list[Step]:
         """Return the steps."""
         root = check_root(self.root, n_ranks)
-        return rotated(broadcast_binomial(n_ranks, self.nbytes), root, n_ranks)
+        return with_root(broadcast_binomial(n_ranks, self.nbytes), root, n_ranks)
 
 
 @dataclass(frozen=True, slots=True)

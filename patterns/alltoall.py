@@ -19,8 +19,8 @@ from patterns.base import (
 )
 from patterns.collectives import Algorithm, Collective
 from patterns.errors import PatternError
-from patterns.grid import DEFAULT_DIMS, check_grid, grid_for, lines
-from patterns.messages import message_step, within
+from patterns.grid import DEFAULT_DIMS, check_grid, grid_for, grid_lines
+from patterns.messages import message_step, within_groups
 from patterns.mpich import alltoall_mpich
 from patterns.rounds import alltoall_bruck, alltoall_direct, alltoall_pairwise
 
@@ -76,7 +76,7 @@ class SubAllToAll(Template):
         grid, steps = grid_for(n_ranks, self.dims, self.grid), []
         for dimension in self.over or ():
             alltoall = AllToAll.algorithms[self.algorithm](grid[dimension], self.nbytes)
-            steps += within(lines(grid, dimension), alltoall)
+            steps += within_groups(grid_lines(grid, dimension), alltoall)
         return steps
 
 

@@ -32,9 +32,9 @@ from patterns.trees import (
     broadcast_scatter_ring,
     gather_binomial,
     gather_linear,
-    rotated,
     scatter_binomial,
     scatter_linear,
+    with_root,
 )
 
 Algorithm = Callable[[int, float], list[Step]]
@@ -79,7 +79,7 @@ class RootedCollective(Template):
     def _steps(self, n_ranks: int) -> list[Step]:
         """Return the steps."""
         root = check_root(self.root, n_ranks)
-        return rotated(self.algorithms[self.algorithm](n_ranks, self.nbytes), root, n_ranks)
+        return with_root(self.algorithms[self.algorithm](n_ranks, self.nbytes), root, n_ranks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import numpy as np
 from patterns.algorithms import Binomial, RecursiveDoubling, RecursiveHalvingVectorDoubling
 from patterns.base import DEFAULT_NBYTES, Pattern, Step, Template, choice, positive, settle, size
 from patterns.errors import PatternError
-from patterns.messages import demand, injection_bytes, scaled
+from patterns.messages import injection_bytes, scaled_steps, total_messages
 
 _MIXES = {  # compute share, then share of each collective in the run time
     "A": (0.67, {"rhvd": 0.33}),
@@ -62,9 +62,9 @@ class Hybrid(Template):
         total = self.nbytes * n_ranks
         matrices = []
         for number, (part, weight) in enumerate(zip(self.parts, self.weights, strict=True)):
-            matrix = demand(_steps_of_part(number, part, n_ranks), n_ranks)
-            matrices += scaled([matrix], weight * total / float(matrix.nbytes.sum()))
-        return [demand(matrices, n_ranks)]
+            matrix = total_messages(_steps_of_part(number, part, n_ranks), n_ranks)
+            matrices += scaled_steps([matrix], weight * total / float(matrix.nbytes.sum()))
+        return [total_messages(matrices, n_ranks)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Sequence(Template):
         injected = np.array([injection_bytes(part, n_ranks) for part in steps])
         factors = np.array(self.shares) * injected.sum() / injected
         pairs = zip(steps, factors.tolist(), strict=True)
-        return [step for part, factor in pairs for step in scaled(part, factor)]
+        return [step for part, factor in pairs for step in scaled_steps(part, factor)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,12 +58,12 @@ def grid_for(n_ranks: int, dims: int, grid: tuple[int, ...] | None) -> tuple[int
     return grid
 
 
-def coordinates(grid: tuple[int, ...]) -> Ints:
+def grid_coordinates(grid: tuple[int, ...]) -> Ints:
     """Return where each rank lies in the grid (dims, n); x runs fastest."""
     return np.array(np.unravel_index(np.arange(prod(grid)), grid, order="F"), dtype=np.int64)
 
 
-def lines(grid: tuple[int, ...], dimension: int) -> Ints:
+def grid_lines(grid: tuple[int, ...], dimension: int) -> Ints:
     """Return the ranks of every grid line along one dimension (n / extent, extent), in order."""
     ranks = np.arange(prod(grid)).reshape(grid, order="F")
     return np.moveaxis(ranks, dimension, -1).reshape(-1, grid[dimension])

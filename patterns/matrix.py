@@ -16,7 +16,7 @@ from fabricsim.checking.inputs import MOST_BYTES, read_input
 from fabricsim.checking.sheets import refuse_separator
 from patterns.base import Floats, Ints, Step, Template, positive, settle
 from patterns.errors import PatternError
-from patterns.messages import demand
+from patterns.messages import total_messages
 
 _ZIP_MAGIC = b"PK"
 _PACKED = (ZIP_STORED, ZIP_DEFLATED)
@@ -75,7 +75,7 @@ def read_matrix(file: str) -> MatrixFile:
     if not kept.any():
         raise PatternError(f"{file}: no traffic between different ranks.")
     n_ranks = size or int(max(src.max(), dst.max())) + 1
-    entries = demand([Step(src[kept], dst[kept], value[kept])], n_ranks)
+    entries = total_messages([Step(src[kept], dst[kept], value[kept])], n_ranks)
     return MatrixFile(entries, n_ranks, size is not None, content.sha256)
 
 

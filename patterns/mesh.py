@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from patterns.base import DEFAULT_NBYTES, Floats, Ints, Step, Template, integer, settle, size
-from patterns.grid import DEFAULT_DIMS, coordinates, near_cubic
+from patterns.grid import DEFAULT_DIMS, grid_coordinates, near_cubic
 from patterns.messages import message_step, seeded
 
 _SIZE_FACTORS = (0.25, 0.5, 1.0, 2.0)
@@ -45,7 +45,7 @@ class UnstructuredMesh(Template):
             return []
         random = seeded(self.seed, n_ranks)
         grid = near_cubic(n_ranks, DEFAULT_DIMS)
-        points = ((coordinates(grid) + random.random((3, n_ranks))).T) / np.array(grid)
+        points = ((grid_coordinates(grid) + random.random((3, n_ranks))).T) / np.array(grid)
         nearest = min(self.neighbors, n_ranks - 1) + 1  # the point itself is the nearest
         near = _nearest(points, nearest)
         here = np.repeat(np.arange(n_ranks), nearest)

@@ -35,7 +35,7 @@ def first_of_each_pair(src: Ints, dst: Ints, n_ranks: int) -> Ints:
     return first
 
 
-def within(groups: Ints, steps: Sequence[Step]) -> list[Step]:
+def within_groups(groups: Ints, steps: Sequence[Step]) -> list[Step]:
     """Return steps that every group (G, m) of ranks does at the same time, of one group's steps."""
 
     def everywhere(step: Step) -> Step:
@@ -45,7 +45,7 @@ def within(groups: Ints, steps: Sequence[Step]) -> list[Step]:
     return replaced(steps, everywhere)
 
 
-def demand(steps: Iterable[Step], n_ranks: int) -> Step:
+def total_messages(steps: Iterable[Step], n_ranks: int) -> Step:
     """Return all messages of an iteration, summed for each sender and receiver, in order."""
     listed = list(steps)
     key = np.concatenate([step.src * n_ranks + step.dst for step in listed])
@@ -70,7 +70,7 @@ def injection_bytes(steps: Iterable[Step], n_ranks: int) -> float:
     return total
 
 
-def scaled(steps: Sequence[Step], factor: float) -> list[Step]:
+def scaled_steps(steps: Sequence[Step], factor: float) -> list[Step]:
     """Return steps with all bytes multiplied."""
     return replaced(steps, lambda step: replace(step, nbytes=step.nbytes * factor))
 

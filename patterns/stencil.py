@@ -7,7 +7,7 @@ import numpy as np
 
 from patterns.base import DEFAULT_NBYTES, Floats, Ints, Step, Template, choice, flag, settle, size
 from patterns.errors import PatternError
-from patterns.grid import DEFAULT_DIMS, check_grid, coordinates, grid_for
+from patterns.grid import DEFAULT_DIMS, check_grid, grid_coordinates, grid_for
 from patterns.messages import first_of_each_pair, message_step
 
 _WORD = 8.0  # bytes of a grid value, a double
@@ -53,7 +53,7 @@ class Stencil(Template):
         extents = grid_for(n_ranks, self.dims, self.grid)
         grid, periodic = np.array(extents), np.broadcast_to(self.periodic, self.dims)
         offsets, sizes = self._neighbours()
-        place = coordinates(extents)
+        place = grid_coordinates(extents)
         other = place[:, None, :] + offsets.T[:, :, None]  # (dims, offsets, ranks)
         wrapped = other % grid[:, None, None]
         inside = np.all((wrapped == other) | periodic[:, None, None], axis=0).ravel()

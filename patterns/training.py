@@ -6,8 +6,8 @@ import numpy as np
 
 from patterns.base import DEFAULT_NBYTES, Step, Template, integer, settle, size
 from patterns.errors import PatternError
-from patterns.grid import lines
-from patterns.messages import message_step, repeated, within
+from patterns.grid import grid_lines
+from patterns.messages import message_step, repeated, within_groups
 from patterns.rounds import allreduce_ring
 
 _ALLREDUCES_PER_PASS = 2  # of a layer: after attention and after the feed-forward part
@@ -61,8 +61,8 @@ class Training(Template):
         grid = (self.tp, dp, self.pp)
         activations = self.activation_bytes * self.microbatches
         reduced = activations * self.layers * _ALLREDUCES_PER_PASS
-        tensor = within(lines(grid, 0), allreduce_ring(self.tp, reduced))
-        data = within(lines(grid, 1), allreduce_ring(dp, self.nbytes))
+        tensor = within_groups(grid_lines(grid, 0), allreduce_ring(self.tp, reduced))
+        data = within_groups(grid_lines(grid, 1), allreduce_ring(dp, self.nbytes))
         if self.pp == 1:  # the backward pass follows the forward one, round by round alike
             return [*(repeated(step, 2) for step in tensor), *data]
         stage = np.arange(n_ranks - self.tp * dp)

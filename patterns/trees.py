@@ -3,7 +3,7 @@ Collective algorithms on a binomial tree, and in one step, with root 0.
 
 Each function takes the number of ranks n and bytes, and returns the steps. The tree is that of
 MPICH: the parent of a rank lacks its lowest set bit, and the subtree of a rank is the ranks from
-it on, up to the distance to its parent. `rotated` moves the root.
+it on, up to the distance to its parent. `with_root` moves the root.
 """
 
 from collections.abc import Iterable
@@ -65,7 +65,7 @@ def broadcast_scatter_doubling(n_ranks: int, nbytes: float) -> list[Step]:
     return scatter_binomial(n_ranks, block) + allgather_doubling(n_ranks, block)
 
 
-def rotated(steps: Iterable[Step], root: int, n_ranks: int) -> list[Step]:
+def with_root(steps: Iterable[Step], root: int, n_ranks: int) -> list[Step]:
     """Return steps in which `root` takes the part of rank 0, root + 1 that of 1, and so on."""
     if root == 0:
         return list(steps)

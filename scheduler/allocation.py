@@ -15,7 +15,7 @@ from scheduler.job import Job
 LEAF_UP, L2_UP = 1, 2  # levels of the tree at which leaf and L2 uplinks start
 
 
-def bits(mask: int) -> Iterator[int]:
+def mask_bits(mask: int) -> Iterator[int]:
     """Iterate over the set bits of a mask, lowest first."""
     while mask:
         low = mask & -mask
@@ -26,10 +26,10 @@ def bits(mask: int) -> Iterator[int]:
 @lru_cache(maxsize=1 << 14)
 def _places(mask: int) -> tuple[int, ...]:
     """Return the set bits of a mask; those of a leaf come again and again."""
-    return tuple(bits(mask))
+    return tuple(mask_bits(mask))
 
 
-def lowest(mask: int, count: int) -> int:
+def lowest_bits(mask: int, count: int) -> int:
     """Return the mask of the lowest set bits of a mask, which has at least `count`."""
     surplus = mask.bit_count() - count
     if surplus < count:  # the shorter way: clear the highest instead

@@ -9,9 +9,9 @@ from fabricsim.checking import shortened
 from netsim.common.arrays import Ints
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
-from scheduler.allocation import L2_UP, LEAF_UP, Allocation, bits
+from scheduler.allocation import L2_UP, LEAF_UP, Allocation, mask_bits
 from scheduler.errors import AllocationError
-from scheduler.footprint import Footprint, join, links_of, parts, split
+from scheduler.footprint import Footprint, join_masks, links_of, mask_parts, split_masks
 from scheduler.geometry import Geometry, working_ports
 from scheduler.job import Job
 
@@ -203,7 +203,9 @@ class Cluster:
         """
         width = self.nodes_per_leaf
         found = [
-            leaf * width + node for leaf, mask in enumerate(self.leaf_free) for node in bits(mask)
+            leaf * width + node
+            for leaf, mask in enumerate(self.leaf_free)
+            for node in mask_bits(mask)
         ]
         places = np.array(found, dtype=np.int64)
         return places if self.geometry.node_at is None else np.sort(self.geometry.nodes(places))
@@ -270,17 +272,17 @@ class Cluster:
         taken : Footprint
             Of placements of waiting jobs, made in other states of the machine.
         """
-        nodes = split(taken.nodes, self.n_leaves, self.nodes_per_leaf)
+        nodes = split_masks(taken.nodes, self.n_leaves, self.nodes_per_leaf)
         self.leaf_free = [free & ~mask for free, mask in zip(self.leaf_free, nodes, strict=True)]
         per_pod = self.leaves_per_pod
         free_of = [free.bit_count() for free in self.leaf_free]
         self.pod_free = [sum(free_of[pod * per_pod :][:per_pod]) for pod in range(self.n_pods)]
         self.n_free = sum(self.pod_free)
         if taken.leaf_ports:
-            ports = split(taken.leaf_ports, self.n_leaves, self.leaf_width)
+            ports = split_masks(taken.leaf_ports, self.n_leaves, self.leaf_width)
             self.leaf_up = [free & ~mask for free, mask in zip(self.leaf_up, ports, strict=True)]
         if taken.l2_ports:
-            ports = split(taken.l2_ports, len(self.l2_up), self.l2_width)
+            ports = split_masks(taken.l2_ports, len(self.l2_up), self.l2_width)
             self.l2_up = [free & ~mask for free, mask in zip(self.l2_up, ports, strict=True)]
         for sharer in taken.sharers:
             self._share(sharer, fill_units)
@@ -310,10 +312,10 @@ class Cluster:
         twin = object.__new__(Cluster)
         for name in Cluster.__slots__:
             setattr(twin, name, getattr(self, name))
-        twin.leaf_free = split(free.nodes, self.n_leaves, self.nodes_per_leaf)
+        twin.leaf_free = split_masks(free.nodes, self.n_leaves, self.nodes_per_leaf)
         per_pod, n_pods = self.leaves_per_pod, self.n_pods
         l2_per_pod = self.l2_per_pod if self.l2_up else 0
-        nodes = parts(free.nodes, n_pods, per_pod, self.nodes_per_leaf)
+        nodes = mask_parts(free.nodes, n_pods, per_pod, self.nodes_per_leaf)
         leaf_up, ports = links_of(free.leaf_ports, n_pods, per_pod, self.leaf_width)
         l2_up, l2_ports = links_of(free.l2_ports, n_pods, l2_per_pod, self.l2_width)
         twin.leaf_up, twin.l2_up = leaf_up.copy(), l2_up.copy()
@@ -347,12 +349,16 @@ class Cluster:
         Footprint
             Nodes and links.
         """
-        nodes = join(self.nodes_per_leaf, ((leaf, mask) for leaf, mask, _ in allocation.leaves))
+        nodes = join_masks(
+            self.nodes_per_leaf, ((leaf, mask) for leaf, mask, _ in allocation.leaves)
+        )
         if allocation.units:
             return Footprint(nodes, sharers=(allocation,))
         leaf_ports = ((leaf, ports) for leaf, _, ports in allocation.leaves)
         return Footprint(
-            nodes, join(self.leaf_width, leaf_ports), join(self.l2_width, allocation.l2s)
+            nodes,
+            join_masks(self.leaf_width, leaf_ports),
+            join_masks(self.l2_width, allocation.l2s),
         )
 
     def release(self, job_id: int) -> Allocation:

@@ -13,7 +13,7 @@ from scheduler.allocation import Allocation
 class Footprint:
     """Nodes and links of one or more allocations."""
 
-    nodes: int = 0  # nodes, group by group; see `join`
+    nodes: int = 0  # nodes, group by group; see `join_masks`
     # leaf_ports, l2_ports: up-ports owned of leaves and of L2 switches, switch by switch
     leaf_ports: int = 0
     l2_ports: int = 0
@@ -53,7 +53,7 @@ def _stride(width: int) -> int:
     return max(8, 1 << (width - 1).bit_length())
 
 
-def join(width: int, masks: Iterable[tuple[int, int]]) -> int:
+def join_masks(width: int, masks: Iterable[tuple[int, int]]) -> int:
     """
     Put the masks of groups or switches into one.
 
@@ -63,7 +63,7 @@ def join(width: int, masks: Iterable[tuple[int, int]]) -> int:
     return sum(mask << number * stride for number, mask in masks)
 
 
-def split(joined: int, count: int, width: int) -> list[int]:
+def split_masks(joined: int, count: int, width: int) -> list[int]:
     """Take the masks of groups or switches apart again."""
     size = _stride(width) // 8
     raw = joined.to_bytes(count * size, "little")
@@ -74,14 +74,14 @@ def split(joined: int, count: int, width: int) -> list[int]:
 
 
 def join_all(width: int, masks: Sequence[int]) -> int:
-    """Do as `join` does with a mask for each group or switch."""
+    """Do as `join_masks` does with a mask for each group or switch."""
     size = _stride(width) // 8
     if size <= 8:  # noqa: PLR2004 (the largest integer of numpy)
         return int.from_bytes(np.array(masks, dtype=f"<u{size}").tobytes(), "little")
     return int.from_bytes(b"".join([mask.to_bytes(size, "little") for mask in masks]), "little")
 
 
-def parts(joined: int, count: int, each: int, width: int) -> list[bytes]:
+def mask_parts(joined: int, count: int, each: int, width: int) -> list[bytes]:
     """Cut joined masks into `count` parts of `each` groups or switches, to compare them."""
     size = each * _stride(width) // 8
     raw = joined.to_bytes(count * size, "little")
@@ -90,12 +90,12 @@ def parts(joined: int, count: int, each: int, width: int) -> list[bytes]:
 
 @lru_cache(maxsize=256)
 def links_of(joined: int, count: int, each: int, width: int) -> tuple[list[int], list[bytes]]:
-    """Return what `split` and `parts` do; links stay as they are more often than nodes."""
-    return split(joined, count * each, width), parts(joined, count, each, width)
+    """Return what `split_masks` and `mask_parts` do; links rarely change."""
+    return split_masks(joined, count * each, width), mask_parts(joined, count, each, width)
 
 
 def any_part_with(n_nodes: int, joined: int, count: int, each: int, width: int) -> bool:
-    """Say whether a part, as of `parts`, has so many nodes."""
+    """Say whether a part, as of `mask_parts`, has so many nodes."""
     size = each * _stride(width)
     part = (1 << size) - 1
     return any(

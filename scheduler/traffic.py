@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from netsim.common.arrays import Floats, Ints, distinct
+from netsim.common.arrays import Floats, Ints, distinct_numbers
 from netsim.flows.contention import Traffic
 from netsim.flows.latency import LatencyOf, MessageLatency, scale_to
 from netsim.flows.partition import Partition
@@ -146,7 +146,7 @@ class TrafficOf:
             flows.nbytes[crossing],
             None if flows.rounds is None else flows.rounds[numbers],
         )
-        n_nodes = distinct(partition.nodes).size
+        n_nodes = distinct_numbers(partition.nodes).size
         if compute_s is None:
             return self._placed(outside, partition, n_nodes, fraction or 0.0, iteration_s)
         if not step.size:

@@ -32,10 +32,10 @@ from scheduler.workload.entries import (
 from scheduler.workload.filters import Filters
 from scheduler.workload.json_lists import job_tables
 from scheduler.workload.slurm import (
-    instant,
     is_sacct_json,
     is_skipped,
     is_twice,
+    read_instant,
     sacct_entries,
     tells_zone,
 )
@@ -138,7 +138,7 @@ def time_zone(name: str | None) -> tzinfo:
 def moment_of(text: str, zone: str, name: str, *, offsets: bool = False) -> float:
     """Read a moment on the clock of a record; seconds since 1970."""
     clock = time_zone(zone or None)
-    moment_s = instant(text, name, "time", clock)
+    moment_s = read_instant(text, name, "time", clock)
     plain = text.replace(".", "", 1).isdecimal()
     if offsets and moment_s >= 0 and not tells_zone(text.strip()):
         raise SnapshotError(

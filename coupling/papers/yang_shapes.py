@@ -20,10 +20,10 @@ from patterns.base import Pattern
 from scheduler.allocators.torus import (
     Box,
     FreeBoxes,
-    boxes,
     dimension,
     is_balanced,
     mean_hops,
+    torus_boxes,
 )
 from scheduler.job import Communication
 from scheduler.traffic import TrafficOf
@@ -75,7 +75,7 @@ class Shapes:
     def by_shape(self, pattern: Pattern, size: int) -> dict[str, list[float]]:
         """Return the times on every vector of Table 1 over that on the most compact one, first."""
         found: dict[str, list[float]] = {}
-        vectors = {tuple(sorted(box)[::-1]) for box in boxes(size, self.torus.dims)}
+        vectors = {tuple(sorted(box)[::-1]) for box in torus_boxes(size, self.torus.dims)}
         for box in sorted(vectors, key=lambda box: mean_hops(self.torus, box)):
             nodes = self._free.find(box)
             if nodes is not None:  # on an empty machine all are free

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from coupling.rates.base import RunInput
 from coupling.rates.simulated import shaped
-from netsim.common.units import LONGEST_S, require_within_a_day, spoken
+from netsim.common.units import LONGEST_S, duration_text, require_within_a_day
 from netsim.routing.wraparound import Wraparound
 from scheduler.allocators.base import Allocator
 from scheduler.cluster import Cluster
@@ -33,7 +33,7 @@ class Forecast:
     def __str__(self) -> str:
         """Return one line."""
         what = "steps" if self.apart else "flows"
-        return f"{self.starts:.1e} starts of {what}, up to {spoken(self.cpu_s)} of CPU time"
+        return f"{self.starts:.1e} starts of {what}, up to {duration_text(self.cpu_s)} of CPU time"
 
 
 def require_affordable(forecast: Forecast) -> None:

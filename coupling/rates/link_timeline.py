@@ -7,7 +7,7 @@ import numpy as np
 from coupling.rates.network import NetworkRateModel
 from netsim.common.arrays import Floats, Ints
 from netsim.flows.traffic import bytes_per_link
-from netsim.topology.multipath import evened
+from netsim.topology.multipath import spread_over_links
 from scheduler.allocation import Allocation
 from scheduler.observer import Observer
 from scheduler.rates import JobRate
@@ -84,7 +84,7 @@ class LinkTimeline(Observer):
     def bins(self) -> Floats:
         """Return bytes of ended jobs, a row per bin from time 0 on, a column per link."""
         used = min(self._most, int(np.ceil(self.end_s / self.width_s)))
-        return evened(self._network.topology, self._nbytes[:used])
+        return spread_over_links(self._network.topology, self._nbytes[:used])
 
     def _reach(self, now_s: float) -> None:
         """Make bins wide enough for time to be inside."""

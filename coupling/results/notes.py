@@ -10,8 +10,8 @@ from netsim.registries.accuracy import (
     OWNED,
     Setting,
     accuracy_line,
-    compared,
     known_accuracy,
+    nearest_comparisons,
 )
 
 REMARKS = {
@@ -75,7 +75,7 @@ def _accuracy(result: Result, setting: Setting) -> str:
             "how long they take alone where they are placed."
         )
     line = accuracy_line(setting)
-    if setting.model == "flow-level" and compared(setting):
+    if setting.model == "flow-level" and nearest_comparisons(setting):
         line = f"{line.removesuffix('.')}; states were compared, not whole runs."
     return line
 

@@ -36,7 +36,7 @@ from coupling.stopping import require_callable
 from netsim.registries.accuracy import setting_of
 from netsim.registries.routings import limits_of
 from netsim.topology.base import Topology
-from netsim.topology.multipath import evened
+from netsim.topology.multipath import spread_over_links
 from netsim.topology.switches import assumed_switch
 from scheduler.allocators.base import Allocator, Bounded
 from scheduler.cluster import Cluster
@@ -220,7 +220,7 @@ def _coupled(setup: Setup, progress: Progress | None) -> _Coupled:
     schedule = _simulate(setup, (cluster, allocator, pacing), watchers)
     cost_of_job = None if costs is None else costs.costs()
     if pacing.network is not None and ledger is not None:
-        ledger.links.nbytes = evened(pacing.network.topology, ledger.links.nbytes)
+        ledger.links.nbytes = spread_over_links(pacing.network.topology, ledger.links.nbytes)
     return _Coupled(
         schedule,
         LinkLedger(topology.n_links) if ledger is None else ledger.links,

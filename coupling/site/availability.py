@@ -16,7 +16,7 @@ from scheduler.allocation import L2_UP, LEAF_UP, Allocation
 from scheduler.allocators.base import Allocator
 from scheduler.cluster import Cluster
 from scheduler.errors import SchedulerError
-from scheduler.footprint import Footprint, join
+from scheduler.footprint import Footprint, join_masks
 from scheduler.job import Job
 
 _BATCH = 200_000  # flows routed at once: tens of MB
@@ -67,7 +67,7 @@ class Availability:
                 used[own.links] = True
         cluster.block(
             Footprint(
-                join(cluster.nodes_per_leaf, masks.items()),
+                join_masks(cluster.nodes_per_leaf, masks.items()),
                 self._ports(used, LEAF_UP, cluster),
                 self._ports(used, L2_UP, cluster),
             )
@@ -88,7 +88,7 @@ class Availability:
         for cable in np.flatnonzero(up | down).tolist():
             switch, port = divmod(cable, tree.ports[level])
             masks[switch] = masks.get(switch, 0) | 1 << port
-        return join(width, masks.items())
+        return join_masks(width, masks.items())
 
     def first_fit(
         self, job: Job, allocators: Mapping[str, Allocator], *, links: bool

@@ -9,7 +9,7 @@ import numpy as np
 from coupling.errors import SnapshotError
 from coupling.inputs.snapshot import PlacedJob, Snapshot
 from coupling.rates.rate_models import rate_model
-from netsim.common.arrays import distinct
+from netsim.common.arrays import distinct_numbers
 from netsim.common.errors import ContentionError
 from netsim.flows.contention import ContentionModel
 from netsim.flows.isolation import shared_links
@@ -79,7 +79,7 @@ def setting(snapshot: Snapshot, placed: Placed) -> Setting:
         model=snapshot.model,
         fairness=snapshot.fairness,
         owned=[job.partition.links is not None for job in snapshot.jobs],
-        ranks_per_node=[int(number) for counts in per_node for number in distinct(counts)],
+        ranks_per_node=[int(number) for counts in per_node for number in distinct_numbers(counts)],
         options=options_of(snapshot),
         traffic_class=dominant_class(
             (traffic_class(flows[job]), communicating_nodes(own)) for job, own in placed.items()
@@ -133,7 +133,7 @@ def busiest_shared_links(
         channel = topology.channel[links]
         together_s = together[job].alone_s * together[job].interference
         np.add.at(busy, channel, nbytes / topology.capacity[links] / together_s)
-        users[distinct(channel)] += 1
+        users[distinct_numbers(channel)] += 1
     worst = {}
     for job, links in links_of.items():
         shared = links[users[topology.channel[links]] > 1]

@@ -18,7 +18,7 @@ Table = NDArray[np.void]  # rows with named columns
 _INT, _UNSIGNED = np.dtype(np.int64), np.dtype(np.uint64)
 
 
-def distinct(values: Ints) -> Ints:
+def distinct_numbers(values: Ints) -> Ints:
     """Return whole numbers ascending, each once: `numpy.unique` would load masked arrays for it."""
     ascending = np.sort(values, axis=None)
     if not ascending.size:

@@ -145,7 +145,7 @@ def require_within_a_day(forecast: str, cpu_s: float, advice: str) -> None:
         raise ContentionError(f"{forecast}; at most a day is allowed: {advice}.")
 
 
-def spoken(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """Write a duration."""
     for unit, size in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
         if seconds >= 2.0 * size:

@@ -6,7 +6,7 @@ from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from netsim.common.arrays import Floats, Ints, distinct
+from netsim.common.arrays import Floats, Ints, distinct_numbers
 from netsim.common.errors import ContentionError
 from netsim.topology.base import Topology
 from netsim.topology.routes import Routes
@@ -100,7 +100,7 @@ def communicating_nodes(traffic: Traffic, topology: Topology) -> Ints:
     crossing = np.flatnonzero(routes.hops)
     first = routes.links[routes.indptr[:-1][crossing]]
     last = routes.links[routes.indptr[1:][crossing] - 1]
-    return distinct(np.concatenate([topology.link_tail[first], topology.link_head[last]]))
+    return distinct_numbers(np.concatenate([topology.link_tail[first], topology.link_head[last]]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,7 +6,7 @@ from math import prod
 import numpy as np
 
 from fabricsim.checking import wrong
-from netsim.common.arrays import Bools, Ints, distinct, numbers_below
+from netsim.common.arrays import Bools, Ints, distinct_numbers, numbers_below
 from netsim.common.errors import PartitionError
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
@@ -36,7 +36,7 @@ def shared_links(links_of_job: Sequence[Ints]) -> dict[int, list[int]]:
     if isinstance(links_of_job, (str, Mapping)):
         raise wrong("links_of_job", "a list of lists of links", links_of_job, PartitionError)
     once = [
-        distinct(numbers_below(f"links_of_job[{job}]", links, 2**40, PartitionError))
+        distinct_numbers(numbers_below(f"links_of_job[{job}]", links, 2**40, PartitionError))
         for job, links in enumerate(links_of_job)
     ]
     if not once:

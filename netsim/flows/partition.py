@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from fabricsim.checking import wrong
-from netsim.common.arrays import Bools, Ints, distinct, numbers_below
+from netsim.common.arrays import Bools, Ints, distinct_numbers, numbers_below
 from netsim.common.errors import PartitionError
 from netsim.topology.fattree import FatTree
 
@@ -114,7 +114,7 @@ def on_tree(tree: FatTree, partition: Partition) -> TreePartition:
         raise PartitionError(
             f"owned links need a tree of 2 or 3 levels with one link per node, got {tree.summary}."
         )
-    nodes = distinct(partition.nodes)
+    nodes = distinct_numbers(partition.nodes)
     if not nodes.size or nodes[0] < 0 or nodes[-1] >= tree.n_nodes:
         raise PartitionError(f"nodes must be one or more of 0..{tree.n_nodes - 1}, got {nodes}.")
     leaves, first, leaf_of_node = np.unique(

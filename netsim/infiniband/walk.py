@@ -10,7 +10,7 @@ from netsim.common.arrays import Bools, Ints
 from netsim.common.errors import RoutingError
 from netsim.infiniband.lft import LFT
 from netsim.infiniband.wiring import Wiring
-from netsim.topology.counters import occurrence
+from netsim.topology.counters import occurrence_numbers
 from netsim.topology.fattree import FatTree
 from netsim.topology.levels import links_in_service
 
@@ -35,7 +35,7 @@ def leaf_flows(wiring: Wiring, nodes: Ints, per_leaf: int) -> Iterator[tuple[Int
     leaf = np.zeros(topology.n_nodes, dtype=np.int64)
     leaf[topology.link_tail[up]] = topology.link_head[up] - topology.n_nodes
     order = nodes[np.argsort(leaf[nodes], kind="stable")]
-    starts = np.sort(order[occurrence(leaf[order]) < per_leaf])
+    starts = np.sort(order[occurrence_numbers(leaf[order]) < per_leaf])
     reach = up_down_reach(topology) if isinstance(topology, FatTree) else None
     rows = max(1, _BATCH // max(1, nodes.size))
     for first in range(0, starts.size, rows):

@@ -12,7 +12,7 @@ import numpy as np
 
 from netsim.common.arrays import Floats
 from netsim.common.errors import ContentionError
-from netsim.common.units import require_within_a_day, spoken
+from netsim.common.units import duration_text, require_within_a_day
 from netsim.flows.contention import Traffic
 from netsim.packetsim.records import ENTRY, FLOW, PACKET, World
 from netsim.packetsim.world import packets_of
@@ -51,8 +51,8 @@ class Forecast:
     def __str__(self) -> str:
         """Return one line."""
         return (
-            f"{self.hops:.1e} packets over links, about {spoken(self.cpu_s)} of CPU time and "
-            f"{self.memory_bytes / 1e6:,.0f} MB"
+            f"{self.hops:.1e} packets over links, about {duration_text(self.cpu_s)} of CPU time "
+            f"and {self.memory_bytes / 1e6:,.0f} MB"
         )
 
 
@@ -173,7 +173,7 @@ class Progress:
         _LOG.warning(
             "packet simulation: %.0f %%, about %s left",
             100.0 * done / (done + left),
-            spoken((at_s - self._since_s) * left / done),
+            duration_text((at_s - self._since_s) * left / done),
         )
 
     def end(self, world: World) -> None:

@@ -9,7 +9,7 @@ from netsim.common.errors import ContentionError
 from netsim.flows.isolation import minimal_links, used_links
 from netsim.packetsim.records import ADAPTIVE, LINK_END, NEXT_HOP, NONE, SPRAY, Ints32
 from netsim.topology.base import Topology
-from netsim.topology.counters import occurrence
+from netsim.topology.counters import occurrence_numbers
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.fattree import FatTree
 from netsim.topology.moves import Moves
@@ -251,7 +251,7 @@ def _joined(
     target[switches] = np.arange(switches.size)
     link_ends = np.zeros(topology.n_links, dtype=LINK_END)
     link_ends["state"] = state
-    link_ends["port"] = occurrence(topology.link_head)
+    link_ends["port"] = occurrence_numbers(topology.link_head)
     if isinstance(topology, Dragonfly):
         link_ends["rank"] = np.searchsorted(
             np.array(topology.bases), np.arange(topology.n_links), side="right"

@@ -220,7 +220,7 @@ def _rows() -> list[dict[str, Any]]:
     return rows
 
 
-def compared(setting: Setting) -> tuple[Comparison, ...]:
+def nearest_comparisons(setting: Setting) -> tuple[Comparison, ...]:
     """
     Return the comparisons nearest to a result; empty where the model was never compared.
 
@@ -274,7 +274,7 @@ def outside(setting: Setting, rows: Sequence[Comparison]) -> tuple[str, ...]:
 
 def known_accuracy(setting: Setting) -> dict[str, Any]:
     """Return what is known of the error of a result, for JSON."""
-    rows = compared(setting)
+    rows = nearest_comparisons(setting)
     return setting.to_dict() | {
         "compared_with_packets": [asdict(row) for row in rows],
         "outside": list(outside(setting, rows)) if rows else [],
@@ -297,7 +297,7 @@ def accuracy_line(setting: Setting) -> str:
     if setting.model in _NOTHING_TO_COMPARE:
         return _NOTHING_TO_COMPARE[setting.model]
     judge = "another packet simulation" if setting.model == "packets" else "packet simulation"
-    rows = compared(setting)
+    rows = nearest_comparisons(setting)
     if not setting.machine:
         return "How true: not known; the result does not say what its network was."
     if not rows:

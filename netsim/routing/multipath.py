@@ -17,7 +17,7 @@ from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.fattree import FatTree
 from netsim.topology.multipath import LinkGroups, link_groups, with_multipath
-from netsim.topology.reach import meetings
+from netsim.topology.reach import switch_meetings
 from netsim.topology.routes import Routes
 from netsim.topology.torus import Torus
 
@@ -91,7 +91,7 @@ class MultipathRouting(CheckedRouting):
     @cached_property
     def _reach(self) -> tuple[Ints, Bools]:
         """Kind of each vertex, and which kinds have a switch above in common."""
-        return meetings(self.topology)
+        return switch_meetings(self.topology)
 
     def _require_paths(self, src: Ints, dst: Ints, table: Ints) -> None:
         """Refuse flows whose ends no path in service joins."""

@@ -13,8 +13,8 @@ from netsim.routing.base import CheckedRouting, Routing, flow_ends, no_path, que
 from netsim.routing.dmodk import rail_numbers
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
-from netsim.topology.levels import divisors, links_in_service
-from netsim.topology.moves import Moves, ranges
+from netsim.topology.levels import choice_divisors, links_in_service
+from netsim.topology.moves import Moves, row_entries
 from netsim.topology.routes import Routes
 
 _KEYS = 2**62  # of hashes, before a switch takes them modulo its links
@@ -51,7 +51,7 @@ class Shortest(CheckedRouting):
     @cached_property
     def _divisors(self) -> Ints:
         """Divisor of the choice at each vertex."""
-        return divisors(self.topology)
+        return choice_divisors(self.topology)
 
     @cached_property
     def _number(self) -> Ints:
@@ -128,7 +128,7 @@ class Shortest(CheckedRouting):
         """Return the move towards the end that each flow makes: of those there are, by its key."""
         moves = self._moves
         states, where = np.unique(state, return_inverse=True)
-        candidate = ranges(moves.first, states)
+        candidate = row_entries(moves.first, states)
         head = moves.head[candidate]
         good = (distance[head] == distance[moves.tail[candidate]] - 1) & (distance[head] >= 0)
         candidate = candidate[good & (head % moves.n_vertices >= moves.n_nodes)]

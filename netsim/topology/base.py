@@ -12,7 +12,7 @@ import numpy as np
 from fabricsim.checking import shortened, whole
 from netsim.common.arrays import Floats, Ints, numbers_below
 from netsim.common.errors import TopologyError
-from netsim.topology.building import compact, reverse_links
+from netsim.topology.building import compact_kinds, reverse_links
 from netsim.topology.endpoints import Endpoints
 from netsim.topology.names import NameBook, Origin
 
@@ -417,7 +417,7 @@ class Topology:
         kind: Ints = np.select(ends, (0, 1), 2)
         for number, link in enumerate(first.values(), start=len(names)):
             kind[links >= link] = number
-        return compact((*names, *first), kind)
+        return compact_kinds((*names, *first), kind)
 
     @property
     def _first_of_kind(self) -> dict[str, int]:

@@ -32,7 +32,7 @@ def reverse_links(tail: Ints, head: Ints, cable: Ints) -> Ints:
     return reverse
 
 
-def compact(names: tuple[str, ...], kind: Ints) -> tuple[tuple[str, ...], Ints]:
+def compact_kinds(names: tuple[str, ...], kind: Ints) -> tuple[tuple[str, ...], Ints]:
     """Leave out the kinds that nothing is of; number the others in order."""
     first = {}
     for number in range(len(names)):

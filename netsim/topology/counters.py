@@ -9,7 +9,7 @@ from netsim.common.arrays import Bools, Ints
 Shape = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 
 
-def occurrence(key: Ints) -> Ints:
+def occurrence_numbers(key: Ints) -> Ints:
     """Return how many earlier entries are equal (n,): 0 for the first of its kind."""
     order = np.argsort(key, kind="stable")
     ordered = key[order]
@@ -47,7 +47,7 @@ def counted_ports(shape: Shape, order: Ints, leaf_there: Bools) -> Ints:
     for level in range(len(m)):
         low, width = prod(w[:level]), w[level] * p[level]
         switch = below + low * (leaf_of_number // prod(m[1:level]))
-        port = (occurrence(switch) if level else number) % width
+        port = (occurrence_numbers(switch) if level else number) % width
         ports[level, present] = port[order[present]]
         below += low * (port % w[level])
     return ports

@@ -11,7 +11,7 @@ from netsim.common.errors import TopologyError
 from netsim.common.units import Bandwidth, Quantity
 from netsim.topology.base import Topology
 from netsim.topology.building import cable_rates, check_size, latency_seconds, reverse_links
-from netsim.topology.counters import occurrence
+from netsim.topology.counters import occurrence_numbers
 from netsim.topology.gateways import VARIANTS
 
 _CLASSES = ("green", "black", "blue")
@@ -251,4 +251,4 @@ def _blue_links(gateways: Ints, routers: int, lanes: int) -> tuple[Ints, Ints, I
     tail = group * routers + gateways[group, peer, cable]
     head = target * routers + gateways[target, back, cable]
     # two cables of a pair of groups may join the same routers
-    return tail, head, occurrence(tail * groups * routers + head)
+    return tail, head, occurrence_numbers(tail * groups * routers + head)

@@ -7,7 +7,7 @@ import numpy as np
 from netsim.common.arrays import Bools, Ints
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
-from netsim.topology.moves import ranges
+from netsim.topology.moves import row_entries
 
 
 def links_in_service(topology: Topology) -> Bools:
@@ -39,12 +39,12 @@ def vertex_levels(topology: Topology) -> Ints:
     ring, depth = np.arange(topology.n_nodes), 0
     while ring.size:
         level[ring] = depth
-        ring = head[ranges(first, ring)]
+        ring = head[row_entries(first, ring)]
         ring, depth = np.unique(ring[level[ring] < 0]), depth + 1
     return level
 
 
-def divisors(topology: Topology) -> Ints:
+def choice_divisors(topology: Topology) -> Ints:
     """
     Return by what each vertex divides a destination's number before it chooses.
 

@@ -61,7 +61,7 @@ class Moves:
         steps = 0
         while frontier.size:
             steps += 1
-            moves = self.into[ranges(self.first_into, frontier)]
+            moves = self.into[row_entries(self.first_into, frontier)]
             reached = self.tail[moves]
             reached = np.sort(reached[distance[reached] < 0])
             reached = reached[np.diff(reached, prepend=-1) > 0]  # as np.unique, but faster
@@ -70,7 +70,7 @@ class Moves:
         return distance
 
 
-def ranges(first: Ints, rows: Ints) -> Ints:
+def row_entries(first: Ints, rows: Ints) -> Ints:
     """Return the entries of some rows of a compressed table, row by row."""
     count = first[rows + 1] - first[rows]
     offset = np.cumsum(count) - count

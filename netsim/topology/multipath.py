@@ -66,7 +66,7 @@ def link_names(topology: Topology) -> Callable[[int], str]:
     return name
 
 
-def evened(topology: Topology, carried: Floats) -> Floats:
+def spread_over_links(topology: Topology, carried: Floats) -> Floats:
     """Spread what link groups carried (..., E) over their links in service by capacity."""
     if topology.multipath is None or not isinstance(topology, FatTree):
         return carried

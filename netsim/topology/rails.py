@@ -7,10 +7,10 @@ import numpy as np
 
 from netsim.common.arrays import Bools, Floats, Ints
 from netsim.topology.base import Topology
-from netsim.topology.counters import occurrence
+from netsim.topology.counters import occurrence_numbers
 from netsim.topology.fattree import FatTree
 from netsim.topology.levels import links_in_service
-from netsim.topology.reach import meetings
+from netsim.topology.reach import switch_meetings
 from netsim.topology.routes import Routes
 
 
@@ -72,7 +72,7 @@ class Rails:
         if self._topology.rails < 2:  # noqa: PLR2004 (nothing to choose)
             return None
         here, there = nodes[src], nodes[dst]
-        local, count = occurrence(nodes)[dst], self._count[there]
+        local, count = occurrence_numbers(nodes)[dst], self._count[there]
         dealt = np.minimum(np.bincount(nodes)[there], count)
         if not self._damaged and np.array_equal(dealt, count):
             ends = self.ends(here, there, local % count)
@@ -109,7 +109,7 @@ class Rails:
     def _reach(self) -> tuple[Ints, Bools]:
         """Kind of the switch behind each node link, last where none works; and kinds that meet."""
         topology = self._topology
-        kind, meet = meetings(topology)
+        kind, meet = switch_meetings(topology)
         works = links_in_service(topology)
         links, first = topology.node_links
         node = topology.link_tail[links]

@@ -74,7 +74,7 @@ def reaching_sets(topology: Topology) -> tuple[Ints, Bools]:
     return group, np.concatenate(list(_meetings(points)))
 
 
-def meetings(topology: Topology) -> tuple[Ints, Bools]:
+def switch_meetings(topology: Topology) -> tuple[Ints, Bools]:
     """Return the kind of every switch, and (K, K) whether nodes on two kinds reach each other."""
     kinds = _kinds(topology, _live(topology))
     return kinds.of, np.concatenate(list(_meetings(kinds.points)))

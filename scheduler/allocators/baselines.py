@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from scheduler.allocation import Allocation, lowest
+from scheduler.allocation import Allocation, lowest_bits
 from scheduler.allocators.base import check_count, check_size, now_or_later
 from scheduler.allocators.ordering import allocation_of
 from scheduler.cluster import Cluster
@@ -44,7 +44,7 @@ class FirstFree:
             mask = free[leaf]
             count = mask.bit_count()
             if count >= missing:
-                leaves.append((leaf, lowest(mask, missing), 0))
+                leaves.append((leaf, lowest_bits(mask, missing), 0))
                 break
             leaves.append((leaf, mask, 0))
             missing -= count
@@ -83,7 +83,7 @@ class Contiguous:
             length += more
         if not starts:
             return now_or_later(None, self.name, job, cluster)
-        first = lowest(starts, 1).bit_length() - 1
+        first = lowest_bits(starts, 1).bit_length() - 1
         end = first + job.n_nodes
         begins = zip(accumulate(sizes, initial=0), sizes, strict=False)
         return Allocation(

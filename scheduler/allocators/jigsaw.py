@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import ClassVar
 
 from netsim.topology.fattree import FatTree
-from scheduler.allocation import L2_UP, Allocation, lowest
+from scheduler.allocation import L2_UP, Allocation, lowest_bits
 from scheduler.allocators.base import (
     BEST_FIT,
     INDEX,
@@ -27,7 +27,7 @@ from scheduler.allocators.pods import (
     Row,
     Shape,
     field_counts,
-    unpack,
+    unpack_masks,
     whole_leaf_indices,
 )
 from scheduler.cluster import Cluster
@@ -90,15 +90,15 @@ def _on_several_leaves(views: Sequence[PodView], shape: Shape) -> tuple[Row, ...
 @lru_cache(maxsize=1 << 14)  # as with `field_counts`, few patterns recur
 def _remainder_links(free: int, count: int, more: int, width: int, fields: int) -> tuple[int, ...]:
     """Return the lowest up-ports of each L2 switch: `count`, and one more for those in a mask."""
-    masks = enumerate(unpack(free, width, fields))
-    return tuple([lowest(mask, count + (more >> i & 1)) for i, mask in masks])
+    masks = enumerate(unpack_masks(free, width, fields))
+    return tuple([lowest_bits(mask, count + (more >> i & 1)) for i, mask in masks])
 
 
 @lru_cache(maxsize=1 << 14)
 def _links_around(free: int, inner: tuple[int, ...], count: int, width: int) -> tuple[int, ...]:
     """Return so many up-ports of each L2 switch, those of `inner` first, then the lowest."""
-    masks = zip(inner, unpack(free, width, len(inner)), strict=True)
-    return tuple([own | lowest(mask & ~own, count - own.bit_count()) for own, mask in masks])
+    masks = zip(inner, unpack_masks(free, width, len(inner)), strict=True)
+    return tuple([own | lowest_bits(mask & ~own, count - own.bit_count()) for own, mask in masks])
 
 
 @lru_cache(maxsize=1 << 14)
@@ -217,7 +217,7 @@ class WholeLeafSearch:
             rich = sum([1 << i for i, ports in enumerate(free_ports) if ports > count])
             for free, up, leaf in view.rows:
                 if free >= rest and (up & rich).bit_count() >= rest and leaf not in used:
-                    inner = lowest(up & rich, rest)
+                    inner = lowest_bits(up & rich, rest)
                     tail = (view.take(leaf, rest, inner),)
                     break
             else:

@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from netsim.topology.fattree import FatTree
-from scheduler.allocation import Allocation, bits, lowest
+from scheduler.allocation import Allocation, lowest_bits, mask_bits
 from scheduler.allocators.base import (
     BEST_FIT,
     INDEX,
@@ -28,7 +28,7 @@ from scheduler.allocators.pods import (
     Row,
     all_indices,
     field_counts,
-    unpack,
+    unpack_masks,
 )
 from scheduler.cluster import Cluster
 from scheduler.job import Job
@@ -195,7 +195,7 @@ class LegalSearch:
             return ()
         for free, up, leaf in view.rows:
             if free >= rest and (up & ports).bit_count() >= rest and leaf not in used:
-                return (view.take(leaf, rest, lowest(up & ports, rest)),)
+                return (view.take(leaf, rest, lowest_bits(up & ports, rest)),)
         return None
 
     def _join(
@@ -205,17 +205,17 @@ class LegalSearch:
         shape, width = self._shape, self._width
         tail = () if remainder is None else remainder.tail
         inner = tail[0][2] if tail else 0
-        s = inner | lowest(indices & ~inner, shape.nodes - inner.bit_count())
-        outside = unpack(spines, *self._fields)
+        s = inner | lowest_bits(indices & ~inner, shape.nodes - inner.bit_count())
+        outside = unpack_masks(spines, *self._fields)
         inside = [0] * width
         if remainder is not None:
-            both = unpack(spines & remainder.view.spines, *self._fields)
-            for i in bits(s):
-                inside[i] = lowest(both[i], shape.rest_leaves + (inner >> i & 1))
+            both = unpack_masks(spines & remainder.view.spines, *self._fields)
+            for i in mask_bits(s):
+                inside[i] = lowest_bits(both[i], shape.rest_leaves + (inner >> i & 1))
         links = []
-        for i in bits(s):
+        for i in mask_bits(s):
             more = shape.leaves - inside[i].bit_count()
-            links.append((i, inside[i] | lowest(outside[i] & ~inside[i], more)))
+            links.append((i, inside[i] | lowest_bits(outside[i] & ~inside[i], more)))
         trees = chosen if remainder is None else [*chosen, remainder]
         leaves = [tree.view.take(leaf, shape.nodes, s) for tree in trees for leaf in tree.leaves]
         l2s = [(tree.view.pod * width + i, mask) for tree in chosen for i, mask in links]
@@ -323,7 +323,7 @@ def _legal(
     pods = views.of(cluster)
 
     def placed(size: int) -> tuple[Placement | None, bool]:
-        return search(size, pods, tree, cluster, allocator.steps)
+        return search_pods(size, pods, tree, cluster, allocator.steps)
 
     found, gave_up = placed(job.n_nodes)
     allocator.out_of_steps += gave_up
@@ -344,7 +344,7 @@ def bandwidth_units(seed: int, job_id: int) -> int:
     return int(draw)
 
 
-def search(
+def search_pods(
     size: int, pods: Pods, tree: FatTree, cluster: Cluster, steps: int
 ) -> tuple[Placement | None, bool]:
     """Search a placement in one pod, then over pods; `gave_up`: whether the steps ran out."""

@@ -20,7 +20,7 @@ from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from patterns.algorithms import RecursiveDoubling
 from patterns.base import Pattern
-from scheduler.allocation import Allocation, bits, lowest
+from scheduler.allocation import Allocation, lowest_bits, mask_bits
 from scheduler.allocators.base import check_choice, check_size, now_or_later
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError
@@ -114,7 +114,7 @@ class SlurmBestFit:
         for leaf in sorted(below, key=counts.__getitem__):
             if counts[leaf]:
                 taken = min(missing, counts[leaf])
-                leaves.append((leaf, lowest(cluster.leaf_free[leaf], taken), 0))
+                leaves.append((leaf, lowest_bits(cluster.leaf_free[leaf], taken), 0))
                 missing -= taken
             if not missing:
                 break
@@ -143,7 +143,7 @@ def free_leaves(job: Job, cluster: Cluster, allocator: str) -> dict[int, int] | 
     return {leaf: count for leaf, count in counts.items() if count}
 
 
-def ratios(leaves: Sequence[int], cluster: Cluster) -> list[float]:
+def leaf_ratios(leaves: Sequence[int], cluster: Cluster) -> list[float]:
     """Return the communication ratio of leaves: equation (1) of Mishra20."""
     comm = np.array([cluster.leaf_comm[leaf] for leaf in leaves])
     nodes = np.array([cluster.leaf_nodes[leaf].bit_count() for leaf in leaves])
@@ -175,9 +175,9 @@ def take(job: Job, portions: Iterable[Portion], cluster: Cluster) -> Allocation:
     order: list[int] = []
     for leaf, count in portions:
         held = masks.get(leaf, 0)
-        mask = lowest(cluster.leaf_free[leaf] & ~held, count)
+        mask = lowest_bits(cluster.leaf_free[leaf] & ~held, count)
         masks[leaf] = held | mask
-        order += cluster.geometry.numbers(leaf, bits(mask))
+        order += cluster.geometry.numbers(leaf, mask_bits(mask))
     ascending = all(a < b for a, b in pairwise(order))
     leaves = tuple((leaf, mask, 0) for leaf, mask in masks.items())
     return Allocation(job, cluster.geometry, leaves, order=None if ascending else tuple(order))
@@ -238,7 +238,7 @@ class Greedy:
             return None
         sign = -1 if job.communication is None else 1
         leaves = list(free)
-        ratio = dict(zip(leaves, ratios(leaves, cluster), strict=True))
+        ratio = dict(zip(leaves, leaf_ratios(leaves, cluster), strict=True))
         order = sorted(leaves, key=lambda leaf: (sign * ratio[leaf], -sign * free[leaf], leaf))
         return take(job, whole(order, free, job.n_nodes), cluster)
 

@@ -289,7 +289,7 @@ def first_fit(free: Ints, size: int, gap: int) -> Ints:
     wanted = [size]
     while wanted:
         now = wanted.pop()
-        starts, lengths = runs(free, gap)
+        starts, lengths = free_runs(free, gap)
         fits = lengths >= now
         if fits.any():
             start = int(starts[fits.argmax()])
@@ -312,7 +312,7 @@ def largest_fit(free: Ints, size: int, gap: int, *, whole_runs: bool) -> Ints:
         if free.size == size:
             pieces.append(free)
             break
-        starts, lengths = runs(free, gap)
+        starts, lengths = free_runs(free, gap)
         if not whole_runs:
             starts, lengths = _as_printed(starts, lengths)
         fits = lengths >= size
@@ -342,7 +342,7 @@ def closest_fit(free: Ints, size: int, gap: int) -> Ints:
     return free[start : start + size]
 
 
-def runs(free: Ints, gap: int) -> tuple[Ints, Ints]:
+def free_runs(free: Ints, gap: int) -> tuple[Ints, Ints]:
     """Return starts and lengths (R,) of the runs of a list parted at gaps larger than allowed."""
     breaks = np.flatnonzero(np.diff(free) > gap) + 1
     starts = np.concatenate((np.zeros(1, dtype=np.int64), breaks))

@@ -9,7 +9,7 @@ from operator import attrgetter, itemgetter, neg
 from typing import NamedTuple
 
 from netsim.topology.fattree import FatTree
-from scheduler.allocation import LEAF_UP, bits, lowest
+from scheduler.allocation import LEAF_UP, lowest_bits, mask_bits
 from scheduler.cluster import CAP, Cluster, without_room
 from scheduler.geometry import working_ports
 
@@ -17,7 +17,7 @@ Row = tuple[int, int, int]
 _FREE = itemgetter(0)
 
 
-def pack(masks: Sequence[int], width: int) -> int:
+def pack_masks(masks: Sequence[int], width: int) -> int:
     """Put masks of `width` bits side by side, so that one operation applies to all."""
     packed = 0
     for mask in reversed(masks):
@@ -25,8 +25,8 @@ def pack(masks: Sequence[int], width: int) -> int:
     return packed
 
 
-def unpack(packed: int, width: int, count: int) -> list[int]:
-    """Undo `pack`."""
+def unpack_masks(packed: int, width: int, count: int) -> list[int]:
+    """Undo `pack_masks`."""
     field = (1 << width) - 1
     return [packed >> shift & field for shift in range(0, width * count, width)]
 
@@ -34,14 +34,14 @@ def unpack(packed: int, width: int, count: int) -> list[int]:
 @lru_cache(maxsize=1 << 16)  # few patterns of free links recur all the time
 def field_counts(packed: int, width: int, count: int) -> tuple[int, ...]:
     """Return the set bits of each field."""
-    counts = [mask.bit_count() for mask in unpack(packed, width, count)]
+    counts = [mask.bit_count() for mask in unpack_masks(packed, width, count)]
     return (*counts, min(counts))
 
 
 @lru_cache(maxsize=1 << 14)  # the same patterns
 def _packed(masks: tuple[int, ...], width: int) -> tuple[int, int]:
     """Return masks side by side, and the fewest bits that one of them has."""
-    return pack(masks, width), min(map(int.bit_count, masks), default=0)
+    return pack_masks(masks, width), min(map(int.bit_count, masks), default=0)
 
 
 class Shape(NamedTuple):
@@ -121,7 +121,7 @@ class PodView:
 
     def take(self, leaf: int, n_nodes: int, ports: int) -> Row:
         """Return a leaf's entry of an allocation."""
-        return leaf, lowest(self._nodes[leaf - self._first_leaf], n_nodes), ports
+        return leaf, lowest_bits(self._nodes[leaf - self._first_leaf], n_nodes), ports
 
     @property
     def whole_rows(self) -> list[Row]:
@@ -141,7 +141,7 @@ class PodView:
             if count >= n_nodes and not with_links:
                 return (self.take(leaf, n_nodes, 0),)
             if count >= n_nodes and up.bit_count() >= n_nodes:
-                return (self.take(leaf, n_nodes, lowest(up, n_nodes)),)
+                return (self.take(leaf, n_nodes, lowest_bits(up, n_nodes)),)
         return None
 
     def several_leaves(self, shape: Shape) -> tuple[Row, ...] | None:
@@ -176,12 +176,12 @@ class PodView:
         if rest:
             for count, up, leaf in self.rows:
                 if count >= rest and (up & common).bit_count() >= rest and leaf not in chosen:
-                    inner = lowest(up & common, rest)
+                    inner = lowest_bits(up & common, rest)
                     tail = (self.take(leaf, rest, inner),)
                     break
             else:
                 return None
-        ports = inner | lowest(common & ~inner, shape.nodes - rest)
+        ports = inner | lowest_bits(common & ~inner, shape.nodes - rest)
         return (*(self.take(leaf, shape.nodes, ports) for leaf in chosen), *tail)
 
 
@@ -221,7 +221,7 @@ class Indices:
         if self.plain:
             return found
         leaves = [
-            (leaf, nodes, sum([1 << self.ports[i] for i in bits(mask)]))
+            (leaf, nodes, sum([1 << self.ports[i] for i in mask_bits(mask)]))
             for leaf, nodes, mask in found[0]
         ]
         l2s: dict[int, int] = {}
@@ -255,7 +255,7 @@ def whole_leaf_indices(tree: FatTree) -> tuple[Indices, ...]:
     masks = sorted({*there, common} - {0}, key=lambda mask: (-mask.bit_count(), mask))
     sets: dict[int, None] = {}
     for mask in masks:
-        chosen = combinations(bits(mask), min(tree.nodes_per_leaf, mask.bit_count()))
+        chosen = combinations(mask_bits(mask), min(tree.nodes_per_leaf, mask.bit_count()))
         for ports in islice(chosen, _MOST):
             sets.setdefault(sum([1 << port for port in ports]))
     return tuple(_indices(tree, mask) for mask in list(sets)[:_MOST])
@@ -263,7 +263,7 @@ def whole_leaf_indices(tree: FatTree) -> tuple[Indices, ...]:
 
 def _indices(tree: FatTree, mask: int) -> Indices:
     """Return the indices of some up-ports of a leaf."""
-    ports = tuple(bits(mask))
+    ports = tuple(mask_bits(mask))
     width, cables = tree.parents[1], tree.parallel[1]
     up = tree.ports[2] if tree.levels == _THREE_LEVELS else 0
     own = [

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from scheduler.allocation import Allocation, lowest
+from scheduler.allocation import Allocation, lowest_bits
 from scheduler.allocators.base import (
     INDEX,
     check_choice,
@@ -78,7 +78,9 @@ class TopologyAware:
                         break
             if leaf_of_best >= 0:
                 return Allocation(
-                    job, cluster.geometry, ((leaf_of_best, lowest(free[leaf_of_best], size), 0),)
+                    job,
+                    cluster.geometry,
+                    ((leaf_of_best, lowest_bits(free[leaf_of_best], size), 0),),
                 )
         return None
 
@@ -141,7 +143,7 @@ class TopologyAware:
         for leaf in leaves:
             count = free[leaf].bit_count()
             if count >= missing:
-                return [*chosen, (leaf, lowest(free[leaf], missing), links[leaf])], 0
+                return [*chosen, (leaf, lowest_bits(free[leaf], missing), links[leaf])], 0
             chosen.append((leaf, free[leaf], links[leaf]))
             missing -= count
         return chosen, missing

@@ -34,7 +34,7 @@ def is_balanced(box: Box) -> bool:
     return len({side for side in box if side > 1}) <= 1
 
 
-def boxes(volume: int, dims: Box) -> Iterator[Box]:
+def torus_boxes(volume: int, dims: Box) -> Iterator[Box]:
     """Iterate over the boxes of so many routers that a torus can hold."""
     if not dims:
         if volume == 1:
@@ -42,7 +42,7 @@ def boxes(volume: int, dims: Box) -> Iterator[Box]:
         return
     for side in range(1, min(volume, dims[0]) + 1):
         if volume % side == 0:
-            for others in boxes(volume // side, dims[1:]):
+            for others in torus_boxes(volume // side, dims[1:]):
                 yield (side, *others)
 
 
@@ -58,7 +58,7 @@ def chunk_boxes(torus: Torus, routers: int, dimensions: int, balance: str) -> tu
     for volume in range(routers, prod(torus.dims) + 1):
         found = [
             box
-            for box in boxes(volume, torus.dims)
+            for box in torus_boxes(volume, torus.dims)
             if dimensions in {0, dimension(box)}
             and balance in {"any", "balanced" if is_balanced(box) else "unbalanced"}
         ]

@@ -12,7 +12,13 @@ from scheduler.cluster import Cluster
 from scheduler.errors import PolicyError
 from scheduler.job import Job
 from scheduler.machine import Machine
-from scheduler.queues.reservation import Place, Reservation, enough_nodes_s, expected_free, reserve
+from scheduler.queues.reservation import (
+    Place,
+    Reservation,
+    enough_nodes_s,
+    expected_free,
+    first_reservation,
+)
 from scheduler.queues.waiting import Line, LinePolicy, WaitingLine
 from scheduler.reasons import ORDER, RESERVATION, STRICTER, SWITCHES, WINDOW, Verdict, WaitReasons
 
@@ -434,7 +440,7 @@ class Easy(LinePolicy):
                     return self._store(head, machine, stored)
             if _still_refused(stored, machine):
                 refused_s = stored.refused_s
-        found = reserve(head, machine, placed=self._rule == FIXED, refused_s=refused_s)
+        found = first_reservation(head, machine, placed=self._rule == FIXED, refused_s=refused_s)
         return self._store(head, machine, found)
 
     def _store(self, head: Job, machine: Machine, reservation: Reservation) -> Reservation:

@@ -7,7 +7,7 @@ from math import inf, nextafter
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import exhaustive
 from scheduler.cluster import Cluster
-from scheduler.footprint import Footprint, join
+from scheduler.footprint import Footprint, join_masks
 from scheduler.job import Job
 from scheduler.machine import Machine
 from scheduler.queues.free_steps import Booking, FreeSteps
@@ -228,7 +228,7 @@ class Plan:
             for other, booking in self.bookings.items()
             if other != job.id and booking.start_s < until_s and booking.end_s > now_s
         ]
-        free = now = join(cluster.nodes_per_leaf, enumerate(cluster.leaf_free))
+        free = now = join_masks(cluster.nodes_per_leaf, enumerate(cluster.leaf_free))
         for _, _, nodes in others:
             free &= ~nodes
         if free.bit_count() >= job.n_nodes:

@@ -59,7 +59,7 @@ def enough_nodes_s(job: Job, machine: Machine) -> float:
     raise never_placed(job, machine)
 
 
-def reserve(
+def first_reservation(
     job: Job, machine: Machine, *, placed: bool = True, refused_s: float = -inf
 ) -> Reservation:
     """

@@ -18,7 +18,7 @@ from scheduler.workload.filters import (
     MISSING,
     Filters,
     Records,
-    select,
+    select_jobs,
 )
 from scheduler.workload.source import Source
 
@@ -135,7 +135,7 @@ def workload_of(entries: Sequence[Entry], filters: Filters, source: Source) -> W
             _PADDED: sum(entry.padded for entry in entries),
         },
     )
-    return select(records, filters, source)
+    return select_jobs(records, filters, source)
 
 
 def repeated_runs(entries: Sequence[Entry]) -> tuple[set[int], set[int]]:
@@ -245,7 +245,7 @@ def _with_names(
     return entry.extra + tuple((label, text) for label, text in texts if text in names[label])
 
 
-def backwards(start_s: float, end_s: float, runtime_s: float) -> str:
+def backwards_reason(start_s: float, end_s: float, runtime_s: float) -> str:
     """
     Return why a job is dropped that ends before it starts; empty where it does not.
 
@@ -267,14 +267,14 @@ def refuse(place: str, name: str, expected: str, got: object) -> WorkloadError:
     return WorkloadError(f"{place}: field {name}: expected {expected}, got {text}.")
 
 
-def missing(value: object) -> bool:
+def is_missing(value: object) -> bool:
     """Say whether a value means unknown: nothing, an empty text, -1, ``Unknown``."""
     return value is None or (not isinstance(value, bool) and str(value).lower() in _NOTHING)
 
 
-def seconds(value: object, place: str, name: str) -> float:
+def read_seconds(value: object, place: str, name: str) -> float:
     """Read a time or duration in seconds; -1 where missing."""
-    if missing(value):
+    if is_missing(value):
         return float(MISSING)
     number = _number(value)
     if number is None or not 0 <= number < LARGEST:
@@ -282,9 +282,9 @@ def seconds(value: object, place: str, name: str) -> float:
     return number
 
 
-def count(value: object, place: str, name: str) -> int:
+def read_count(value: object, place: str, name: str) -> int:
     """Read a whole number; -1 where missing."""
-    if missing(value):
+    if is_missing(value):
         return MISSING
     number = _number(value)
     if number is None or not 0 <= number < LARGEST or number != math.floor(number):
@@ -300,16 +300,16 @@ def n_hosts(text: str, place: str, name: str) -> int:
         raise WorkloadError(f"{place}: field {name}: {error}") from error
 
 
-def identity(value: object, place: str, name: str = "id") -> int | None:
+def read_job_id(value: object, place: str, name: str = "id") -> int | None:
     """Read the number of a job, which has up to 63 bits (Flux's has more than a float holds)."""
-    if missing(value):
+    if is_missing(value):
         return None
     text = "" if isinstance(value, bool) else str(value)
     if text.isascii() and text.isdecimal() and len(text) <= len(str(MOST_WHOLE)):
         number = int(text)
         if number < MOST_WHOLE:
             return number
-    return count(value, place, name)
+    return read_count(value, place, name)
 
 
 def _number(value: object) -> float | None:

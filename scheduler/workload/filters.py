@@ -178,7 +178,7 @@ def nodes_of(processors: Ints, requested: Ints, per_node: int) -> Ints:
     return np.where(size > 0, -(-size // per_node), MISSING)
 
 
-def select(records: Records, filters: Filters, source: Source) -> Workload:
+def select_jobs(records: Records, filters: Filters, source: Source) -> Workload:
     """
     Turn the columns of a log into a workload, by submit time.
 
@@ -290,7 +290,7 @@ def refine(workload: Workload, **options: Unpack[ReadOptions]) -> Workload:
         hosts=[job.logged_hosts for job in jobs],
         begin_unix_s=workload.begin_unix_s,
     )
-    remaining = select(records, filters, Source(workload.source, b"", workload.sha256))
+    remaining = select_jobs(records, filters, Source(workload.source, b"", workload.sha256))
     return replace(
         remaining,
         dropped_jobs=workload.dropped_jobs + remaining.dropped_jobs,

@@ -8,7 +8,14 @@ from fabricsim.checking.documents import parse_json
 from fabricsim.checking.inputs import decoded
 from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
-from scheduler.workload.entries import Entry, count, missing, refuse, seconds, workload_of
+from scheduler.workload.entries import (
+    Entry,
+    is_missing,
+    read_count,
+    read_seconds,
+    refuse,
+    workload_of,
+)
 from scheduler.workload.filters import MISSING, Filters, ReadOptions
 from scheduler.workload.source import Source, bounded, read_source
 
@@ -51,7 +58,7 @@ def _flux_entry(table: Mapping[str, Any], place: str) -> Entry:
     """Read one job of a Flux list."""
 
     def time(name: str) -> float:
-        return seconds(table.get(name), place, name)
+        return read_seconds(table.get(name), place, name)
 
     start_s, end_s = time("t_run"), max(time("t_cleanup"), time("t_inactive"))
     if time("t_cleanup") > 0:
@@ -68,7 +75,7 @@ def _flux_entry(table: Mapping[str, Any], place: str) -> Entry:
         id=number if whole else None,
         submit_s=time("t_submit"),
         runtime_s=end_s - start_s if 0 <= start_s <= end_s else MISSING,
-        n_nodes=count(table.get("nnodes"), place, "nnodes"),
+        n_nodes=read_count(table.get("nnodes"), place, "nnodes"),
         requested_s=time("duration"),
         unfit=unfit,
         name=str(table.get("name") or ""),
@@ -112,17 +119,17 @@ def _batsim_entry(
         raise refuse(place, "profile", "the name of a profile", table.get("profile"))
     kind = str(profile.get("type"))
     delay = kind == "delay"
-    processors = count(table.get("res"), place, "res")
+    processors = read_count(table.get("res"), place, "res")
     last = str(table.get("id", "")).rpartition("!")[2]  # "w0!12": workload and job
     plain = last.isdecimal() and last.isascii() and len(last) < 16  # noqa: PLR2004
     walltime = table.get("walltime")
     return Entry(
         place=place,
         id=int(last) if plain else None,
-        submit_s=seconds(table.get("subtime"), place, "subtime"),
-        runtime_s=seconds(profile.get("delay"), place, "delay") if delay else 1.0,
+        submit_s=read_seconds(table.get("subtime"), place, "subtime"),
+        runtime_s=read_seconds(profile.get("delay"), place, "delay") if delay else 1.0,
         n_nodes=-(-processors // filters.processors_per_node) if processors > 0 else MISSING,
-        requested_s=MISSING if missing(walltime) else seconds(walltime, place, "walltime"),
+        requested_s=MISSING if is_missing(walltime) else read_seconds(walltime, place, "walltime"),
         unfit="" if delay else f"run time unknown (profile type {kind[:40]})",
         extra=(("profile", name),) + ((("jobid", last),) if last and not plain else ()),
     )

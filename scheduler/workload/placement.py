@@ -6,7 +6,14 @@ from typing import Unpack
 
 from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
-from scheduler.workload.entries import Entry, count, missing, refuse, seconds, workload_of
+from scheduler.workload.entries import (
+    Entry,
+    is_missing,
+    read_count,
+    read_seconds,
+    refuse,
+    workload_of,
+)
 from scheduler.workload.filters import Filters, ReadOptions
 from scheduler.workload.source import bounded, read_source
 
@@ -70,7 +77,7 @@ def _kind(words: list[str], place: str) -> tuple[str, list[str]]:
 
 def _time(word: str, now: float, place: str) -> float:
     """Read the time of an event."""
-    time = seconds(word, place, "time")
+    time = read_seconds(word, place, "time")
     if time < now:
         raise refuse(place, "time", f"at least {now:g}, the time of the line before", word)
     return time
@@ -78,8 +85,8 @@ def _time(word: str, now: float, place: str) -> float:
 
 def _placed(job: str, nodes: str, place: str, now: float, *, fresh: bool) -> Entry:
     """Return the entry of a job that was placed, its run time yet unknown."""
-    number = None if missing(job) else count(job, place, "id")
-    size = count(nodes, place, "nodes")
+    number = None if is_missing(job) else read_count(job, place, "id")
+    size = read_count(nodes, place, "nodes")
     return Entry(place, number if fresh else None, now, 0.0, size, start_s=now)
 
 

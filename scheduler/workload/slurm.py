@@ -13,13 +13,13 @@ from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
 from scheduler.workload.entries import (
     Entry,
-    backwards,
-    count,
-    identity,
-    missing,
+    backwards_reason,
+    is_missing,
     n_hosts,
+    read_count,
+    read_job_id,
+    read_seconds,
     refuse,
-    seconds,
     workload_of,
 )
 from scheduler.workload.filters import MISSING, Filters, ReadOptions
@@ -172,7 +172,7 @@ def _refuse_mixed(
     """Refuse times with and without a zone; `zoned`: gets the place of the first of each kind."""
     for name in (columns[use] for use in _TIMES if use in columns):
         text = cells[name].strip()
-        if missing(text):
+        if is_missing(text):
             continue
         kind = tells_zone(text)
         zoned.setdefault(kind, place)
@@ -231,7 +231,7 @@ def _sacct_entry(
     state = cell("state").partition(" ")[0].rstrip("+").upper()  # "CANCELLED by 123"
     times = [cell(use) for use in _TIMES]
     submit_s, start_s, end_s = (
-        instant(text, place, columns.get(use, use), zone)
+        read_instant(text, place, columns.get(use, use), zone)
         for use, text in zip(_TIMES, times, strict=True)
     )
     runtime_s = _elapsed(cell("elapsed"), place, columns)
@@ -240,24 +240,24 @@ def _sacct_entry(
     if "end" not in columns and min(start_s, runtime_s) >= 0 and state not in UNFINISHED:
         end_s = start_s + runtime_s
     number = cell("id")
-    nodes = count(cell("nodes"), place, columns.get("nodes", ""))
+    nodes = read_count(cell("nodes"), place, columns.get("nodes", ""))
     hosts = "" if cell("hosts").lower() in NOWHERE else cell("hosts")
     if nodes < 1 and hosts:
         nodes = n_hosts(hosts, place, columns["hosts"])
     if nodes < 1 and (match := _TRES_NODES.search(cell("tres"))):
         nodes = int(match[1])
     if nodes < 1:
-        processors = count(cell("processors"), place, columns.get("processors", ""))
+        processors = read_count(cell("processors"), place, columns.get("processors", ""))
         nodes = -(-processors // filters.processors_per_node) if processors > 0 else MISSING
     used = {columns[use] for use in columns if use not in ("state", "tres")} - {"jobid"}
     return Entry(
         place=place,
-        id=identity(number, place) if number.isdecimal() and number.isascii() else None,
+        id=read_job_id(number, place) if number.isdecimal() and number.isascii() else None,
         submit_s=submit_s,
         runtime_s=runtime_s,
         n_nodes=nodes,
         requested_s=_limit(cell("limit"), place, columns),
-        unfit=_unfit(number, state) or backwards(start_s, end_s, runtime_s),
+        unfit=_unfit(number, state) or backwards_reason(start_s, end_s, runtime_s),
         name=cell("name"),
         labels={use: cell(use) for use in ("user", "group", "queue")},
         extra=tuple((name, text) for name, text in cells.items() if name not in used and text),
@@ -266,7 +266,7 @@ def _sacct_entry(
         end_s=end_s if end_s >= 0 else None,
         skipped=any(is_skipped(text, zone) for text in times),
         twice=any(is_twice(text, zone) for text in times),
-        zoned=all(missing(text) or tells_zone(text) for text in times),
+        zoned=all(is_missing(text) or tells_zone(text) for text in times),
     )
 
 
@@ -279,16 +279,16 @@ def _unfit(number: str, state: str) -> str:
     return ""
 
 
-def instant(text: str, place: str, name: str, zone: tzinfo = UTC) -> float:
+def read_instant(text: str, place: str, name: str, zone: tzinfo = UTC) -> float:
     """
     Read ISO 8601, or seconds since 1970, as the latter; -1 where missing.
 
     `zone`: of a text without an offset.
     """
-    if missing(text):
+    if is_missing(text):
         return float(MISSING)
     if text.replace(".", "", 1).isdecimal():
-        return seconds(text, place, name)
+        return read_seconds(text, place, name)
     try:
         moment = datetime.fromisoformat(text)
         return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).timestamp()
@@ -297,23 +297,23 @@ def instant(text: str, place: str, name: str, zone: tzinfo = UTC) -> float:
 
 
 def tells_zone(text: str) -> bool:
-    """Say whether a text that `instant` reads needs no time zone: seconds, or with an offset."""
+    """Say whether a time needs no time zone: seconds, or with an offset."""
     return text.replace(".", "", 1).isdecimal() or any(sign in text[_DATE:] for sign in "+-zZ")
 
 
 def is_skipped(text: str, zone: tzinfo) -> bool:
-    """Say whether a text that `instant` reads is a time over which the clock was set forward."""
+    """Say whether a text is a time over which the clock was set forward."""
     return _advance(text, zone) > timedelta()
 
 
 def is_twice(text: str, zone: tzinfo) -> bool:
-    """Say whether a text that `instant` reads is a time to which the clock was set back."""
+    """Say whether a text is a time to which the clock was set back."""
     return _advance(text, zone) < timedelta()
 
 
 def _advance(text: str, zone: tzinfo) -> timedelta:
     """Return by how much a clock was set about a time that it skipped or showed twice; else 0."""
-    if zone is UTC or missing(text) or text.replace(".", "", 1).isdecimal():
+    if zone is UTC or is_missing(text) or text.replace(".", "", 1).isdecimal():
         return timedelta()
     moment = datetime.fromisoformat(text)
     if moment.tzinfo:
@@ -325,8 +325,8 @@ def _advance(text: str, zone: tzinfo) -> timedelta:
 def _elapsed(text: str, place: str, columns: Mapping[str, str]) -> float:
     """Read the run time: seconds in ElapsedRaw, else a duration."""
     name = columns.get("elapsed", "elapsed")
-    if name == "elapsedraw" or missing(text):
-        return seconds(text, place, name)
+    if name == "elapsedraw" or is_missing(text):
+        return read_seconds(text, place, name)
     duration = slurm_duration(text)
     if duration is None:
         raise refuse(place, name, "a duration such as 1-02:03:04", text)
@@ -335,7 +335,7 @@ def _elapsed(text: str, place: str, columns: Mapping[str, str]) -> float:
 
 def _limit(text: str, place: str, columns: Mapping[str, str]) -> float:
     """Read the time limit: minutes in TimelimitRaw, else a duration."""
-    if missing(text) or text.lower() in _NO_LIMIT:
+    if is_missing(text) or text.lower() in _NO_LIMIT:
         return float(MISSING)
     duration = slurm_duration(text)
     if duration is None:
@@ -370,10 +370,10 @@ def _entry(table: Mapping[str, Any], place: str, filters: Filters) -> Entry:
     time = table["time"]
     state = _state(table.get("state"))
     submit_s, start_s, end_s, elapsed_s = (
-        seconds(unwrapped(time.get(name)), place, f"time.{name}")
+        read_seconds(unwrapped(time.get(name)), place, f"time.{name}")
         for name in ("submission", "start", "end", "elapsed")
     )
-    limit_s = 60 * seconds(unwrapped(time.get("limit")), place, "time.limit")
+    limit_s = 60 * read_seconds(unwrapped(time.get("limit")), place, "time.limit")
     hosts = table.get("nodes")
     hosts = hosts if isinstance(hosts, str) and hosts.lower() not in NOWHERE else ""
     own = table.get("association")
@@ -390,14 +390,14 @@ def _entry(table: Mapping[str, Any], place: str, filters: Filters) -> Entry:
     }
     return Entry(
         place=place,
-        id=identity(unwrapped(table.get("job_id")), place, "job_id"),
+        id=read_job_id(unwrapped(table.get("job_id")), place, "job_id"),
         submit_s=submit_s,
         runtime_s=elapsed_s if elapsed_s >= 0 or not 0 < start_s <= end_s else end_s - start_s,
         n_nodes=_nodes(table, hosts, place, filters),
         requested_s=max(limit_s, float(MISSING)),
         unfit=f"not finished ({state.lower()})"
         if state in UNFINISHED
-        else backwards(start_s, end_s, elapsed_s),
+        else backwards_reason(start_s, end_s, elapsed_s),
         name=str(table.get("name") or ""),
         labels={"user": user, "group": table.get("group"), "queue": table.get("partition")},
         extra=tuple((name, text) for name, text in value.items() if text),
@@ -417,18 +417,18 @@ def _state(value: object) -> str:
 def _number_of(value: object, place: str, name: str) -> str:
     """Return the number of the array or heterogeneous job that a job is part of; empty if none."""
     number = value.get("job_id") if isinstance(value, Mapping) else None
-    found = count(unwrapped(number), place, f"{name}.job_id")
+    found = read_count(unwrapped(number), place, f"{name}.job_id")
     return str(found) if found > 0 else ""
 
 
 def _nodes(table: Mapping[str, Any], hosts: str, place: str, filters: Filters) -> int:
     """Return the nodes of a job; -1 where no field has them."""
-    nodes = count(unwrapped(table.get("allocation_nodes")), place, "allocation_nodes")
+    nodes = read_count(unwrapped(table.get("allocation_nodes")), place, "allocation_nodes")
     if nodes > 0:
         return nodes
     if hosts:
         return n_hosts(hosts, place, "nodes")
     required = table.get("required")
     required = required if isinstance(required, Mapping) else {}
-    processors = count(unwrapped(required.get("CPUs")), place, "required.CPUs")
+    processors = read_count(unwrapped(required.get("CPUs")), place, "required.CPUs")
     return -(-processors // filters.processors_per_node) if processors > 0 else MISSING

@@ -9,12 +9,12 @@ from scheduler.workload.base import Workload
 from scheduler.workload.entries import (
     BACKWARDS,
     Entry,
-    count,
-    identity,
-    missing,
+    is_missing,
     n_hosts,
+    read_count,
+    read_job_id,
+    read_seconds,
     refuse,
-    seconds,
     workload_of,
 )
 from scheduler.workload.filters import MISSING, Filters, ReadOptions
@@ -63,34 +63,34 @@ def _entry(table: Mapping[str, Any], place: str, filters: Filters) -> Entry:
         return unwrapped(table.get(name))
 
     state = _state(table.get("job_state"))
-    limit_s = seconds(number("time_limit"), place, "time_limit") * 60
-    start_s = seconds(number("start_time"), place, "start_time")
-    end_s = seconds(number("end_time"), place, "end_time")
+    limit_s = read_seconds(number("time_limit"), place, "time_limit") * 60
+    start_s = read_seconds(number("start_time"), place, "start_time")
+    end_s = read_seconds(number("end_time"), place, "end_time")
     ended = state not in UNFINISHED and start_s > 0 and end_s > 0
     backwards = ended and end_s < start_s
     nodes_text = _hosts(table, place)
-    nodes = count(number("node_count"), place, "node_count")
+    nodes = read_count(number("node_count"), place, "node_count")
     if nodes < 1 and nodes_text:
         nodes = n_hosts(nodes_text, place, "nodes")
     if nodes < 1:
-        processors = count(number("cpus"), place, "cpus")
+        processors = read_count(number("cpus"), place, "cpus")
         nodes = -(-processors // filters.processors_per_node) if processors > 0 else MISSING
     switches = number("required_switches")
-    if missing(switches):
+    if is_missing(switches):
         switches = number("minimum_switches")
     kept = {
         "state": state,
         "switches": _switches(
-            count(switches, place, "required_switches"),
-            count(number("wait_for_switch"), place, "wait_for_switch"),
+            read_count(switches, place, "required_switches"),
+            read_count(number("wait_for_switch"), place, "wait_for_switch"),
         ),
         **{name: str(table.get(name) or "") for name in ("user_name", "account")},
         **{name: _above_0(number(name), place, name) for name in _NUMBERS},
     }
     return Entry(
         place=place,
-        id=identity(number("job_id"), place, "job_id"),
-        submit_s=seconds(number("submit_time"), place, "submit_time"),
+        id=read_job_id(number("job_id"), place, "job_id"),
+        submit_s=read_seconds(number("submit_time"), place, "submit_time"),
         runtime_s=end_s - start_s if ended and not backwards else max(limit_s, float(MISSING)),
         n_nodes=nodes,
         requested_s=max(limit_s, float(MISSING)),
@@ -141,7 +141,7 @@ def _hosts(table: Mapping[str, Any], place: str) -> str:
 
 def _above_0(value: object, place: str, name: str) -> str:
     """Write a number that means something from 1 up; empty where it means nothing."""
-    found = count(value, place, name)
+    found = read_count(value, place, name)
     return str(found) if found > 0 else ""
 
 

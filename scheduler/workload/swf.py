@@ -21,7 +21,7 @@ from netsim.common.atomic_write import replace_file
 from scheduler.errors import WorkloadError
 from scheduler.job import Job
 from scheduler.workload.base import Workload
-from scheduler.workload.filters import LARGEST, Filters, ReadOptions, Records, nodes_of, select
+from scheduler.workload.filters import LARGEST, Filters, ReadOptions, Records, nodes_of, select_jobs
 from scheduler.workload.source import Source
 
 MOST_JOBS = 5_000_000
@@ -103,7 +103,7 @@ def read_swf(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     _check_numbers(columns, np.concatenate([block.rows for block in blocks]), source.name)
     del blocks
     records = replace(_records(columns, filters), begin_unix_s=begin_unix_s)
-    return select(records, filters, source)
+    return select_jobs(records, filters, source)
 
 
 def write_swf(

@@ -12,7 +12,14 @@ from fabricsim.checking.parquets import parquet_table
 from fabricsim.checking.sheets import plain_cell, refuse_separator
 from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
-from scheduler.workload.entries import Entry, count, identity, missing, seconds, workload_of
+from scheduler.workload.entries import (
+    Entry,
+    is_missing,
+    read_count,
+    read_job_id,
+    read_seconds,
+    workload_of,
+)
 from scheduler.workload.filters import LABELS, MISSING, Filters, ReadOptions
 from scheduler.workload.source import MOST_ENTRIES, Source, bounded, read_source
 
@@ -174,22 +181,24 @@ def _entry(
     def number(use: str, read: Callable[[object, str, str], float]) -> float:
         return read(cell(use), place, use)
 
-    nodes = int(number("nodes", count))
+    nodes = int(number("nodes", read_count))
     if nodes < 1 and "processors" in columns:
-        processors = int(number("processors", count))
+        processors = int(number("processors", read_count))
         nodes = -(-processors // filters.processors_per_node) if processors > 0 else MISSING
-    start_s = number("start", seconds)
+    start_s = number("start", read_seconds)
     return Entry(
         place=place,
-        id=identity(cell("id"), place),
-        submit_s=number("submit", seconds),
-        runtime_s=number("runtime", seconds),
+        id=read_job_id(cell("id"), place),
+        submit_s=number("submit", read_seconds),
+        runtime_s=number("runtime", read_seconds),
         n_nodes=nodes,
-        requested_s=number("requested", seconds),
+        requested_s=number("requested", read_seconds),
         unfit=str(cell("dropped") or ""),
         name=str(cell("name") or ""),
-        labels={use: cell(use) for use in LABELS if not missing(cell(use))},
-        extra=tuple((name, str(row[at]).strip()) for at, name in further if not missing(row[at])),
+        labels={use: cell(use) for use in LABELS if not is_missing(cell(use))},
+        extra=tuple(
+            (name, str(row[at]).strip()) for at, name in further if not is_missing(row[at])
+        ),
         start_s=start_s if start_s >= 0 else None,
         hosts=_hosts(cell("hosts")),
         padded=sum(isinstance(value, str) and value != value.strip() for value in row),
@@ -199,4 +208,4 @@ def _entry(
 def _hosts(value: object) -> str:
     """Return a host list that may be a list of names."""
     names = value if isinstance(value, list) else [value]
-    return "" if missing(value) else ",".join(map(str, names))
+    return "" if is_missing(value) else ",".join(map(str, names))

@@ -9,10 +9,10 @@ from netsim.topology.torus import build_torus
 from patterns import make_pattern
 from scheduler.allocators.torus import (
     FreeBoxes,
-    boxes,
     chunk_boxes,
     dimension,
     is_balanced,
+    torus_boxes,
 )
 from scheduler.job import Communication
 from scheduler.traffic import TrafficOf
@@ -50,7 +50,7 @@ def label(box):
 
 @pytest.mark.parametrize(("size", "kind"), TABLE_1)
 def test_the_allocation_vectors_are_those_of_table_1(size, kind):
-    found = {shape(box) for box in boxes(size, TORUS.dims) if label(box) == kind}
+    found = {shape(box) for box in torus_boxes(size, TORUS.dims) if label(box) == kind}
 
     assert found == set(TABLE_1[size, kind])
 

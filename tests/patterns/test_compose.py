@@ -5,7 +5,7 @@ import pytest
 
 from patterns import PatternError, Step, make_pattern
 from patterns.compose import Mix
-from patterns.messages import demand, injection_bytes
+from patterns.messages import injection_bytes, total_messages
 
 PAIR = {"name": "shift", "nbytes": 10}
 FAN = {"name": "one-to-all", "nbytes": 10}
@@ -24,7 +24,7 @@ def test_demand_sums_the_messages_of_all_steps():
     first = Step(np.array([0, 2]), np.array([1, 0]), np.array([1.0, 2.0]))
     second = Step(np.array([0, 1]), np.array([1, 0]), np.array([4.0, 8.0]))
 
-    total = demand([first, second], 3)
+    total = total_messages([first, second], 3)
 
     assert total.src.tolist() == [0, 1, 2]
     assert total.dst.tolist() == [1, 0, 0]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from netsim.topology.fattree import fat_tree_of_radix
-from scheduler.allocation import Allocation, lowest
+from scheduler.allocation import Allocation, lowest_bits
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError, PolicyError, SchedulerError
 from scheduler.job import Job
@@ -27,7 +27,7 @@ class LowestNodes:
         for leaf, free in enumerate(cluster.leaf_free):
             take = min(left, free.bit_count())
             if take:
-                leaves.append((leaf, lowest(free, take), 0))
+                leaves.append((leaf, lowest_bits(free, take), 0))
                 left -= take
         return Allocation(job, cluster.geometry, tuple(leaves))
 

@@ -16,7 +16,7 @@ from netsim.infiniband.wiring import Wiring, wire_graph
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from netsim.topology.names import Origin, guid_name
-from netsim.topology.structure.recognise import recognise
+from netsim.topology.structure.recognise import recognise_tree
 
 FORM = "ibnetdiscover"
 # Gb/s of data on one lane: signalling less coding, InfiniBand Architecture Specification 1.x
@@ -233,7 +233,7 @@ def _wired(fabric: IbFabric, source: str) -> tuple[Wiring, str]:
         raise TopologyError(f"{source}: no channel adapter with a cable in it.")
     named = replace(graph.topology, origin=Origin(source, FORM, tuple(_names(graph, {}))))
     try:
-        found = recognise(named)
+        found = recognise_tree(named)
     except TopologyError as error:
         return _damaged(fabric) or (graph, str(error))
     there = found.vertex >= 0

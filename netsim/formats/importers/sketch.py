@@ -9,12 +9,12 @@ from netsim.common.arrays import Floats, Ints
 from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology
 from netsim.topology.building import cable_rates, latency_seconds
-from netsim.topology.counters import occurrence
+from netsim.topology.counters import occurrence_numbers
 from netsim.topology.fattree import FatTree
 from netsim.topology.levels import vertex_levels
 from netsim.topology.names import Origin
-from netsim.topology.structure.embed import embed
-from netsim.topology.structure.recognise import Recognition, recognise
+from netsim.topology.structure.embed import embed_tree
+from netsim.topology.structure.recognise import Recognition, recognise_tree
 
 DEFAULT_BANDWIDTH = 12.5e9  # bytes per second: 100 Gb/s, where neither file nor user says
 _UNFIT = str.maketrans(dict.fromkeys(" \t\r\n,[]>#", "_"))  # letters of lists and link names
@@ -103,7 +103,7 @@ class Sketch:
             n_switches=len(self.switches),
             link_tail=np.concatenate([a, b]),
             link_head=np.concatenate([b, a]),
-            link_cable=np.tile(occurrence((low * len(number) + high)[order]), 2),
+            link_cable=np.tile(occurrence_numbers((low * len(number) + high)[order]), 2),
             capacity=np.ones(2 * n_cables),
             channel=np.tile(np.arange(n_cables), 2)
             if settings.half_duplex
@@ -130,7 +130,7 @@ def as_tree(graph: Topology) -> Topology:
     if origin is None:
         return graph
     try:
-        found = recognise(graph)
+        found = recognise_tree(graph)
     except TopologyError as error:
         return replace(graph, origin=replace(origin, irregularity=str(error)))
     return _labelled(found, origin, ())
@@ -141,7 +141,7 @@ def in_tree(graph: Topology) -> Topology:
     origin = graph.origin
     if isinstance(graph, FatTree) or origin is None:
         return graph
-    found, n_lost = embed(graph)
+    found, n_lost = embed_tree(graph)
     tree = found.tree
     cables = np.count_nonzero(found.link[tree.up_base[1] : tree.down_base[1]] >= 0)
     places = tree.counts[1] * tree.ports[1]

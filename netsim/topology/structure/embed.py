@@ -11,14 +11,14 @@ from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree, build_fat_tree
 from netsim.topology.levels import connected_parts, links_in_service
 from netsim.topology.reach import unreachable
-from netsim.topology.structure.recognise import Recognition, dressed
+from netsim.topology.structure.recognise import Recognition, with_graph_parts
 
 _LEAF, _L2, _SPINE = 1, 2, 3
 
 Cable = tuple[int, int, int]  # lower and upper switch, and the link upwards
 
 
-def embed(graph: Topology) -> tuple[Recognition, int]:
+def embed_tree(graph: Topology) -> tuple[Recognition, int]:
     """
     Find a place for everything in a PGFT of two or three levels.
 
@@ -43,7 +43,7 @@ def embed(graph: Topology) -> tuple[Recognition, int]:
         _require_three_levels(graph, level, upper)
     seats = _Seats.of(graph, leaf, lower, upper, pod)
     vertex, link = seats.filled(graph, lower, upper)
-    found = Recognition(dressed(graph, seats.tree, vertex, link), vertex, link)
+    found = Recognition(with_graph_parts(graph, seats.tree, vertex, link), vertex, link)
     _require_ways(graph, found)
     inner = np.minimum(graph.link_tail, graph.link_head) >= graph.n_nodes
     n_cables = int(np.count_nonzero(links_in_service(graph) & inner)) // 2

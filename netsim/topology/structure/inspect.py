@@ -12,7 +12,7 @@ from netsim.topology.changes import LeafTapers, leaf_tapers
 from netsim.topology.levels import links_in_service, vertex_levels
 from netsim.topology.limits import require_topology
 from netsim.topology.reach import Unreachable, unreachable
-from netsim.topology.structure.irregular import bundles, irregularities
+from netsim.topology.structure.irregular import irregularities, link_bundles
 from netsim.topology.switches import assumptions_of
 
 
@@ -171,7 +171,7 @@ def _level_reports(topology: Topology, level: Ints) -> list[LevelReport]:
     works = links_in_service(topology)
     tail, head = level[topology.link_tail[works]], level[topology.link_head[works]]
     capacity = topology.capacity[works]
-    first, count = bundles(topology)
+    first, count = link_bundles(topology)
     a, b = level[topology.link_tail[first]], level[topology.link_head[first]]
     switches = level[topology.n_nodes :]
     reports = []

@@ -26,7 +26,7 @@ def irregularities(topology: Topology, level: Ints) -> list[str]:
     return found + _slow_cables(topology) + _one_way(topology)
 
 
-def bundles(topology: Topology) -> tuple[Ints, Ints]:
+def link_bundles(topology: Topology) -> tuple[Ints, Ints]:
     """Return a link of each bundle of parallel links in service, and its number of links."""
     links = np.flatnonzero(links_in_service(topology))
     size = topology.n_nodes + topology.n_switches
@@ -105,7 +105,7 @@ def _odd_switches(topology: Topology, level: Ints) -> list[str]:
 
 def _odd_bundles(topology: Topology, level: Ints) -> list[str]:
     """Name the switches whose parents do not all have the same number of cables."""
-    first, count = bundles(topology)
+    first, count = link_bundles(topology)
     tail, head = topology.link_tail[first], topology.link_head[first]
     up = (tail >= topology.n_nodes) & (level[head] > level[tail])
     sizes: dict[int, set[int]] = {}

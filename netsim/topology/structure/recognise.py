@@ -25,7 +25,7 @@ class Recognition:
     link: Ints  # (E,): link of the graph for every link of the tree, -1 where the graph has none
 
 
-def recognise(graph: Topology) -> Recognition:
+def recognise_tree(graph: Topology) -> Recognition:
     """
     Find the fat-tree that a graph is, and where everything is in it.
 
@@ -205,10 +205,10 @@ def _fitted(graph: Topology, tree: FatTree, vertex: Ints) -> Recognition:
     # a leaf may be missing where its nodes have no other; no switch above may
     if np.any(missing >= tree.n_nodes + tree.n_leaves * (tree.parents[0] == 1)):
         raise _irregular(f"a {tree.summary} would have more switches")
-    return Recognition(dressed(graph, tree, vertex, link), vertex, link)
+    return Recognition(with_graph_parts(graph, tree, vertex, link), vertex, link)
 
 
-def dressed(graph: Topology, tree: FatTree, vertex: Ints, link: Ints) -> FatTree:
+def with_graph_parts(graph: Topology, tree: FatTree, vertex: Ints, link: Ints) -> FatTree:
     """Give a tree the capacities, the nodes and the holes of a graph."""
     mine = np.flatnonzero(link >= 0)
     yours = link[mine]

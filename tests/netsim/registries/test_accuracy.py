@@ -11,8 +11,8 @@ from netsim.registries.accuracy import (
     Comparison,
     Setting,
     accuracy_line,
-    compared,
     known_accuracy,
+    nearest_comparisons,
     routing_kind,
     setting_of,
 )
@@ -173,7 +173,7 @@ def test_what_lies_outside_of_what_was_compared_is_in_the_same_line(change, said
 
 
 def test_a_model_that_was_never_compared_says_so():
-    assert compared(replace(TORUS, model="hop-cost")) == ()
+    assert nearest_comparisons(replace(TORUS, model="hop-cost")) == ()
     assert accuracy_line(replace(TORUS, model="hop-cost")) == (
         "How true: not known; model hop-cost was never compared with packet simulation."
     )
@@ -192,7 +192,7 @@ def test_the_nearest_comparison_has_the_routing_and_the_ranks_of_the_result(tabl
     near = row(ranks_per_node=2)
     table(row(machine="mesh"), row(routing="adaptive"), row(), near, row(most_ranks=8))
 
-    assert compared(replace(TORUS, ranks_per_node=(2,))) == (near,)
+    assert nearest_comparisons(replace(TORUS, ranks_per_node=(2,))) == (near,)
 
 
 def test_a_setting_is_what_the_network_of_a_result_was():
@@ -229,11 +229,11 @@ def test_jobs_that_talk_alike_are_quoted_where_there_are_twenty(table):
     stepping = replace(TORUS, traffic_class="multi-step")
 
     table(own, every)
-    assert compared(stepping) == (own,)
-    assert compared(TORUS) == (every,)
+    assert nearest_comparisons(stepping) == (own,)
+    assert nearest_comparisons(TORUS) == (every,)
 
     table(replace(own, jobs=19), every)
-    assert compared(stepping) == (every,)
+    assert nearest_comparisons(stepping) == (every,)
     assert "compared: pattern: multi-step (fewer than 20 jobs)." in accuracy_line(stepping)
 
 

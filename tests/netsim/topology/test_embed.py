@@ -10,7 +10,7 @@ from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology
 from netsim.topology.levels import links_in_service
 from netsim.topology.outage import fail
-from netsim.topology.structure.embed import embed
+from netsim.topology.structure.embed import embed_tree
 
 
 def graph_of(n_nodes, pairs):
@@ -63,7 +63,7 @@ def two_levels(draw):
 def test_every_cable_of_two_levels_has_a_place(drawn):
     graph = graph_of(*drawn)
 
-    found, lost = embed(graph)
+    found, lost = embed_tree(graph)
 
     assert lost == 0
     assert_held(graph, found, lost)
@@ -86,7 +86,7 @@ def test_a_tree_of_three_levels_that_lost_cables_is_held_by_the_whole_one(cut):
         whole.link_cable[live], np.ones(live.size), np.arange(live.size),
     )  # fmt: skip
 
-    found, lost = embed(graph)
+    found, lost = embed_tree(graph)
 
     assert (found.tree.name, lost) == ("PGFT(3; 2,2,3; 1,2,2; 1,1,1)", 0)
     assert_held(graph, found, lost)
@@ -122,7 +122,7 @@ def test_what_no_tree_holds_is_refused_with_the_first_reason(name):
     with pytest.raises(
         TopologyError, match="no fat-tree of two or three levels holds the fabric"
     ) as it:
-        embed(graph_of(n_nodes, pairs))
+        embed_tree(graph_of(n_nodes, pairs))
 
     assert reason in str(it.value)
 

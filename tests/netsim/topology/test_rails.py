@@ -9,7 +9,7 @@ from netsim.registries.topologies import make_topology
 from netsim.topology.base import Topology
 from netsim.topology.fattree import build_fat_tree
 from netsim.topology.rails import Rails, node_bandwidth, node_bundles
-from netsim.topology.reach import meetings, unreachable
+from netsim.topology.reach import switch_meetings, unreachable
 
 FOUR = {"kind": "rail-tree", "rails": 4, "nodes_per_group": 4, "groups": 2}
 
@@ -176,7 +176,7 @@ def test_both_directions_of_a_half_duplex_link_are_one():
 def test_switches_that_meet_are_those_between_whose_nodes_a_path_leads():
     """Leaves of one rail meet, those of different rails do not."""
     tree = make_topology(FOUR)
-    kind, meet = meetings(tree)
+    kind, meet = switch_meetings(tree)
     leaf = kind[tree.n_nodes : tree.n_nodes + 8]
 
     rail = np.arange(8) % 4

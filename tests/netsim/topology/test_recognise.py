@@ -12,7 +12,7 @@ from netsim.registries.topologies import make_topology
 from netsim.topology.base import Topology
 from netsim.topology.fattree import build_fat_tree
 from netsim.topology.outage import depopulate
-from netsim.topology.structure.recognise import recognise
+from netsim.topology.structure.recognise import recognise_tree
 
 
 def scrambled(tree, seed):
@@ -66,7 +66,7 @@ def trees(draw):
 def test_a_scrambled_tree_is_recognised(tree, seed):
     graph = scrambled(tree, seed)
 
-    found = recognise(graph)
+    found = recognise_tree(graph)
 
     assert found.tree.name == tree.name
     assert_same_cables(found, graph)
@@ -85,7 +85,7 @@ def test_a_scrambled_tree_with_holes_is_recognised(data):
         return
     graph = scrambled(tree, data.draw(st.integers(0, 2**32)))
 
-    found = recognise(graph)
+    found = recognise_tree(graph)
 
     assert found.tree.name.startswith("PGFT(3; ")
     assert found.tree.usable_nodes.size == tree.usable_nodes.size
@@ -115,7 +115,7 @@ def test_a_tree_with_one_cable_moved_is_not_taken_for_one(tree, seed):
     moved = replace(graph, link_head=head, link_tail=tail, link_cable=cable)
 
     try:
-        found = recognise(moved)
+        found = recognise_tree(moved)
     except TopologyError as error:
         found, reason = None, str(error)
     if found is None:
@@ -128,7 +128,7 @@ def test_capacities_and_duplex_go_along():
     graph = scrambled(make_topology({"kind": "fat-tree", "radix": 4}), 3)
     graph = replace(graph, channel=np.minimum(np.arange(graph.n_links), graph.reverse))
 
-    assert recognise(graph).tree.half_duplex
+    assert recognise_tree(graph).tree.half_duplex
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_capacities_and_duplex_go_along():
 )
 def test_a_fabric_of_another_kind_is_refused_with_the_reason(spec, reason):
     with pytest.raises(TopologyError, match=f"no regular fat-tree: {reason}"):
-        recognise(make_topology(spec))
+        recognise_tree(make_topology(spec))
 
 
 def test_two_trees_without_a_cable_between_them_are_refused():
@@ -165,4 +165,4 @@ def test_two_trees_without_a_cable_between_them_are_refused():
     )
 
     with pytest.raises(TopologyError, match="no path joins n0 and n4"):
-        recognise(both)
+        recognise_tree(both)

@@ -15,7 +15,7 @@ from netsim.routing.wraparound import Wraparound
 from netsim.topology.base import Topology
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 from netsim.topology.outage import fail
-from netsim.topology.structure.embed import embed
+from netsim.topology.structure.embed import embed_tree
 from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError
@@ -36,7 +36,7 @@ def uneven():
         "uneven", 30, 7, ends.ravel(), ends[:, ::-1].ravel(), np.repeat(number, 2),
         np.ones(links), np.arange(links),
     )  # fmt: skip
-    return embed(graph)[0].tree
+    return embed_tree(graph)[0].tree
 
 
 MACHINES = {

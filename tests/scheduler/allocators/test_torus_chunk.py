@@ -16,7 +16,7 @@ from netsim.topology.outage import exclude
 from netsim.topology.torus import build_torus
 from scheduler.allocators import make_allocator
 from scheduler.allocators.ordering import allocation_of
-from scheduler.allocators.torus import boxes, compact_boxes, mean_hops
+from scheduler.allocators.torus import compact_boxes, mean_hops, torus_boxes
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError
 from scheduler.job import Job
@@ -146,7 +146,7 @@ def test_compact_nodes_are_contiguous_and_lie_in_a_free_box(data):
 
 def test_boxes_are_all_ordered_factorisations_that_fit():
     for volume in range(1, 49):
-        found = list(boxes(volume, (4, 3, 4)))
+        found = list(torus_boxes(volume, (4, 3, 4)))
 
         assert len(found) == len(set(found))
         assert {tuple(sorted(box, reverse=True)) for box in found} == naive.shapes(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from netsim.topology.fattree import fat_tree_of_radix
 from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster
-from scheduler.footprint import Footprint, join, split
+from scheduler.footprint import Footprint, join_masks, split_masks
 from scheduler.job import Job
 from scheduler.queues import make_policy
 from scheduler.queues.conservative import Conservative
@@ -179,7 +179,7 @@ def test_nobody_starts_later_than_first_reserved_unless_a_job_is_late(allocator,
 def test_masks_come_apart_as_they_were_put_together(masks, width):
     masks = [mask % 2**width for mask in masks]
 
-    assert split(join(width, enumerate(masks)), len(masks), width) == masks
+    assert split_masks(join_masks(width, enumerate(masks)), len(masks), width) == masks
 
 
 def test_blocking_takes_what_is_free_and_nothing_twice():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from netsim.topology.fattree import fat_tree_of_radix
 from scheduler.allocators import FirstFree
 from scheduler.cluster import Cluster
-from scheduler.footprint import Footprint, join
+from scheduler.footprint import Footprint, join_masks
 from scheduler.job import Job
 from scheduler.machine import Machine
 from scheduler.queues.free_steps import Booking, FreeSteps
@@ -20,7 +20,7 @@ spans = st.lists(
 
 def spread(nodes):
     """Return a mask of nodes as footprints have it."""
-    return join(2, ((leaf, nodes >> 2 * leaf & 3) for leaf in range(8)))
+    return join_masks(2, ((leaf, nodes >> 2 * leaf & 3) for leaf in range(8)))
 
 
 @given(spans, st.integers(1, 16), st.integers(1, 12), st.booleans())
