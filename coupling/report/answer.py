@@ -70,7 +70,7 @@ class Section:
         if self.pictures is not None:
             content += page.figures(self.pictures())
         if self.rows:
-            table = page.table(self.heads, self.rows)
+            table = page.table(self.heads, self.rows, left=self.left)
             content += page.details(self.on_demand, table) if self.on_demand else table
         if self.notes:
             content += page.bullets(self.notes)

@@ -28,9 +28,23 @@ def table(
     *,
     caption: str = "",
     kind: str = "numbers",
+    left: Sequence[int] = (),
 ) -> Html:
-    """Write a table, numbers set to the right; on a phone every row becomes a block."""
-    return _piece("table", headings, [list(row) for row in rows], caption, kind)
+    """
+    Write a table, words set to the left, numbers to the right; on a phone a row is a block.
+
+    A column holds words where `left` has it, or more of its cells begin with a letter than do not.
+    """
+    listed = [list(row) for row in rows]
+    columns = enumerate(zip(*listed, strict=False))
+    words = {*left, *(place for place, cells in columns if _words(cells))}
+    return _piece("table", headings, listed, caption, kind, words)
+
+
+def _words(cells: Sequence[str]) -> bool:
+    """Say whether a column of a table holds words; cells without a letter or digit do not count."""
+    first = [cell.lstrip("<>=~≈ ")[:1] for cell in map(str, cells) if any(map(str.isalnum, cell))]
+    return 2 * sum(letter.isalpha() for letter in first) > len(first)
 
 
 def figures(pictures: Iterable[tuple[Html, str]]) -> Html:

@@ -46,9 +46,10 @@ def verify_answer(snapshot: Snapshot, found: Verification, *, page: bool = False
     ]
     pairs = list(zip(snapshot.jobs, found.jobs, strict=True))
     for place, (placed, verdict) in enumerate(islice(pairs, _DRAWN)):
+        name = str(placed.id)
         sections.append(
             Section(
-                f"Job {placed.id}",
+                name if name.startswith("job") else f"Job {name}",
                 ("from", "to"),
                 _witness_rows(snapshot.topology, verdict),
                 notes=_page_reasons(snapshot.topology, verdict),
