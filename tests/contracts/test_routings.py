@@ -125,7 +125,7 @@ def test_a_routing_refuses_a_fabric_of_another_kind(name):
             "d-mod-q",
             r"unknown routing 'd-mod-q' \(did you mean 'd-mod-k'\?\); choose from adaptive",
         ),
-        ({"name": "d-mod-k", "seed": 3}, "routing 'd-mod-k': seed: expected it beside `routing`"),
+        ({"name": "d-mod-k", "seed": 3}, "routing 'd-mod-k': seed: expected it next to `routing`"),
         ({"nam": "d-mod-k"}, "unknown routing None; choose from"),
         (None, "expected a name or a table, got None"),
     ],
