@@ -55,7 +55,7 @@ def test_a_moment_is_looked_at_by_clicks(tmp_path, opened):
         using = panel(page, f"Link {cable}")
         assert re.search(r"one\s+50.0 %", using)
         assert re.search(r"other\s+50.0 %", using)
-        page.locator("#panel h3:has-text('Who slows it') + table a").click()
+        page.locator("#panel h3:has-text('Culprits') + table a").click()
         assert "one" in panel(page, "Job other").split("Whom it slows")[1]
 
         link = topology.link_number(cable)
