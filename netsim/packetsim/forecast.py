@@ -165,7 +165,8 @@ class Progress:
         if at_s - self._reported_s < _REPORT_S:
             return
         self._reported_s, hops = at_s, float(world.clock["hops"][0])
-        share = min(1.0, float((world.jobs["count"][:-1] / world.jobs["need"][:-1]).min()))
+        asked = world.jobs[world.jobs["need"] > 0]  # not of persistent jobs
+        share = min(1.0, float((asked["count"] / asked["need"]).min()))
         # by the forecast at first, then by the iterations that are done
         by_forecast = (1.0 - share**2) * max(self._expected - hops, _LAST * self._expected)
         left = by_forecast + share * (1.0 - share) * hops + sum(self._left.values())

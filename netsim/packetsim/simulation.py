@@ -319,13 +319,17 @@ class _Run:
         """Return the mean seconds of a job's iterations, of a persistent one those of a node."""
         if name not in self.persistent:
             return _mean_s(world, mine)
-        done = world.jobs["count"][:-1][mine]
-        if not done.any():
+        flows, step_of = world.flows, world.steps["job"]
+        done = flows["done"] + 1.0 - flows["unarrived"] / flows["packets"]
+        row = step_of[flows["step"]]
+        by_node = np.bincount(row, done) / np.bincount(row)
+        mean = float(by_node[mine].mean())
+        if not mean > 0.0:
             raise ContentionError(
-                "a persistent job finishes no iteration before the others end: ask for more "
-                "iterations, or send shorter messages."
+                "no packet of a persistent job arrives before the others end: ask for more "
+                "iterations."
             )
-        return float(world.clock["now"][0] / NS / done.mean())
+        return float(world.clock["now"][0] / NS / mean)
 
     def _world(self, names: Sequence[int]) -> tuple[World, Ints]:
         """Return a world with some jobs, and the job of each row of its table of jobs."""
