@@ -4,7 +4,7 @@ import json
 import re
 import runpy
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib import import_module
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -15,7 +15,7 @@ import pytest
 from measured.judge import BARS
 from measured.matrix import CELLS, Truth, scene
 
-from benchmarks import evidence, golden, structure, words
+from benchmarks import evidence, golden, measured, structure, words
 from benchmarks.accuracy import PLACE, record_comparisons
 from benchmarks.contention import matrix
 from benchmarks.finding import __main__ as finding
@@ -297,3 +297,39 @@ def test_no_page_is_longer_than_it_may_be(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["words"])
 
     assert words.main() == 0, capsys.readouterr().out
+
+
+MEASURED = measured.Row("machine", "workload", "source", 2.0, 4.0, 4.5, 50.0, "nothing")
+
+
+def test_a_verdict_is_a_factor_from_what_was_measured():
+    values = {1.9: "agrees", 3.0: "agrees", 5.0: "agrees", 5.1: "order of magnitude"}
+    values |= {0.21: "order of magnitude", 39.9: "order of magnitude", 40.0: "wrong", 0.2: "wrong"}
+
+    assert {value: MEASURED.verdict(value) for value in values} == values
+
+
+def test_a_row_holds_both_verdicts_and_what_is_assumed():
+    single = replace(MEASURED, high=2.0)
+
+    assert measured.written([MEASURED]).splitlines()[2] == (
+        "| machine | workload | 2 to 4 | 4.5: agrees | 50: wrong | nothing | source |"
+    )
+    assert "| 2 | 4.5: order of magnitude | 50: wrong |" in measured.written([single])
+
+
+def test_an_incast_on_slingshot_is_within_a_factor_of_two():
+    """De Sensi et al. 2020: at most 2.3, any of 576 cells; without a limit it is above 10."""
+    nodes = measured.halves(1024, linear=False)
+
+    limited, _ = measured.beside(measured.SHANDY, nodes, switch=measured.LIMIT, iterations=10)
+
+    assert 0.5 <= limited <= 2 * 2.3
+
+
+@pytest.mark.parametrize("source", ["DeSensi20", "Geoffray08", "GPCNET", "NCCL", "Hoefler08"])
+def test_the_page_names_its_sources_and_what_was_read_of_them(source):
+    text = measured.PAGE.read_text(encoding="utf-8")
+
+    assert source in text.split("## Sources")[1]
+    assert "Not read" in text
