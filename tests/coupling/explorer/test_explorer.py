@@ -72,10 +72,10 @@ def test_a_culprit_leads_to_its_victims(explorer, opened, small_result):
     page = opened(f"{explorer.address}&job={victim}")
     panel(page, f"Job {victim}")
 
-    page.locator("#panel h3:has-text('Who slowed it') + table a").first.click()
+    page.locator("#panel h3:has-text('Culprits') + table a").first.click()
 
     told = panel(page, f"Job {culprit}")
-    assert str(victim) in told.split("Whom it slowed")[1]
+    assert str(victim) in told.split("Victims")[1]
 
 
 def test_a_job_tells_why_it_waited_who_sends_in_it_and_when_it_was_slowed_on_which_cable(

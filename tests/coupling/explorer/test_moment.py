@@ -56,7 +56,7 @@ def test_a_moment_is_looked_at_by_clicks(tmp_path, opened):
         assert re.search(r"one\s+50.0 %", using)
         assert re.search(r"other\s+50.0 %", using)
         page.locator("#panel h3:has-text('Culprits') + table a").click()
-        assert "one" in panel(page, "Job other").split("Whom it slows")[1]
+        assert "one" in panel(page, "Job other").split("Victims")[1]
 
         link = topology.link_number(cable)
         place = layout_of(topology).place
