@@ -36,8 +36,7 @@ def load_tables(spec: Mapping[str, Any], topology: Topology) -> LFT:
         and np.array_equal(wired.link_head, topology.link_head)
     ):
         raise RoutingError(
-            f"{fabric}: expected the fabric {topology.summary} ({topology.n_nodes} nodes), got "
-            f"{wired.summary} ({wired.n_nodes})."
+            f"{fabric}: expected the fabric {topology.summary}, got {wired.summary}."
         )
     tables = tables_of(read_lft_dump(read_text(dump, RoutingError), dump), wiring)
     return LFT(topology, tables.out)

@@ -111,7 +111,7 @@ class _OnePage:
 
     def __init__(self, shown, port=0):
         del port
-        self._open = coupling.explorer.server._opener(shown)
+        self._open = coupling.explorer.server._Pages(shown).opened
 
     def serve(self, on_end):
         """Open a page."""

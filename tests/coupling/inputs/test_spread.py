@@ -54,6 +54,7 @@ def test_packets_over_many_paths_hold_each_other_up_less(machine, usual):
 
 def test_a_run_of_the_exact_model_on_a_torus_is_refused_by_name():
     with pytest.raises(
-        fs.FabricsimError, match=r"'adaptive' on torus.*model 'flow-level' needs a sing"
+        fs.FabricsimError,
+        match=r"'adaptive' on the fabric \(4 x 4 torus.*model 'flow-level' needs a sing",
     ):
         ran("adaptive", topology=_TORUS, model="flow-level")

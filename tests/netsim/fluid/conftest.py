@@ -9,6 +9,7 @@ from netsim.fluid.model import Fluid
 from netsim.registries.routings import make_routing
 from netsim.registries.topologies import make_topology
 from netsim.routing.multipath import as_routed
+from netsim.topology.rails import flow_endpoints
 
 MACHINES = {
     "full tree": ({"kind": "fat-tree", "radix": 4}, "d-mod-k"),
@@ -38,7 +39,7 @@ def draw_job(rng, topology, routing, nodes):
             src, dst = rng.choice(nodes, 2, replace=False)
             rows.append((step, src, dst, float(2 ** rng.uniform(12, 20))))
     step, src, dst, nbytes = (np.array(column) for column in zip(*rows, strict=True))
-    routes = routing.routes(src, dst)
+    routes = routing.routes(*flow_endpoints(topology, src, dst))
     latency_s = LatencyOf(topology)(routes).of(nbytes)
     fraction = rng.uniform(0.2, 1.0)
     compute_s = nbytes.sum() / 12.5e9 * (1.0 - fraction) / fraction

@@ -13,6 +13,7 @@ from netsim.packetsim.world import Scene, build, by_rank
 from netsim.registries.routings import make_routing
 from netsim.registries.topologies import make_topology
 from netsim.routing.multipath import as_routed
+from netsim.topology.rails import flow_endpoints
 from netsim.topology.switches import Switch
 
 GB, PACKET = 1e9, 1024
@@ -52,7 +53,7 @@ def random_scene(topology, routing, seed, n_jobs=2):
         dst += pairs[:, 1].tolist()
         nbytes += (rng.integers(1, 12, len(pairs)) * 700.0).tolist()
         step_first.append(len(src))
-    routes = routing.routes(np.array(src), np.array(dst))
+    routes = routing.routes(*flow_endpoints(topology, np.array(src), np.array(dst)))
     last = topology.link_tail[routes.links[routes.indptr[1:] - 1]]
     return Scene(
         routes.indptr,

@@ -113,7 +113,7 @@ def test_a_dump_of_another_fabric_or_none_is_refused(tmp_path):
         (
             {"lft": "x", "fabric": fabric},
             tree,
-            r"expected the fabric fat-tree.* 16 nodes\), got fat-tree",
+            r"expected the fabric fat-tree, 16 nodes.*, got fat-tree, 5 of 6 nodes",
         ),
         ({"lft": 3}, own, "lft: expected the path of a dump, got 3"),
         ({"lft": "x", "file": "y"}, own, "unknown key 'file'; choose from lft, fabric"),
