@@ -51,7 +51,7 @@ TOPOLOGIES = {
         "path": "fabric.txt",
         "format": "ibnetdiscover",
         "name_map": "names.txt",
-        "host_pattern": "^([a-z]+)",
+        "host_pattern": "^([^ ]+)",
         "bandwidth": ["100 Gb/s", "200 Gb/s"],
     },
 }

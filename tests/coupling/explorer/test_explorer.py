@@ -177,7 +177,7 @@ def test_load_over_time_that_was_not_kept_is_computed_when_a_moment_is_looked_at
     exhibit = exhibit_of([small_result_without_load])
     with served(exhibit) as found:
         page = opened(found.address)
-        page.wait_for_function("() => document.body.innerText.includes('was not kept')")
+        page.wait_for_function("() => document.body.innerText.includes('was not recorded')")
 
         page.keyboard.press(".")
         page.wait_for_function("() => Bokeh.documents[0].get_model_by_name('heat').visible")
