@@ -22,7 +22,7 @@ from netsim.topology.base import Topology
 from netsim.topology.switches import Switch
 from patterns.base import Pattern
 from patterns.mapping import slot_of_rank
-from scheduler.traffic import TrafficOf, rank_flows
+from scheduler.traffic import RankFlows, TrafficOf, rank_flows
 
 ITERATIONS = 12  # of the slowest job of a scene; the first does not count
 FRACTION = (0.1, 1.0)
@@ -170,7 +170,7 @@ def scene(machine: str, routing: str, number: int) -> Scene:
     traffic = {}
     for place, job in enumerate(jobs):
         placed = traffic_of.of_flows(
-            rank_flows(job.pattern, job.nodes.size),
+            _rounds_written_out(rank_flows(job.pattern, job.nodes.size)),
             Partition(job.nodes, None),
             fraction=job.fraction,
             iteration_s=job.iteration_s,
@@ -184,6 +184,20 @@ def scene(machine: str, routing: str, number: int) -> Scene:
             traffic[place] = replace(own, latency_s=latency_s)
     kept = tuple(jobs[place] for place in traffic)
     return Scene(machine, routing, number, fabric, kept, dict(enumerate(traffic.values())))
+
+
+def _rounds_written_out(flows: RankFlows) -> RankFlows:
+    """Return flows with a step for each round: those of which the stored truths are."""
+    if flows.rounds is None:
+        return flows
+    first = np.flatnonzero(np.diff(flows.step, prepend=-1))
+    steps = np.split(np.arange(flows.step.size), first[1:])
+    times = flows.rounds[flows.step[first]].tolist()
+    rows = [own for own, n in zip(steps, times, strict=True) for _ in range(n)]
+    flow = np.concatenate(rows)
+    step = np.repeat(np.arange(len(rows)), [own.size for own in rows])
+    nbytes = flows.nbytes[flow] / flows.rounds[flows.step[flow]]
+    return RankFlows(step, flows.src[flow], flows.dst[flow], nbytes)
 
 
 def _sizing(fabric: Topology, ways: Routing) -> TrafficOf:
