@@ -26,7 +26,7 @@ class JobColours:
     key: Mapping[str, str]  # Colour of each class; empty where colours stand for a number
     place: Ints  # (J,): place of each job's colour in `table`
     table: Points  # (K,): colours
-    missing: str = ""  # What is said where the result does not tell; else empty
+    missing: str = ""  # Text where the result lacks it; else empty
 
 
 def shades_of(

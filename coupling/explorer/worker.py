@@ -42,7 +42,7 @@ class Worker:
             return None
 
     def _work(self, key: Hashable, work: Callable[[], Any]) -> None:
-        """Work something out and tell all that wait."""
+        """Compute a result and notify all that wait."""
         answer: Any = Failed("it could not be worked out.")
         try:
             answer = work()

@@ -147,7 +147,7 @@ def _slots(job: Job, n_nodes: int) -> tuple[Ints, bool]:
 
 
 def _tasks(job: Job, n_nodes: int) -> Iterator[int]:
-    """Yield the tasks of each node: as many as told, spread evenly; 0 where none are stated."""
+    """Yield the tasks of each node: as many as stated, spread evenly; 0 where none are stated."""
     extra = dict(job.extra)
     tasks = _number(extra.get("tasks") or extra.get("ntasks"))
     per_node = _number(extra.get("tasks_per_node"))

@@ -177,7 +177,7 @@ def is_table(source: Source) -> bool:
 
 
 def _entries(source: Source, zone: tzinfo | None) -> list[Entry]:
-    """Read all jobs of a file; JSON tells of unfinished jobs when they have to end."""
+    """Read all jobs of a file; JSON states when unfinished jobs have to end."""
     if is_table(source) or any(is_sacct_json(table) for _, table in job_tables(source)[:1]):
         return sacct_entries(source, Filters(), zone, placed=True)
     return [

@@ -180,7 +180,7 @@ class ProgressDisplay:
     finished run, and one now and then. Calls between two redraws cost next to nothing.
 
     `stream`: Where to write; stderr by default. `unit`: What is counted. `plan`: All that will
-    run, each once, as it is called when it does; it tells how long all of it takes.
+    run, each once, as it is called when it does; it shows how long all of it takes.
     """
 
     def __init__(

@@ -188,7 +188,7 @@ class _Teller(Observer):
         self._progress, self._what, self._total = progress, what, total
 
     def on_instant(self, n_ended: int, now_s: float) -> None:
-        """Tell how many jobs have ended."""
+        """Report how many jobs have ended."""
         del now_s
         self._progress(self._what, n_ended, self._total)
 

@@ -147,18 +147,18 @@ class _Watch:
         self._finished: set[int] = set()
 
     def look(self) -> None:
-        """Tell how far each variant is."""
+        """Report how far each variant is."""
         for index in range(len(self._labels)):
             if index not in self._finished and (said := self._board[index]) != _IDLE:
                 self._tell(index, *divmod(said, _PHASE))
 
     def finish(self, index: int) -> None:
-        """Tell that a variant has ended."""
+        """Report that a variant has ended."""
         self._tell(index, len(self._labels[index]) - 1, self._total)
         self._finished.add(index)
 
     def _tell(self, index: int, phase: int, done: int) -> None:
-        """Tell the phases that ended since the last look, and the present one."""
+        """Report the phases that ended since the last look, and the present one."""
         if self._progress is None:
             return
         labels = self._labels[index]

@@ -28,7 +28,7 @@ class NodeHold:
 
     id: int  # The job
     nodes: Ints  # (n,): its nodes
-    end_s: float  # When its time limit ends it, seconds since 1970; infinity where nothing tells
+    end_s: float  # When its time limit ends it, seconds since 1970; infinity where none is stated
     links: Ints  # (k,): directed links that it may send over
 
 

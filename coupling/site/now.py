@@ -138,7 +138,7 @@ def lost_hours(scene: SiteState, found: Outcome) -> tuple[Floats, Floats]:
 
 
 def among_worst(network_slowdown: Floats) -> Bools:
-    """Tell (D, J) which jobs are slowed, with fewer than `WORST` others slower."""
+    """Find (D, J) which jobs are slowed, with fewer than `WORST` others slower."""
     ordered = np.sort(network_slowdown, axis=1)[:, ::-1]
     edge = ordered[:, min(WORST, network_slowdown.shape[1]) - 1 :][:, :1]
     found: Bools = (network_slowdown >= edge) & (network_slowdown > 1.0 + _ROUNDING)

@@ -25,7 +25,7 @@ class HeldNodes:
     """Nodes that a job holds, computing or not."""
 
     job: Job  # The job, with its hosts
-    end_s: float  # When its time limit ends it, seconds since 1970; infinity where nothing tells
+    end_s: float  # When its time limit ends it, seconds since 1970; infinity where none is stated
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class RunningJobs:
     array_tasks: int
     het_parts: int
     held: tuple[HeldNodes, ...] = ()  # Jobs that hold nodes
-    # When the file was written at the earliest: the last moment that it tells of as gone by
+    # When the file was written at the earliest: the last moment that it reports as past
     looked_s: float = 0.0
     # What the reader of the file did not use or has changed, by what it is: how many
     remarks: Mapping[str, int] = field(default_factory=dict)

@@ -41,7 +41,7 @@ class Site:
     held: tuple[HeldNodes, ...] = ()  # Jobs that hold nodes, computing or not
     # When the file of the jobs was written at the earliest, seconds since 1970
     looked_s: float = 0.0
-    # The jobs as their file tells of them, where there is one
+    # The jobs as their file states them, where there is one
     places: tuple[JobPlacement, ...] = ()
     stop: bool = True  # Whether a host that the fabric has not is an error, or is skipped
 

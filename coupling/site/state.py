@@ -32,7 +32,7 @@ class SiteJob:
 
     number: int  # Identity for the model
     id: JobId  # As its file calls it
-    # user, name: whose it is, and what; empty where the file does not tell
+    # user, name: whose it is, and what; empty where the file does not say
     user: str
     name: str
     nodes: Ints  # (n,): its nodes, each once

@@ -75,5 +75,5 @@ class Fields(Table):
 
 
 def _is_integer(value: object) -> TypeGuard[int]:
-    """Tell whole numbers from booleans and the rest."""
+    """Distinguish whole numbers from booleans and the rest."""
     return isinstance(value, int) and not isinstance(value, bool)

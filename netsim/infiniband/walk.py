@@ -48,7 +48,7 @@ def leaf_flows(wiring: Wiring, nodes: Ints, per_leaf: int) -> Iterator[tuple[Int
 
 
 def up_down_reach(tree: FatTree) -> Bools:
-    """Tell from which switch a path up and then down leads to each leaf (n_switches, n_leaves)."""
+    """Find from which switch a path up and then down leads to each leaf (n_switches, n_leaves)."""
     works = links_in_service(tree)
     reach = np.zeros((tree.n_switches, tree.n_leaves), dtype=np.float32)
     reach[: tree.n_leaves] = np.eye(tree.n_leaves)

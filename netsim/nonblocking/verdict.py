@@ -91,7 +91,7 @@ def rearrangeable(
     exhaustive_limit: int = 2000,
 ) -> Verdict:
     """
-    Tell whether every permutation of a job's nodes can be routed with one flow per link.
+    Decide whether every permutation of a job's nodes can be routed with one flow per link.
 
     Parameters
     ----------

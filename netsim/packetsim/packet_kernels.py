@@ -465,7 +465,7 @@ def _catch_up(pacer: Table, now: float) -> None:
 
 @njit(allocates=False)
 def _notify(world: World, at: int, now: float) -> None:
-    """Tell a sender that a packet of its message came marked: its rate falls."""
+    """Notify a sender that a packet of its message came marked: its rate falls."""
     pacer = world.pacers[world.flows[at]["pacer"]]
     if now - pacer["notified"] < _NOTIFY_NS:
         return

@@ -380,7 +380,7 @@ def _give_work(
     dropped: int,
     leaves: bool,
 ) -> None:
-    """Tell jobs when they start and how much they do."""
+    """Set when jobs start and how much they do."""
     compute = NS * np.array([part.compute_s for part in parts])
     jobs = world.jobs[:-1]
     jobs["compute"] = compute[rows]

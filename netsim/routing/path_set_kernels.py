@@ -163,7 +163,7 @@ def _write(
 
 @njit(cache=True)
 def _mark_passable(graph: Graph, distance: Ints, passable: Bools) -> None:
-    """Tell from which groups all routers that have links lead on to a target."""
+    """Find from which groups all routers that have links lead on to a target."""
     passable[:] = True
     for router in range(graph.group.size):
         if distance[router] < 0 and graph.out_ptr[router + 1] > graph.out_ptr[router]:

@@ -11,7 +11,7 @@ from netsim.topology.moves import row_entries
 
 
 def links_in_service(topology: Topology) -> Bools:
-    """Tell which links work (E,)."""
+    """Find which links work (E,)."""
     there = np.ones(topology.n_links, dtype=np.bool_)
     if topology.absent is not None:
         there[topology.absent] = False

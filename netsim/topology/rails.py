@@ -119,7 +119,7 @@ class Rails:
         return behind, np.pad(meet, (0, 1))
 
     def _works(self, src: Ints, dst: Ints) -> Bools:
-        """Tell for each flow which links of the destination a path leads to, by a like one."""
+        """Find for each flow which links of the destination a path leads to, by a like one."""
         behind, meet = self._reach
         start, ends = behind[src], behind[dst]
         works = np.zeros(ends.shape, dtype=bool)

@@ -95,7 +95,7 @@ def _grouped(topology: Topology) -> tuple[Ints, list[Ints]]:
 
 
 def _live(topology: Topology) -> Bools:
-    """Tell which cables work in both directions."""
+    """Find which cables work in both directions."""
     live = links_in_service(topology)
     return live & live[topology.reverse]
 

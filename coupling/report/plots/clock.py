@@ -28,7 +28,7 @@ class Clock:
     """Turns seconds of a run into places on an axis."""
 
     end_s: float  # End of the axis; it begins at 0
-    # Moment of second 0 in the log, seconds since 1970; None where nothing tells
+    # Moment of second 0 in the log, seconds since 1970; None where it is not known
     begin_unix_s: float | None = None
     # Time zone in which dates are written; what is none is the clock of the log, taken as UTC
     zone: str = "UTC"

@@ -74,7 +74,7 @@ def part_of(topology: Topology, links: Ints, nodes: Ints) -> tuple[Topology, Int
 
 
 def between_switches(topology: Topology) -> Bools:
-    """Tell which links join switches. Result (E,): False for the links of nodes."""
+    """Find which links join switches. Result (E,): False for the links of nodes."""
     inner: Bools = np.minimum(topology.link_tail, topology.link_head) >= topology.n_nodes
     return inner
 

@@ -1,4 +1,4 @@
-"""A fabric from the names of its links, where nothing else tells how it is wired."""
+"""A fabric from the names of its links, where nothing else states how it is wired."""
 
 import re
 
@@ -13,7 +13,7 @@ _DIGITS = re.compile(r"([0-9]{1,18})")
 
 
 def wiring_of(links: pd.DataFrame) -> Topology | None:
-    """Return the fabric of a result's link table as a graph; None where names do not tell ends."""
+    """Return the fabric of a result's link table as a graph; None where names lack ends."""
     parts = [_LINK.fullmatch(str(name)) for name in links["link"]]
     if not parts or any(part is None for part in parts):
         return None

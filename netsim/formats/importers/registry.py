@@ -69,7 +69,7 @@ def read_topology(
 
 
 def guess_format(text: str, source: str) -> str:
-    """Tell the format of a file, a key of `FORMATS`, from its first lines."""
+    """Return the format of a file, a key of `FORMATS`, from its first lines."""
     head = text[:_LOOKED_AT]
     for form, mark in _MARKS.items():
         if re.search(mark, head, flags=re.IGNORECASE | re.MULTILINE):

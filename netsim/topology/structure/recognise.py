@@ -246,7 +246,7 @@ def _by_ends(topology: Topology, links: Ints, place: Ints) -> Ints:
 
 
 def _half(graph: Topology) -> Bools:
-    """Tell which links share their channel with another."""
+    """Find which links share their channel with another."""
     shared: Bools = np.bincount(graph.channel, minlength=graph.n_links)[graph.channel] > 1
     return shared
 
