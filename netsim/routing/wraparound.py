@@ -99,7 +99,7 @@ def _table(job: TreePartition, src: Ints, dst: Ints) -> Ints:
         return table
     s, d = src_leaf[crossing], dst_leaf[crossing]
     w, p = tree.parents, tree.parallel
-    candidates = leaf_candidates(job, s, d)
+    candidates = _leaf_candidates(job, s, d)
     s_pod, d_pod = job.pod_of_leaf[s], job.pod_of_leaf[d]
     key = job.slot[to_node[crossing]]
     port = _pick(candidates, key)
@@ -111,8 +111,8 @@ def _table(job: TreePartition, src: Ints, dst: Ints) -> Ints:
     if far.size:
         flows, l2 = crossing[far], port[far] % w[1]
         s, d = s_pod[far] * w[1] + l2, d_pod[far] * w[1] + l2
-        candidates = l2_candidates(job, s, d)
-        key = l2_key(job)[to_node[flows]]
+        candidates = _l2_candidates(job, s, d)
+        key = _l2_key(job)[to_node[flows]]
         port = _pick(candidates, key)
         _require(port >= 0, tree, src[flows], dst[flows])
         down = _pick_down(job.l2_down.reshape(-1, tree.ports[2]), d, key, port, p[2])
@@ -122,7 +122,7 @@ def _table(job: TreePartition, src: Ints, dst: Ints) -> Ints:
     return table
 
 
-def leaf_candidates(job: TreePartition, src_leaf: Ints, dst_leaf: Ints) -> Bools:
+def _leaf_candidates(job: TreePartition, src_leaf: Ints, dst_leaf: Ints) -> Bools:
     """Return at which up-ports (F, ports) shortest owned paths between two leaves start."""
     candidates: Bools = (
         job.leaf_up[src_leaf] & _same_parent(job.leaf_down, job.tree.parallel[1])[dst_leaf]
@@ -132,7 +132,7 @@ def leaf_candidates(job: TreePartition, src_leaf: Ints, dst_leaf: Ints) -> Bools
     return candidates
 
 
-def l2_candidates(job: TreePartition, src_l2: Ints, dst_l2: Ints) -> Bools:
+def _l2_candidates(job: TreePartition, src_l2: Ints, dst_l2: Ints) -> Bools:
     """
     Return at which up-ports (F, ports) there is a spine that two L2 switches both own.
 
@@ -163,7 +163,7 @@ def _same_parent(down: Bools, parallel: int) -> Bools:
     return np.broadcast_to(joined, shape).reshape(down.shape)
 
 
-def l2_key(job: TreePartition) -> Ints:
+def _l2_key(job: TreePartition) -> Ints:
     """Return the key of every node at an L2 switch: its leaf's rank in the pod, if balanced."""
     ports = job.leaf_up.reshape(job.leaves.size, job.tree.parallel[1], job.tree.parents[1])
     per_leaf = int(job.nodes_on_leaf.max())
