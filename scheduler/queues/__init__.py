@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from scheduler.queues.conservative import Conservative
     from scheduler.queues.dejavu import Cautious, Reckless
     from scheduler.queues.easy import Easy, Fcfs
+    from scheduler.queues.multifactor import Multifactor
     from scheduler.queues.priority import Priority, Sjf
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Easy",
     "Fcfs",
     "Limited",
+    "Multifactor",
     "Priority",
     "QueuePolicy",
     "Reckless",
@@ -39,6 +41,7 @@ POLICIES: Registry[Callable[..., QueuePolicy]] = Registry(
         "conservative": "scheduler.queues:Conservative",
         "easy": "scheduler.queues:Easy",
         "fcfs": "scheduler.queues:Fcfs",
+        "multifactor": "scheduler.queues:Multifactor",
         "priority": "scheduler.queues:Priority",
         "reckless": "scheduler.queues:Reckless",
         "sjf": "scheduler.queues:Sjf",

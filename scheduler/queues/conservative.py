@@ -3,9 +3,12 @@
 from math import inf
 from typing import ClassVar
 
+from fabricsim.checking import choice
 from scheduler.allocation import Allocation
+from scheduler.errors import PolicyError
 from scheduler.machine import Machine
-from scheduler.queues.easy import reach_of
+from scheduler.queues.depth import start_and_reserve
+from scheduler.queues.easy import NODE_COUNT, reach_of
 from scheduler.queues.free_steps import Booking
 from scheduler.queues.plan import Plan, report_reasons
 from scheduler.queues.waiting import LinePolicy, WaitingLine
@@ -23,11 +26,15 @@ class Conservative(LinePolicy):
     what it still holds are made anew.
 
     `window`: Waiting jobs behind the head that hold reservations; those further behind hold none.
+    `reservation`: ``nodes``: of certain nodes and links, as above; ``node-count``: of so many
+    nodes, wherever they are, made anew in the order of the line at each instant (as CQSim).
     """
 
     name: ClassVar[str] = "conservative"
 
-    def __init__(self, window: int = 50) -> None:
+    def __init__(self, window: int = 50, reservation: str = "nodes") -> None:
+        kinds = ("nodes", NODE_COUNT)
+        self._counted = choice("reservation", reservation, kinds, error=PolicyError) == NODE_COUNT
         self._line = WaitingLine(reach_of(window))
         self._plan = Plan()
         # as the bookings assume, by job id: when running jobs end, and what they hold
@@ -37,6 +44,9 @@ class Conservative(LinePolicy):
 
     def select(self, machine: Machine) -> None:
         """Start the jobs whose time has come."""
+        if self._counted:
+            start_and_reserve(self._line, machine, inf, counted=True, plan=self._plan)
+            return
         if machine.disturbances != self._disturbances:
             self._disturbances = machine.disturbances
             self._drop_impossible(machine)

@@ -5,13 +5,15 @@ from functools import cached_property, lru_cache
 from math import inf
 from typing import ClassVar, Protocol
 
-from fabricsim.checking import choice, whole
+from fabricsim.checking import choice, whole, wrong
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import exhaustive
 from scheduler.cluster import Cluster
 from scheduler.errors import PolicyError
 from scheduler.job import Job
 from scheduler.machine import Machine
+from scheduler.queues.depth import report_order, start_and_reserve
+from scheduler.queues.plan import Plan
 from scheduler.queues.reservation import (
     Place,
     Reservation,
@@ -308,18 +310,31 @@ class Easy(LinePolicy):
 
     `window`: Waiting jobs behind the head that are tried; Smith21, section 5.4.3 uses 50.
     `reservation`: What a job that would run past the head's reserved time must respect.
+    `reservation_depth`: How many jobs hold reservations: 0: no job overtakes; 1: EASY; more, or
+    ``all`` in the window: the first that cannot start, as Flux's ``hybrid`` policy. More than one
+    are made anew at each instant, of node counts where these decide or ``node-count`` says so, else
+    of the nodes and links that the allocator finds.
     """
 
     name: ClassVar[str] = "easy"
 
-    def __init__(self, window: int = 50, reservation: str = "R2") -> None:
+    def __init__(
+        self, window: int = 50, reservation: str = "R2", reservation_depth: int | str = 1
+    ) -> None:
         self._line: Line = WaitingLine(reach_of(window))
         self._rule = choice("reservation", reservation, (*RULES, NODE_COUNT), error=PolicyError)
+        self._depth = _depth_of(reservation_depth)
+        self._plan: Plan | None = None  # of several reservations
         self._stored: tuple[int, int, Reservation] | None = None  # head id, disturbances
         self._rule_of: tuple[Reservation, BackfillRule] | None = None
 
     def select(self, machine: Machine) -> None:
         """Start jobs from the head on while they fit, then backfill."""
+        if self._depth > 1:
+            counted = self._rule == NODE_COUNT or (self._rule != FIXED and machine.fits_by_count)
+            self._plan = self._plan or Plan()
+            start_and_reserve(self._line, machine, self._depth, counted=counted, plan=self._plan)
+            return
         self._line.settle(machine)
         while (head := self._line.head()) is not None:
             placement = machine.try_to_place(head) or self._reserved_place(head, machine)
@@ -336,7 +351,9 @@ class Easy(LinePolicy):
             reasons.rest = _verdict(WINDOW, root=machine.last_refusal)
             if not self._line.stable:
                 reasons.retain(self._line.reachable())
-        if machine.cluster.n_free and len(self._line) > 1:
+        if self._depth == 0:
+            report_order(self._line, head, machine)
+        elif machine.cluster.n_free and len(self._line) > 1:
             self._backfill(head, machine)
         elif reasons is not None:
             reasons.report_insufficient_nodes(self._line.reachable()[1:])
@@ -497,6 +514,15 @@ class _ReasonReporter:
         known = self._of.get(job)
         if known is not verdict and known != verdict:  # mostly the very same
             self._of[job] = self._news[job] = verdict
+
+
+def _depth_of(value: int | str) -> float:
+    """Return how many jobs hold reservations."""
+    if value == "all":
+        return inf
+    if isinstance(value, str):
+        raise wrong("reservation_depth", "a whole number from 0, or 'all'", value, PolicyError)
+    return whole("reservation_depth", value, 0, error=PolicyError)
 
 
 def reach_of(window: int) -> int:

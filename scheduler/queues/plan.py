@@ -84,6 +84,19 @@ class Plan:
         self._steps: FreeSteps | None = None
         self._shares = False  # a booking wants units of links
 
+    def begin(self, waiting: Iterable[Job], machine: Machine) -> None:
+        """Forget all bookings, and what is known of jobs that no longer wait."""
+        self.bookings.clear()
+        self._refusals.retain({job.id for job in waiting}, machine.now_s)
+
+    def at_once(self, job: Job, machine: Machine) -> Booking | None:
+        """Return a booking from now on beside all others, if there is a place."""
+        free = self.free_steps(machine)
+        window = next(free.windows(job.n_nodes, machine.estimate_s(job)), None)
+        if window is None or window[0] > machine.now_s:
+            return None
+        return self._in_window(window, job, machine, free)
+
     def earliest(
         self,
         job: Job,

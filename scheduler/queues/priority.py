@@ -135,13 +135,15 @@ class Sjf(Easy):
     reservation.
 
     `window`: Waiting jobs behind the first that are tried; 0: no job overtakes the shortest.
-    `reservation`: As for `Easy`.
+    `reservation`, `reservation_depth`: As for `Easy`.
     """
 
     name: ClassVar[str] = "sjf"
 
-    def __init__(self, window: int = 50, reservation: str = "R2") -> None:
-        super().__init__(window, reservation)
+    def __init__(
+        self, window: int = 50, reservation: str = "R2", reservation_depth: int | str = 1
+    ) -> None:
+        super().__init__(window, reservation, reservation_depth)
         self._line = SortedLine(reach_of(window), lambda job, machine: machine.estimate_s(job))
 
 
@@ -154,7 +156,8 @@ class Priority(Easy):
     the shortest requested time first. ``fair-share``: jobs of the user with the fewest node-seconds
     first, where use fades as Slurm's ``PriorityDecayHalfLife`` makes it fade. `half_life_days`: For
     ``fair-share``: after which a use counts half; Slurm's default. `window`: Waiting jobs behind
-    the first that are tried; 0: no job overtakes the first. `reservation`: As for `Easy`.
+    the first that are tried; 0: no job overtakes the first. `reservation`, `reservation_depth`: As
+    for `Easy`.
     """
 
     name: ClassVar[str] = "priority"
@@ -165,8 +168,9 @@ class Priority(Easy):
         half_life_days: float = 7.0,
         window: int = 50,
         reservation: str = "R2",
+        reservation_depth: int | str = 1,
     ) -> None:
-        super().__init__(window, reservation)
+        super().__init__(window, reservation, reservation_depth)
         half_life_days = number("half_life_days", half_life_days, positive=True, error=PolicyError)
         reach = reach_of(window)
         lines: dict[str, Callable[[], Line]] = {

@@ -62,3 +62,38 @@ class CountingEasy:
                 spare -= 0 if ends_before else job[3]
                 waiting.remove(job)
                 self.start(job)
+
+
+class CountingReservations(CountingEasy):
+    """
+    The first `depth` jobs that cannot start hold reservations of nodes, second by second.
+
+    All times are whole seconds. Reservations are made anew at each event, in the order of the
+    queue, after the jobs at its head have started.
+    """
+
+    def __init__(self, jobs, n_nodes, window, key=None, *, depth):
+        super().__init__(jobs, n_nodes, window, key)
+        self.depth = depth
+
+    def backfill(self, waiting):
+        now = int(self.now_s)
+        horizon = now + OVERDUE_S + sum(job[4] + 1 for job in self.jobs) + 1
+        free = [self.free] * int(horizon - now)
+        for job in self.running.values():
+            end = int(expected_end_s(self.start_s[job[0]], job[4], self.now_s)) - now
+            for second in range(end, len(free)):
+                free[second] += job[3]
+        left = self.depth
+        for job in waiting[: self.window + 1]:
+            length = int(job[4])
+            start = next(at for at in range(len(free)) if min(free[at : at + length]) >= job[3])
+            if start and not left:
+                continue
+            for second in range(start, start + length):
+                free[second] -= job[3]
+            if start:
+                left -= 1
+            else:
+                waiting.remove(job)
+                self.start(job)

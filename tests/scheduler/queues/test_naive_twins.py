@@ -92,6 +92,23 @@ def test_the_template_of_a_queue_policy_is_easy(allocator, window, jobs):
     assert found == schedule(jobs, make_policy("easy", {"window": window}), allocator, TREE)
 
 
+def test_the_template_is_easy_on_a_thousand_random_logs():
+    policy = template()
+    for seed in range(1000):
+        rng = random.Random(seed)  # noqa: S311 (jobs of a test, not secrets)
+        jobs, submit_s = [], 0.0
+        for number in range(rng.randint(3, 15)):
+            submit_s += rng.choice([0, 0, 0, 3, 20])
+            run_s = float(rng.randint(0, 40))
+            factor = rng.choice([1.0, 1.0, 2.0, 5.0, 0.5, 0.0])
+            jobs.append(Job(number, submit_s, rng.randint(1, 16), run_s, run_s * factor))
+        allocator = rng.choice(["first-free", "first-free", "random", "jigsaw"])
+        window = rng.choice([2, 50])
+        found = schedule(jobs, policy(window), allocator, TREE)
+
+        assert found == schedule(jobs, make_policy("easy", {"window": window}), allocator, TREE)
+
+
 @pytest.mark.parametrize("allocator", ["jigsaw", "laas", "ta"])
 def test_easy_keeps_a_reservation_only_where_the_naive_one_would_make_the_same(allocator):
     """Jobs end about when they should, or much sooner, or later."""

@@ -1,5 +1,7 @@
 """Queues in another order, and conservative backfilling, on hand-made jobs."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 from netsim.topology.fattree import fat_tree_of_radix
 from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster
+from scheduler.errors import PolicyError
 from scheduler.footprint import Footprint, join_masks, split_masks
 from scheduler.job import Job
 from scheduler.queues import make_policy
@@ -64,6 +67,76 @@ def test_old_use_is_forgotten():
 
     assert order(jobs, "priority", key="fair-share", half_life_days=1e-4) == [1, 2, 4, 3]
     assert order(jobs, "priority", key="fair-share", half_life_days=1000.0) == [1, 2, 3, 4]
+
+
+def test_age_and_size_are_weighed_as_slurm_does():
+    """
+    By hand, at 60 s: ages 60, 50, 40 of 100 s, sizes 8, 16, 12 of 16 nodes.
+
+    Weights 100 and 80: 60 + 40 = 100, 50 + 80 = 130, 40 + 60 = 100; equals in order of submission.
+    """
+    jobs = [job(1, 16, 60.0), job(2, 8), job(3, 16, submit_s=10.0), job(4, 12, submit_s=20.0)]
+    weights = {"PriorityWeightAge": 100, "PriorityWeightJobSize": 80, "PriorityMaxAge": "0:01:40"}
+
+    starts = run(jobs, make_policy("multifactor", {"slurm": weights, "window": 0}))
+
+    assert starts == {1: 0.0, 3: 60.0, 2: 70.0, 4: 80.0}
+
+
+def test_small_jobs_are_favored_where_slurm_says_so():
+    jobs = [job(1), job(2, 12), job(3, 9), job(4, 10)]
+    options = {"slurm": {"PriorityWeightJobSize": 1000, "PriorityFavorSmall": "YES"}}
+
+    assert order(jobs, "multifactor", **options) == [3, 4, 2, 1]
+
+
+def test_fair_share_is_two_to_the_power_of_minus_use_by_share():
+    """
+    By hand, at 100 s: user 1 has used 4 of 16 parts, user 2 12, user 3 none; shares 1, 4, 1 of 6.
+
+    U/S: 0.25 x 6 = 1.5; 0.75 x 6/4 = 1.125; 0. So user 3, then 2, then 1. With equal shares 1
+    (0.75) comes before 2 (2.25).
+    """
+    jobs = [job(1, 4, 100.0, user=1), job(2, 12, 100.0, user=2)]
+    jobs += [job(3, user=1), job(4, user=2), job(5, user=3)]
+    options = {"slurm": {"PriorityWeightFairshare": 10000, "PriorityDecayHalfLife": "10000-0"}}
+
+    assert order(jobs, "multifactor", **options)[2:] == [5, 3, 4]
+    assert order(jobs, "multifactor", **options, shares={2: 4})[2:] == [5, 4, 3]
+
+
+def test_use_fades_by_the_half_life():
+    """
+    Half-life 100 s. User 1 has 16 nodes from 0 to 100 s, user 2 from 100 to 150 s.
+
+    At 150 s: 1600 / ln 2 x (1 - 0.5) x 2^-0.5 = 816 for user 1, for user 2
+    1600 / ln 2 x (1 - 2^-0.5) = 676; user 2 comes first. Half-life 10 s: 160 / ln 2 x 2^-5 = 7
+    for user 1 and 160 / ln 2 x (1 - 2^-5) = 224 for user 2; user 1 comes first.
+    """
+    jobs = [job(1, runtime_s=100.0, user=1), job(2, runtime_s=50.0, user=2)]
+    jobs += [job(3, user=1, submit_s=140.0), job(4, user=2, submit_s=140.0)]
+
+    def last(half_life):
+        weights = {"PriorityWeightFairshare": 10000, "PriorityDecayHalfLife": half_life}
+        return order(jobs, "multifactor", slurm=weights)[2:]
+
+    assert last("0:01:40") == [4, 3]
+    assert last("0:00:10") == [3, 4]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"slurm": {"PriorityWeightQOS": 1}}, "slurm: unknown factor 'PriorityWeightQOS'"),
+        ({"slurm": {"PriorityMaxAge": "soon"}}, "PriorityMaxAge: expected a duration such as 7-0"),
+        ({"slurm": {"PriorityWeightAge": -1}}, "PriorityWeightAge: expected a number"),
+        ({"slurm": {"PriorityFavorSmall": 2}}, "PriorityFavorSmall: expected YES or NO"),
+        ({"shares": {3: 0}}, "shares of user 3: expected a positive number"),
+    ],
+)
+def test_what_the_priority_of_slurm_has_not_is_refused(options, message):
+    with pytest.raises(PolicyError, match=re.escape(message)):
+        make_policy("multifactor", options)
 
 
 def test_conservative_protects_all_jobs_where_easy_protects_the_head_alone():

@@ -1,0 +1,159 @@
+"""Slurm's multifactor priority: age, fair-share and job size, weighted, with EASY backfilling."""
+
+from collections.abc import Mapping
+from math import exp2, log
+from typing import Any, ClassVar
+
+from fabricsim.checking import number, unknown, wrong
+from scheduler.errors import PolicyError
+from scheduler.job import Job
+from scheduler.machine import Machine
+from scheduler.queues.easy import Easy, reach_of
+from scheduler.workload.slurm import slurm_duration
+
+DAY_S = 86400.0
+WEIGHTS = ("PriorityWeightAge", "PriorityWeightFairshare", "PriorityWeightJobSize")
+_TIMES = ("PriorityMaxAge", "PriorityDecayHalfLife")
+_FAVOR_SMALL = "PriorityFavorSmall"
+_KNOWN = (*WEIGHTS, *_TIMES, _FAVOR_SMALL)
+
+
+class MultifactorLine:
+    """
+    Waiting jobs by priority, the highest first, equals by submission.
+
+    Priorities are those of this instant: whole numbers, the sum of weight x factor, where
+    age is min(1, waiting time / ``PriorityMaxAge``), job size nodes / nodes of the machine (or 1
+    minus that under ``PriorityFavorSmall``), and fair-share 2^(-U/S): U the user's part of all
+    node-seconds used, which fade by ``PriorityDecayHalfLife``, S its part of the shares of all
+    users that have submitted (Slurm, *Multifactor Priority Plugin*, classic fair-share).
+    """
+
+    stable: ClassVar[bool] = False
+
+    def __init__(
+        self, reach: int, settings: Mapping[str, float], shares: Mapping[str, float]
+    ) -> None:
+        self._reach, self._settings, self._shares = reach, settings, shares
+        self._jobs: list[Job] = []  # in order of priority
+        self._arrival: dict[int, int] = {}  # of waiting jobs
+        self._n_arrived = 0
+        self._share: dict[int, float] = {}  # of the users that have submitted
+        self._used: dict[int, float] = {}  # node-seconds, as they count at `_since_s`
+        self._busy: dict[int, int] = {}  # nodes by user since then
+        self._since_s = 0.0
+
+    def __len__(self) -> int:
+        """Return the number of waiting jobs."""
+        return len(self._jobs)
+
+    def append(self, job: Job) -> None:
+        """Take a job."""
+        self._jobs.append(job)
+        self._n_arrived += 1
+        self._arrival[job.id] = self._n_arrived
+        self._share.setdefault(job.user, self._shares.get(str(job.user), 1.0))
+
+    def settle(self, machine: Machine) -> None:
+        """Count what was used since the last instant, and order the jobs."""
+        half_life_s, elapsed_s = self._settings[_TIMES[1]], machine.now_s - self._since_s
+        fading = exp2(-elapsed_s / half_life_s)
+        for user in self._used:
+            self._used[user] *= fading
+        for user, nodes in self._busy.items():
+            more = nodes * half_life_s / log(2) * (1 - fading)
+            self._used[user] = self._used.get(user, 0.0) + more
+        self._since_s, self._busy = machine.now_s, {}
+        for allocation in machine.cluster.running.values():
+            self._charge(allocation.job)
+        total, shares = sum(self._used.values()), sum(self._share.values())
+        fair = {
+            user: exp2(-self._used.get(user, 0.0) / total * shares / share) if total else 1.0
+            for user, share in self._share.items()
+        }
+        self._jobs.sort(
+            key=lambda job: (-self._priority(job, machine, fair[job.user]), self._arrival[job.id])
+        )
+
+    def _priority(self, job: Job, machine: Machine, fair: float) -> int:
+        """Return the priority of a job now."""
+        given = self._settings
+        age = min(1.0, (machine.now_s - job.submit_s) / given[_TIMES[0]])
+        size = job.n_nodes / machine.cluster.n_nodes
+        size = 1.0 - size if given[_FAVOR_SMALL] else size
+        factors = zip(WEIGHTS, (age, fair, size), strict=True)
+        return int(sum(given[weight] * factor for weight, factor in factors))
+
+    def _charge(self, job: Job) -> None:
+        """Let a user hold more nodes from now on."""
+        self._busy[job.user] = self._busy.get(job.user, 0) + job.n_nodes
+
+    def head(self) -> Job | None:
+        """Return the first job."""
+        return self._jobs[0] if self._jobs else None
+
+    def reachable(self) -> list[Job]:
+        """Return the first jobs of the line."""
+        return self._jobs[: self._reach]
+
+    def remove(self, job: Job) -> None:
+        """Take out a job that starts."""
+        del self._jobs[next(at for at, waiting in enumerate(self._jobs) if waiting is job)]
+        del self._arrival[job.id]
+        self._charge(job)
+
+
+class Multifactor(Easy):
+    """
+    Slurm's multifactor priority, with EASY backfilling.
+
+    `slurm`: Lines of ``slurm.conf``: ``PriorityWeightAge``, ``PriorityWeightFairshare``,
+    ``PriorityWeightJobSize`` (default 0), ``PriorityMaxAge``, ``PriorityDecayHalfLife`` (durations
+    as Slurm writes them, ``7-0``), ``PriorityFavorSmall``. `shares`: Shares of users by their
+    number, 1 where none is given. `window`: Waiting jobs behind the first that are tried.
+    `reservation`, `reservation_depth`: As for `Easy`.
+    """
+
+    name: ClassVar[str] = "multifactor"
+
+    def __init__(
+        self,
+        slurm: Mapping[str, Any] | None = None,
+        shares: Mapping[str, float] | None = None,
+        window: int = 50,
+        reservation: str = "R2",
+        reservation_depth: int | str = 1,
+    ) -> None:
+        super().__init__(window, reservation, reservation_depth)
+        self._line = MultifactorLine(
+            reach_of(window), _settings(slurm or {}), _shares(shares or {})
+        )
+
+
+def _settings(slurm: Mapping[str, Any]) -> dict[str, float]:
+    """Check lines of ``slurm.conf``; durations in seconds."""
+    if not isinstance(slurm, Mapping):
+        raise wrong("slurm", "a table such as {PriorityWeightAge = 1000}", slurm, PolicyError)
+    for key in slurm:
+        if key not in _KNOWN:
+            raise PolicyError(f"slurm: {unknown('factor', key, _KNOWN)}")
+    found = {key: number(key, slurm.get(key, 0), 0.0, 2**32, error=PolicyError) for key in WEIGHTS}
+    for key in _TIMES:
+        length_s = slurm_duration(str(slurm.get(key, "7-0")))
+        if not length_s:
+            raise wrong(key, "a duration such as 7-0", slurm[key], PolicyError)
+        found[key] = length_s
+    favor = slurm.get(_FAVOR_SMALL, False)
+    if str(favor).lower() not in {"yes", "no", "true", "false"}:
+        raise wrong(_FAVOR_SMALL, "YES or NO", favor, PolicyError)
+    return found | {_FAVOR_SMALL: float(str(favor).lower() in {"yes", "true"})}
+
+
+def _shares(shares: Mapping[str, float]) -> dict[str, float]:
+    """Check the shares of users."""
+    if not isinstance(shares, Mapping):
+        raise wrong("shares", "a table such as {3 = 2}", shares, PolicyError)
+    return {
+        str(user): number(f"shares of user {user}", share, positive=True, error=PolicyError)
+        for user, share in shares.items()
+    }
