@@ -5,8 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
+import numpy as np
+
 from netsim.common.errors import RoutingError
 from netsim.infiniband.discover import IbFabric
+from netsim.topology.levels import steps_from
 
 _FAR = 255  # hops, where no route is known
 
@@ -211,16 +214,10 @@ class _Ftree:
 
 def _ranks(fabric: IbFabric, roots: Sequence[int]) -> dict[int, int]:
     """Return how many cables every switch is from the roots."""
-    near: dict[int, set[int]] = {}
-    for (i, _), (j, _) in fabric.cables.items():
-        if fabric.devices[i].is_switch and fabric.devices[j].is_switch:
-            near.setdefault(i, set()).add(j)
-    rank = dict.fromkeys(roots, 0)
-    waiting = deque(roots)
-    while waiting:
-        i = waiting.popleft()
-        for j in near.get(i, ()):
-            if j not in rank:
-                rank[j] = rank[i] + 1
-                waiting.append(j)
-    return rank
+    is_switch = np.array([device.is_switch for device in fabric.devices])
+    ends = [(i, j) for (i, _), (j, _) in fabric.cables.items()]
+    tail, head = np.array(ends, dtype=np.int64).reshape(-1, 2).T
+    between = is_switch[tail] & is_switch[head]
+    start = np.array(roots, dtype=np.int64)
+    rank = steps_from(is_switch.size, tail[between], head[between], start)
+    return {i: int(rank[i]) for i in np.flatnonzero(rank >= 0).tolist()}

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from netsim.common.arrays import Ints
-from netsim.common.errors import TopologyError
 from netsim.common.units import Quantity, parse_rate
 from netsim.infiniband.discover import IbFabric
 from netsim.topology.base import Topology
@@ -56,8 +55,3 @@ def wire_graph(fabric: IbFabric, bandwidth: Quantity = "1 B/s") -> Wiring:
 def device_name(fabric: IbFabric, device: int) -> str:
     """Name a device in a message."""
     return f"{fabric.devices[device].name!r} ({fabric.devices[device].guid:016x})"
-
-
-def irregular(what: str) -> TopologyError:
-    """Make the error for a fabric that is no PGFT."""
-    return TopologyError(f"the fabric is no regular fat-tree: {what}.")

@@ -1,11 +1,13 @@
-"""Levels of a fabric: how far every vertex is from the nodes."""
+"""Levels of a fabric: how far every vertex is from the nodes, and the cables between them."""
 
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
 from netsim.common.arrays import Bools, Ints
 from netsim.topology.base import Topology
+from netsim.topology.counters import occurrence_numbers
 from netsim.topology.fattree import FatTree
 from netsim.topology.moves import row_entries
 
@@ -28,20 +30,77 @@ def connected_parts(size: int, tail: Ints, head: Ints) -> Ints:
     return part
 
 
+def steps_from(size: int, tail: Ints, head: Ints, start: Ints) -> Ints:
+    """Return the fewest links (tail, head) from some vertices to each of `size`; -1: no path."""
+    order = np.argsort(tail, kind="stable")
+    head = head[order]
+    steps = np.full(size, -1, dtype=np.int64)
+    first = np.searchsorted(tail[order], np.arange(size + 1))
+    ring, depth = start, 0
+    while ring.size:
+        steps[ring] = depth
+        ring = head[row_entries(first, ring)]
+        ring, depth = np.unique(ring[steps[ring] < 0]), depth + 1
+    return steps
+
+
 def vertex_levels(topology: Topology) -> Ints:
     """Return for every vertex the links to the nearest node; -1 where none can be reached."""
     there = links_in_service(topology)
-    tail, head = topology.link_tail[there], topology.link_head[there]
-    order = np.argsort(tail, kind="stable")
-    head = head[order]
-    level = np.full(topology.n_nodes + topology.n_switches, -1, dtype=np.int64)
-    first = np.searchsorted(tail[order], np.arange(level.size + 1))
-    ring, depth = np.arange(topology.n_nodes), 0
-    while ring.size:
-        level[ring] = depth
-        ring = head[row_entries(first, ring)]
-        ring, depth = np.unique(ring[level[ring] < 0]), depth + 1
-    return level
+    ends = topology.link_tail[there], topology.link_head[there]
+    return steps_from(topology.n_nodes + topology.n_switches, *ends, np.arange(topology.n_nodes))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LevelGraph:
+    """
+    Cables of a graph from each level to the next: 0 nodes, 1 leaves, and so on to the roots.
+
+    In a PGFT a switch of level l is known by two connected parts: that of the levels up to l, its
+    subtree, and that of the levels from l on, its class. Only cables that work both ways count.
+    """
+
+    graph: Topology
+    level: Ints  # (V,): level of each vertex, -1 of what no node reaches
+    # (U,): links upwards, by lower end, then by its port (or cable, where no ports are known)
+    up: Ints
+    # child, parent: (U,): their ends
+    child: Ints
+    parent: Ints
+
+    @classmethod
+    def of(cls, graph: Topology, level: Ints, port: Ints | None = None) -> "LevelGraph":
+        """Sort the links upwards; `port` (E,): at the tail of each link."""
+        works = links_in_service(graph)
+        tail, head = graph.link_tail, graph.link_head
+        between = (level[tail] >= 0) & (level[head] == level[tail] + 1)
+        up = np.flatnonzero(works & works[graph.reverse] & between)
+        order = (head[up], tail[up]) if port is None else (port[up], tail[up])
+        up = up[np.lexsort((graph.link_cable[up], *order))]
+        return cls(graph, level, up, tail[up], head[up])
+
+    @property
+    def top(self) -> int:
+        """Level of the roots."""
+        return int(self.level.max(initial=-1))
+
+    def members(self, level: int) -> Ints:
+        """Return the vertices of a level, ascending."""
+        return np.flatnonzero(self.level == level)
+
+    def parts(self, lowest: int, highest: int) -> Ints:
+        """Return the connected part (V,) of each vertex among those of some levels."""
+        inside = (self.level[self.child] >= lowest) & (self.level[self.parent] <= highest)
+        return connected_parts(self.level.size, self.child[inside], self.parent[inside])
+
+    def cable_numbers(self) -> Ints:
+        """Return the number (U,) of each cable among those of its two ends."""
+        return occurrence_numbers(self.child * self.level.size + self.parent)
+
+    def bundles(self) -> tuple[Ints, Ints]:
+        """Return the lower end of every bundle of parallel cables, and its number of cables."""
+        pairs, count = np.unique(self.child * self.level.size + self.parent, return_counts=True)
+        return pairs // self.level.size, count
 
 
 def choice_divisors(topology: Topology) -> Ints:

@@ -11,7 +11,12 @@ from netsim.common.arrays import Ints
 from netsim.common.errors import TopologyError
 from netsim.formats.importers.sketch import Settings, complete_labels, fit_capacities, fit_labels
 from netsim.infiniband.discover import Device, IbFabric, Port, read_ibnetdiscover
-from netsim.infiniband.tree_wiring import missing_parts, wire_damaged_tree, wire_fat_tree
+from netsim.infiniband.tree_wiring import (
+    found_wiring,
+    missing_parts,
+    wire_damaged_tree,
+    wire_fat_tree,
+)
 from netsim.infiniband.wiring import Wiring, wire_graph
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
@@ -236,14 +241,11 @@ def _wired(fabric: IbFabric, source: str) -> tuple[Wiring, str]:
         found = recognise_tree(named)
     except TopologyError as error:
         return _damaged(fabric) or (graph, str(error))
-    there = found.vertex >= 0
-    device = np.where(there, graph.device[found.vertex], -1)
-    port = np.where(found.link >= 0, graph.port[found.link], -1)
     remark = (
         f"a fat-tree, but its ports are not in OpenSM's order ({ports.rstrip('.')}): the tables of "
         f"ftree may be others than D-mod-k's; load its LFT dump to route as it does"
     )
-    return Wiring(found.tree, fabric, device, port), remark
+    return found_wiring(graph, found), remark
 
 
 def _damaged(fabric: IbFabric, like: FatTree | None = None) -> tuple[Wiring, str] | None:

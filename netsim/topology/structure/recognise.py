@@ -1,6 +1,8 @@
-"""Recognise a PGFT in a graph: the wiring alone decides, not names or ports."""
+"""Recognise a PGFT in a graph, whole or with parts missing: the wiring decides, not the names."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import count
 from math import prod
 
 import numpy as np
@@ -8,11 +10,15 @@ import numpy as np
 from netsim.common.arrays import Bools, Ints
 from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology
+from netsim.topology.counters import occurrence_numbers
 from netsim.topology.fattree import FatTree, build_fat_tree
-from netsim.topology.levels import connected_parts, links_in_service, vertex_levels
+from netsim.topology.levels import LevelGraph, links_in_service, vertex_levels
 from netsim.topology.outage import depopulate
 
 _MIN_LEVELS, _MAX_LEVELS = 2, 4
+_LEAST_PRESENT = 0.75  # of the cables between switches; with fewer, another shape may fit better
+
+Name = Callable[[int], str]  # of a vertex, in messages
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,187 +31,389 @@ class Recognition:
     link: Ints  # (E,): link of the graph for every link of the tree, -1 where the graph has none
 
 
-def recognise_tree(graph: Topology) -> Recognition:
+@dataclass(frozen=True, slots=True, eq=False)
+class TreePlaces:
+    """The shape of a PGFT, and the digits of every vertex of a graph in it."""
+
+    # m, w, p: children, parents and parallel cables, from the nodes up
+    m: list[int]
+    w: list[int]
+    p: list[int]
+    # (V,): digits above the level of a vertex, and below it, as numbers
+    high: Ints
+    low: Ints
+    # (U,): place of every link upwards among those of its lower end; None: parallel cables in order
+    uplink: Ints | None = None
+
+    def filled(self, levels: LevelGraph, name: Name) -> tuple[FatTree, Ints, Ints]:
+        """Return the whole tree, and the vertex and the link at each of its places, -1: none."""
+        graph, level = levels.graph, levels.level
+        tree = build_fat_tree(self.m, self.w, self.p, "1 B/s")
+        width = np.array([prod(self.w[:step]) for step in range(tree.levels + 1)], dtype=np.int64)
+        vertex = np.full(tree.n_nodes + tree.n_switches, -1, dtype=np.int64)
+        known = np.flatnonzero(level >= 0)
+        base = np.cumsum([0, *tree.counts], dtype=np.int64)
+        place = base[level[known]] + self.low[known] + width[level[known]] * self.high[known]
+        twice = np.flatnonzero(occurrence_numbers(place))
+        if twice.size:
+            pair = known[np.flatnonzero(place == place[twice[0]])[:2]].tolist()
+            raise irregular(f"{' and '.join(map(name, pair))} have the same place")
+        vertex[place] = known
+        child, parent, step = levels.child, levels.parent, level[levels.child]
+        digit, low = np.divmod(self.low[parent], width[step])
+        parents, ports = np.array(tree.parents)[step], np.array(tree.ports)[step]
+        port = self.uplink
+        if port is None:
+            port = digit + parents * levels.cable_numbers()
+        above = self.high[child] // np.array(self.m)[step]
+        straight = (low == self.low[child]) & (self.high[parent] == above)
+        odd = np.flatnonzero(~straight | (port % parents != digit) | (port >= ports))
+        if odd.size:
+            ends = name(int(child[odd[0]])), name(int(parent[odd[0]]))
+            raise irregular(f"{ends[0]} is cabled to {ends[1]}, unlike its siblings")
+        offset = (self.low[child] + width[step] * self.high[child]) * ports + port
+        link = np.full(tree.n_links, -1, dtype=np.int64)
+        link[np.array(tree.up_base)[step] + offset] = levels.up
+        link[np.array(tree.down_base)[step] + offset] = graph.reverse[levels.up]
+        return tree, vertex, link
+
+
+def recognise_tree(
+    graph: Topology, port: Ints | None = None, name: Name | None = None
+) -> Recognition:
     """
     Find the fat-tree that a graph is, and where everything is in it.
 
-    A level-l subtree is a connected part of levels 0..l; its place among its siblings gives the
-    digits above l, in the order of the graph. The digits below l of a switch are those of its
-    children, plus the number of the parent: they are counted once upwards from the first subtree of
-    each level, then handed down from the roots to all others, which must agree. Last, the PGFT
-    built from the counts must have exactly the graph's cables. Leaves may have fewer nodes, and
-    pods fewer leaves, than others: the holes come last.
+    All elements of a level have as many parents and cables to each, and the PGFT of these counts
+    has exactly the graph's cables. Leaves may have fewer nodes, and pods fewer leaves, than
+    others: the holes come last. `port` (E,): ports at the tails of links, by which subtrees and
+    parents are numbered; without them the order of the graph decides.
     """
-    shape = _Shape.of(graph)
-    m, high = _subtrees(graph, shape)
-    low = _low_digits(graph, shape, high)
-    tree = build_fat_tree(m, shape.w, shape.p, "1 B/s")
-    vertex = _placed(graph, shape, tree, high, low)
-    return _fitted(graph, tree, vertex)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Shape:
-    """Levels and parents."""
-
-    level: Ints  # (V,): level of each vertex
-    members: list[Ints]  # vertices of each level
-    parents: list[list[int]]  # parents of each vertex, ascending
-    # w, p: parents of an element of each level, and parallel cables to each
-    w: list[int]
-    p: list[int]
-
-    @classmethod
-    def of(cls, graph: Topology) -> "_Shape":
-        """Read the levels of a graph, and demand that all elements of one look alike."""
-        level = vertex_levels(graph)
-        if np.any(level < 0):
-            lost = graph.vertex_name(int(np.argmax(level < 0)))
-            raise _irregular(f"no node can be reached from {lost}")
-        top = int(level.max())
-        if not _MIN_LEVELS <= top <= _MAX_LEVELS:
-            raise _irregular(
-                f"it has {top} levels of switches, expected {_MIN_LEVELS} to {_MAX_LEVELS}"
-            )
-        there = links_in_service(graph)
-        tail, head = graph.link_tail[there], graph.link_head[there]
-        level_mates = np.flatnonzero(np.abs(level[tail] - level[head]) != 1)
-        if level_mates.size:
-            a, b = int(tail[level_mates[0]]), int(head[level_mates[0]])
-            names = f"{graph.vertex_name(a)} and {graph.vertex_name(b)}"
-            raise _irregular(f"{names} are joined but both at level {level[a]}")
-        up = level[head] > level[tail]
-        ends, cables = np.unique(np.stack([tail[up], head[up]]), axis=1, return_counts=True)
-        parents: list[list[int]] = [[] for _ in range(level.size)]
-        bundles: list[set[int]] = [set() for _ in range(level.size)]
-        for (child, parent), count in zip(ends.T.tolist(), cables.tolist(), strict=True):
-            parents[child].append(parent)
-            bundles[child].add(count)
-        members = [np.flatnonzero(level == step) for step in range(top + 1)]
-        found = [_bundle(graph, members[step], parents, bundles) for step in range(top)]
-        return cls(level, members, parents, [w for w, _ in found], [p for _, p in found])
-
-
-def _bundle(
-    graph: Topology, members: Ints, parents: list[list[int]], bundles: list[set[int]]
-) -> tuple[int, int]:
-    """Return w and p of a level."""
-    first: tuple[int, int] | None = None
-    for vertex in members.tolist():
-        name = graph.vertex_name(vertex)
-        if not parents[vertex]:
-            raise _irregular(f"{name} has no cable upwards")
-        if len(bundles[vertex]) > 1:
-            raise _irregular(f"{name} has unequal bundles of cables to its parents")
-        own = len(parents[vertex]), next(iter(bundles[vertex]))
-        first = first or own
-        if own != first:
-            other = graph.vertex_name(int(members[0]))
-            raise _irregular(
-                f"{other} has {first[0]} parents with {first[1]} cables each, "
-                f"{name} has {own[0]} with {own[1]}"
-            )
-    if first is None:
-        raise _irregular("it has no nodes")
-    return first
-
-
-def _subtrees(graph: Topology, shape: _Shape) -> tuple[list[int], Ints]:
-    """Return m, and for every vertex the number of its subtree among those of its level."""
-    size, top = shape.level.size, len(shape.w)
-    below = np.maximum(shape.level[graph.link_tail], shape.level[graph.link_head])
-    below = np.where(links_in_service(graph), below, top + 1)
-    part = np.zeros((top + 1, size), dtype=np.int64)  # subtree of each vertex at each level
-    for step in range(top + 1):
-        inside = below <= step
-        part[step] = connected_parts(size, graph.link_tail[inside], graph.link_head[inside])
-    if np.unique(part[top]).size > 1:
-        other = int(np.argmax(part[top] != part[top][0]))
-        names = f"{graph.vertex_name(0)} and {graph.vertex_name(other)}"
-        raise _irregular(f"no path joins {names}")
-    m = [0] * top
-    number = {int(part[top][0]): 0}
-    high = np.zeros(size, dtype=np.int64)
-    for step in range(top - 1, -1, -1):
-        first: dict[int, int] = {}  # subtrees in the order of their first switch (or node)
-        for vertex in shape.members[step].tolist():
-            first.setdefault(int(part[step][vertex]), vertex)
-        children: dict[int, list[int]] = {}
-        for sub, vertex in first.items():
-            children.setdefault(number[int(part[step + 1][vertex])], []).append(sub)
-        m[step] = max(map(len, children.values()))
-        if step > 1 and min(map(len, children.values())) < m[step]:
-            raise _irregular(f"subtrees of level {step + 1} have unequal numbers of subtrees")
-        number = {
-            sub: above * m[step] + c
-            for above, subs in children.items()
-            for c, sub in enumerate(subs)
-        }
-        members = shape.members[step]
-        high[members] = [number[sub] for sub in part[step][members].tolist()]
-    return m, high
-
-
-def _low_digits(graph: Topology, shape: _Shape, high: Ints) -> Ints:
-    """Return for every vertex the digits below its level, as a number."""
-    low = np.full(shape.level.size, -1, dtype=np.int64)
-    first = shape.members[0][high[shape.members[0]] == 0]
-    low[first] = 0
-    for step in range(len(shape.w)):  # upwards through the first subtree of every level
-        size = prod(shape.w[:step])
-        members = shape.members[step]
-        for vertex in members[high[members] == 0].tolist():
-            for q, parent in enumerate(shape.parents[vertex]):
-                place = int(low[vertex]) + size * q
-                if low[vertex] < 0 or low[parent] not in {-1, place}:
-                    raise _no_place(graph, parent)
-                low[parent] = place
-    for step in range(len(shape.w) - 1, -1, -1):  # downwards to all others
-        size = prod(shape.w[:step])
-        for vertex in shape.members[step].tolist():
-            above = low[shape.parents[vertex]]
-            digits = {int(x) // size for x in above}
-            own = {int(x) % size for x in above}
-            if above.min() < 0 or len(own) > 1 or digits != set(range(shape.w[step])):
-                raise _no_place(graph, vertex)
-            low[vertex] = own.pop()
-    return low
-
-
-def _placed(graph: Topology, shape: _Shape, tree: FatTree, high: Ints, low: Ints) -> Ints:
-    """Return the vertex at every place of the tree, -1 where there is none."""
-    base = np.cumsum([0, *tree.counts])
-    vertex = np.full(tree.n_nodes + tree.n_switches, -1, dtype=np.int64)
-    for step, members in enumerate(shape.members):
-        place = base[step] + low[members] + prod(tree.parents[:step]) * high[members]
-        for at, here in zip(place.tolist(), members.tolist(), strict=True):
-            if at >= base[step + 1] or vertex[at] >= 0:
-                raise _no_place(graph, here)
-            vertex[at] = here
-    return vertex
-
-
-def _fitted(graph: Topology, tree: FatTree, vertex: Ints) -> Recognition:
-    """Give a tree the graph's capacities and holes, once all cables are the same."""
-    there = links_in_service(graph)
-    link = np.full(tree.n_links, -1, dtype=np.int64)
-    place = np.empty(vertex.size, dtype=np.int64)
-    known = np.flatnonzero(vertex >= 0)
-    place[vertex[known]] = known
-    mine = np.flatnonzero((vertex[tree.link_tail] >= 0) & (vertex[tree.link_head] >= 0))
-    yours = np.flatnonzero(there)
-    mine = mine[_by_ends(tree, mine, np.arange(vertex.size))]
-    yours = yours[_by_ends(graph, yours, place)]
-    ends = (tree.link_tail[mine], tree.link_head[mine])
-    theirs = (place[graph.link_tail[yours]], place[graph.link_head[yours]])
-    if not all(np.array_equal(a, b) for a, b in zip(ends, theirs, strict=True)):
-        raise _irregular(f"its cables are not those of a {tree.summary}")
-    link[mine] = yours
-    missing = np.flatnonzero(vertex < 0)
+    name = name or graph.vertex_name
+    levels = _checked_levels(graph, vertex_levels(graph), port, name)
+    _require_alike(levels, name)
+    numbering = _Numbering(levels, port, name, alike=True)
+    places = numbering.places()
+    tree, vertex, link = places.filled(levels, name)
+    there = vertex >= 0
+    if np.any(there[tree.link_tail] & there[tree.link_head] & (link < 0)):
+        raise irregular(f"its cables are not those of a {tree.summary}")
     # a leaf may be missing where its nodes have no other; no switch above may
-    if np.any(missing >= tree.n_nodes + tree.n_leaves * (tree.parents[0] == 1)):
-        raise _irregular(f"a {tree.summary} would have more switches")
+    if not there[tree.n_nodes + tree.n_leaves * (tree.parents[0] == 1) :].all():
+        raise irregular(f"a {tree.summary} would have more switches")
     return Recognition(with_graph_parts(graph, tree, vertex, link), vertex, link)
+
+
+def recognise_damaged_tree(
+    graph: Topology, port: Ints, name: Name, *, by_port: bool, like: FatTree | None = None
+) -> Recognition:
+    """
+    Find the fat-tree of which a graph is what is left.
+
+    `like`: the tree that it was, where it lost the same everywhere, as a root of two levels. Parts
+    of different classes that share no subtree may be one class that lost what joined it. Subtrees
+    and classes are numbered by the ports (E,) that lead to them, else in the order of the graph.
+    """
+    levels = _checked_levels(graph, wave_levels(graph), port, name)
+    if like is not None and levels.top != like.levels:
+        raise irregular(f"it has {levels.top} levels of switches, {like.name} has {like.levels}")
+    numbering = _Numbering(levels, port if by_port else None, name, like=like, order=port)
+    tree, vertex, link = numbering.places().filled(levels, name)
+    if like is None:
+        _require_enough(tree, vertex, link)
+    return Recognition(with_graph_parts(graph, tree, vertex, link), vertex, link)
+
+
+def _checked_levels(graph: Topology, level: Ints, port: Ints | None, name: Name) -> LevelGraph:
+    """Sort the cables of a graph, all of which must lead from a level to the next."""
+    works = links_in_service(graph)
+    tail, head = graph.link_tail[works], graph.link_head[works]
+    lost = np.flatnonzero(level < 0)
+    if port is not None:  # switches without a cable are no part of the tree
+        lost = lost[np.isin(lost, tail)]
+    if lost.size:
+        raise irregular(f"no node can be reached from {name(int(lost[0]))}")
+    levels = LevelGraph.of(graph, level, port)
+    if not _MIN_LEVELS <= levels.top <= _MAX_LEVELS:
+        raise irregular(
+            f"it has {levels.top} levels of switches, expected {_MIN_LEVELS} to {_MAX_LEVELS}"
+        )
+    across = np.flatnonzero(np.abs(level[tail] - level[head]) != 1)
+    if across.size:
+        a, b = int(tail[across[0]]), int(head[across[0]])
+        raise irregular(f"{name(a)} and {name(b)} are joined, at levels {level[a]} and {level[b]}")
+    if 2 * levels.up.size < tail.size:
+        raise irregular("some of its cables work one way only")
+    return levels
+
+
+def _require_alike(levels: LevelGraph, name: Name) -> None:
+    """Refuse a level whose elements have other numbers of parents, or of cables to a parent."""
+    child, cables = levels.bundles()
+    size = levels.level.size
+    parents = np.bincount(child, minlength=size)
+    fewest, most = np.full(size, np.iinfo(np.int64).max), np.zeros(size, dtype=np.int64)
+    np.minimum.at(fewest, child, cables)
+    np.maximum.at(most, child, cables)
+    for step in range(levels.top):
+        members = levels.members(step)
+        for bad, what in (
+            (parents == 0, "has no cable upwards"),
+            (fewest < most, "has unequal bundles of cables to its parents"),
+        ):
+            if bad[members].any():
+                raise irregular(f"{name(int(members[bad[members].argmax()]))} {what}")
+        first = members[0]
+        other = (parents[members] != parents[first]) | (most[members] != most[first])
+        if other.any():
+            odd = int(members[other.argmax()])
+            raise irregular(
+                f"{name(int(first))} has {parents[first]} parents with {most[first]} cables each, "
+                f"{name(odd)} has {parents[odd]} with {most[odd]}"
+            )
+
+
+class _Numbering:
+    """The digits of every vertex: of its subtree from the roots down, of its class upwards."""
+
+    def __init__(
+        self,
+        levels: LevelGraph,
+        port: Ints | None,
+        name: Name,
+        *,
+        alike: bool = False,
+        like: FatTree | None = None,
+        order: Ints | None = None,
+    ) -> None:
+        self._levels, self._port, self._name = levels, port, name
+        self._alike, self._like, self._order = alike, like, order
+        self._step = levels.level[levels.child]
+        self._high = np.zeros(levels.level.size, dtype=np.int64)
+        self._low = np.zeros_like(self._high)
+        self._uplink = np.zeros_like(levels.up)
+        self._m, self._w, self._p = ([1] * levels.top for _ in range(3))
+
+    def places(self) -> TreePlaces:
+        """Return the shape of the tree and all digits."""
+        self._number_subtrees()
+        self._number_classes()
+        uplink = None if self._port is None else self._uplink
+        return TreePlaces(self._m, self._w, self._p, self._high, self._low, uplink)
+
+    def _number_subtrees(self) -> None:
+        """Give numbers to the subtrees of every level, from the roots down."""
+        levels = self._levels
+        part = levels.parts(0, levels.top)
+        there = np.flatnonzero(levels.level >= 0)
+        other = there[part[there] != part[there[0]]]
+        if other.size:
+            names = f"{self._name(int(there[0]))} and {self._name(int(other[0]))}"
+            raise irregular(f"no path joins {names}")
+        number = np.zeros(levels.level.size, dtype=np.int64)  # of the subtree of each part
+        for step in range(levels.top - 1, -1, -1):
+            above, part = part, levels.parts(0, step)
+            members = levels.members(step)
+            subtrees, first = np.unique(part[members], return_index=True)
+            first = members[first]
+            port = self._ports_down(step, part)[subtrees]
+            if np.any(port < 0):
+                lost = int(first[np.argmax(port < 0)])
+                raise irregular(f"{self._name(lost)} has no cable upwards")
+            digit = self._subtree_digits(step, above[first], port, first)
+            self._m[step] = int(digit.max()) + 1
+            if self._like is not None:
+                self._m[step] = max(self._m[step], self._like.children[step])
+            own = number[above[first]] * self._m[step] + digit
+            number = np.zeros_like(number)
+            number[subtrees] = own
+            self._high[members] = number[part[members]]
+
+    def _ports_down(self, step: int, part: Ints) -> Ints:
+        """Return the port by which most switches lead to each part below, (V,); -1: none."""
+        levels = self._levels
+        own = self._step == step
+        down = levels.graph.reverse[levels.up[own]]
+        ports = self._port if self._order is None else self._order
+        port = np.zeros_like(down) if ports is None else ports[down]
+        below, parent = part[levels.child[own]], levels.parent[own]
+        order = np.lexsort((port, parent, below))
+        first = np.diff(below[order] * levels.level.size + parent[order], prepend=-1) != 0
+        found = np.full(levels.level.size, -1, dtype=np.int64)
+        keys, values = _commonest(below[order][first], port[order][first])
+        found[keys] = values
+        return found
+
+    def _subtree_digits(self, step: int, above: Ints, port: Ints, first: Ints) -> Ints:
+        """Return the digit of every subtree among its siblings: those with the same part above."""
+        digit = np.empty_like(port)
+        if self._port is None:
+            order = np.lexsort((first, port, above))
+            digit[order] = occurrence_numbers(above[order])
+            return digit
+        twice = np.flatnonzero(occurrence_numbers(above * (1 + int(port.max())) + port))
+        if twice.size:
+            same = np.flatnonzero((above == above[twice[0]]) & (port == port[twice[0]]))[:2]
+            names = " and ".join(self._name(x) for x in first[same].tolist())
+            raise irregular(f"the ports of the switches above {names} differ")
+        if self._like is not None:
+            return (port - 1) // self._like.parallel[step]
+        digit[:] = np.unique(port, return_inverse=True)[1]
+        return digit
+
+    def _number_classes(self) -> None:
+        """Give numbers to the classes of every level, from the leaves up."""
+        levels = self._levels
+        for step in range(levels.top):
+            own = np.flatnonzero(self._step == step)
+            self._measure_uplinks(step, own)
+            part = levels.parts(step + 1, levels.top)
+            members = levels.members(step + 1)
+            below = np.full(levels.level.size, -1 if step else 0, dtype=np.int64)
+            below[levels.parent[own]] = self._low[levels.child[own]]
+            unlike = (
+                levels.parent[own][
+                    below[levels.parent[own]] != self._low[levels.child[own]]
+                ].tolist()
+                + members[below[members] < 0].tolist()
+            )
+            if self._port is None:
+                digit = self._coloured_digits(part, members, below)
+            else:
+                digit = self._port_digits(step, part, own)
+                unlike += members[digit[members] < 0].tolist()
+            if unlike:
+                raise irregular(f"{self._name(unlike[0])} is cabled unlike its siblings")
+            self._w[step] = max(self._w[step], int(digit.max()) + 1)
+            self._low[members] = below[members] + prod(self._w[:step]) * digit[members]
+
+    def _measure_uplinks(self, step: int, own: Ints) -> None:
+        """Find parents and cables to each of a whole switch; number its links up by port."""
+        levels, like = self._levels, self._like
+        child, cables = levels.bundles()
+        here = levels.level[child] == step
+        self._w[step] = int(np.bincount(child[here]).max())
+        self._p[step] = int(cables[here].max())
+        if self._port is None:
+            return
+        if self._alike or step == 0:
+            self._uplink[own] = occurrence_numbers(levels.child[own])
+            return
+        port = self._port[levels.up[own]]
+        ports = np.unique(port)
+        if like is not None:
+            self._w[step], self._p[step] = like.parents[step], like.parallel[step]
+            first = like.children[step - 1] * like.parallel[step - 1] + 1
+            ports = np.arange(first, first + like.ports[step])
+            if not np.isin(port, ports).all():
+                expected = f"{ports[0]} to {ports[-1]}"
+                raise irregular(f"switches of level {step} go up by other ports than {expected}")
+        if ports.size != self._w[step] * self._p[step]:
+            raise irregular(f"switches of level {step} have their uplinks at different ports")
+        self._uplink[own] = np.searchsorted(ports, port)
+
+    def _port_digits(self, step: int, part: Ints, own: Ints) -> Ints:
+        """Return the digit of every class, (V,), as most ports below have it; -1: unknown."""
+        keys, values = _commonest(part[self._levels.parent[own]], self._uplink[own] % self._w[step])
+        digit = np.full(part.size, -1, dtype=np.int64)
+        digit[keys] = values
+        return digit[part]
+
+    def _coloured_digits(self, part: Ints, members: Ints, below: Ints) -> Ints:
+        """Return digits of classes, (V,), largest first: the first that no neighbour has."""
+        where: dict[int, set[tuple[int, int]]] = {}  # (class below, subtree) of its switches
+        first: dict[int, tuple[int, int]] = {}
+        for vertex in members.tolist():
+            high, key = int(self._high[vertex]), int(part[vertex])
+            where.setdefault(key, set()).add((int(below[vertex]), high))
+            first[key] = min(first.get(key, (high, vertex)), (high, vertex))
+        digit = np.full(part.size, -1, dtype=np.int64)
+        taken: set[tuple[int, int, int]] = set()
+        for key in sorted(where, key=lambda key: (-len(where[key]), first[key])):
+            digit[key] = next(
+                x for x in count() if not any((*place, x) in taken for place in where[key])
+            )
+            taken |= {(*place, int(digit[key])) for place in where[key]}
+        return digit[part]
+
+
+def _commonest(key: Ints, value: Ints) -> tuple[Ints, Ints]:
+    """Return the different keys, and the value that each has most often, the lowest of equals."""
+    pairs, times = np.unique(np.stack([key, value]), axis=1, return_counts=True)
+    order = np.lexsort((pairs[1], -times, pairs[0]))
+    keys, first = np.unique(pairs[0][order], return_index=True)
+    return keys, pairs[1][order][first]
+
+
+def _require_enough(tree: FatTree, vertex: Ints, link: Ints) -> None:
+    """Refuse a tree of which more is missing than one would lose: it was another shape."""
+    leaf_there = vertex[tree.n_nodes : tree.n_nodes + tree.n_leaves] >= 0
+    wanted = there = 0
+    for step in range(1, tree.levels):
+        populated = leaf_there.reshape(-1, prod(tree.children[1:step])).any(axis=1)
+        wanted += int(populated.sum()) * prod(tree.parents[:step]) * tree.ports[step]
+        there += int(np.count_nonzero(link[tree.up_base[step] : tree.down_base[step]] >= 0))
+    if there < _LEAST_PRESENT * wanted:
+        raise irregular(
+            f"of {wanted} cables between switches of a {tree.summary}, {there} are there"
+        )
+
+
+def wave_levels(graph: Topology) -> Ints:
+    """
+    Return the level of every vertex, also where leaves lost all nodes; -1 where none is known.
+
+    Switches are ranked in waves, from those with nodes upwards. A switch that comes next is either
+    a parent of those it is joined to, or, having no nodes itself, a child of them: a child's
+    parents lie in one subtree, or in different ones of the classes that the switches above hold
+    together; a parent's children lie in different subtrees and one class.
+    """
+    works = links_in_service(graph)
+    near: list[set[int]] = [set() for _ in range(graph.n_nodes + graph.n_switches)]
+    for a, b in zip(graph.link_tail[works].tolist(), graph.link_head[works].tolist(), strict=True):
+        near[a].add(b)
+    level = np.full(len(near), -1, dtype=np.int64)
+    wave = [i for i in range(graph.n_nodes) if near[i]]
+    level[wave] = 0
+    wave = sorted({j for i in wave for j in near[i] if level[j] < 0})
+    level[wave] = 1
+    while wave:
+        wave = sorted({j for i in wave for j in near[i] if level[j] < 0})
+        parts = _Parts(LevelGraph.of(graph, level))
+        level[wave] = [_next_level(parts, near, level, i) for i in wave]
+    return level
+
+
+class _Parts:
+    """Connected parts of the switches that are ranked so far, up to or from each level."""
+
+    def __init__(self, levels: LevelGraph) -> None:
+        self._levels = levels
+        self._found: dict[tuple[int, bool], Ints] = {}
+
+    def of(self, switches: list[int], *, up: bool) -> int:
+        """Count the parts of switches of one level among that and the levels above or below."""
+        own = int(self._levels.level[switches[0]])
+        if (own, up) not in self._found:
+            span = (own, self._levels.top) if up else (1, own)
+            self._found[own, up] = self._levels.parts(*span)
+        return np.unique(self._found[own, up][switches]).size
+
+
+def _next_level(parts: _Parts, near: list[set[int]], level: Ints, switch: int) -> int:
+    """Return the level of a switch that is joined to ranked ones."""
+    own = max(int(level[i]) for i in near[switch])
+    peers = [i for i in near[switch] if level[i] == own]
+    if own == 1:  # leaves with nodes: their level is certain
+        return own + 1
+    if len(peers) == 1:  # a child where children have one parent; else a parent of one child
+        children = [i for i in near[peers[0]] if level[i] == own - 1]
+        alone = any(sum(level[j] == own for j in near[i]) == 1 for i in children)
+        return own - 1 if alone else own + 1
+    if parts.of(peers, up=False) == 1:
+        return own - 1
+    joined_above = own < level.max() and parts.of(peers, up=True) > 1
+    return own - 1 if joined_above else own + 1
 
 
 def with_graph_parts(graph: Topology, tree: FatTree, vertex: Ints, link: Ints) -> FatTree:
@@ -239,23 +447,12 @@ def with_graph_parts(graph: Topology, tree: FatTree, vertex: Ints, link: Ints) -
     )
 
 
-def _by_ends(topology: Topology, links: Ints, place: Ints) -> Ints:
-    """Return the order of links by their ends and cable."""
-    tail, head = place[topology.link_tail[links]], place[topology.link_head[links]]
-    return np.lexsort((topology.link_cable[links], head, tail))
-
-
 def _half(graph: Topology) -> Bools:
     """Find which links share their channel with another."""
     shared: Bools = np.bincount(graph.channel, minlength=graph.n_links)[graph.channel] > 1
     return shared
 
 
-def _no_place(graph: Topology, vertex: int) -> TopologyError:
-    """Return the error for a vertex that is cabled unlike its siblings."""
-    return _irregular(f"{graph.vertex_name(vertex)} is cabled unlike its siblings")
-
-
-def _irregular(what: str) -> TopologyError:
+def irregular(what: str) -> TopologyError:
     """Return the error for a graph that is no PGFT."""
     return TopologyError(f"the fabric is no regular fat-tree: {what}.")

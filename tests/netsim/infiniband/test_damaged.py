@@ -23,14 +23,15 @@ from netsim.infiniband.dump import tables_of
 from netsim.infiniband.export import base_dump
 from netsim.infiniband.ftree import ftree_tables
 from netsim.infiniband.tree_wiring import (
-    device_levels,
     missing_parts,
     wire_damaged_tree,
     wire_fat_tree,
 )
 from netsim.infiniband.walk import up_down_reach, walk_fault
+from netsim.infiniband.wiring import wire_graph
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
+from netsim.topology.structure.recognise import wave_levels
 
 BW = 12.5e9
 FOUR = build_fat_tree((2, 2, 2, 2), (1, 2, 2, 2), (1, 1, 1, 1), BW)
@@ -179,15 +180,16 @@ def test_levels_distinguish_leaves_without_nodes_from_parents():
     """The level is in the name of the switches; also a pod without a single node."""
     for tree in TREES:
         for lost in damages(tree).values():
-            fabric = damaged_tree(tree, *lost)
-            assert device_levels(fabric) == [
-                int(device.name[1]) if device.is_switch else 0 for device in fabric.devices
-            ]
+            assert_levels_are_in_the_names(damaged_tree(tree, *lost))
     tree = fat_tree_of_radix(6, BW)
-    fabric = damaged_tree(tree, hosts_of(tree, 3, 4, 5))
-    assert device_levels(fabric) == [
-        int(device.name[1]) if device.is_switch else 0 for device in fabric.devices
-    ]
+    assert_levels_are_in_the_names(damaged_tree(tree, hosts_of(tree, 3, 4, 5)))
+
+
+def assert_levels_are_in_the_names(fabric):
+    graph = wire_graph(fabric)
+    devices = [fabric.devices[i] for i in graph.device.tolist()]
+    expected = [int(device.name[1]) if device.is_switch else 0 for device in devices]
+    assert wave_levels(graph.topology).tolist() == expected
 
 
 def test_an_irregular_fabric_stays_irregular(shared):
@@ -218,8 +220,8 @@ def test_fabrics_that_are_no_tree_or_lack_too_much_are_refused():
         "of 108 cables between switches of .* 72 are there": damaged_tree(tree, cut=third),
         "no path joins 'n0' .* and 'n3'": damaged_tree(tree, (), [("s1.0", p) for p in (4, 5, 6)]),
         "no path joins 'n0' .* and 'n9'": damaged_tree(tree, upper[18:]),
-        "'s2.1' .* and 's2.0' .* have the same place": crossed(tree),
-        "no second level": damaged_tree(tree, upper),
+        "'s2.0' .* and 's2.1' .* have the same place": crossed(tree),
+        "1 levels of switches, expected 2": damaged_tree(tree, upper),
         "no node can be reached from 's": damaged_tree(
             tree, [*upper[18:], *hosts_of(tree, *range(3, 18))]
         ),

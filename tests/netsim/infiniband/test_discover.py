@@ -81,7 +81,7 @@ def test_the_irregular_psmn_fabric_reads_in_full_and_is_no_pgft(shared):
     assert sum(device.is_switch for device in fabric.devices) == 11
     graph = wire_graph(fabric).topology
     assert (graph.n_nodes, graph.n_switches, graph.n_links) == (89, 11, 318)
-    with pytest.raises(TopologyError, match=r"no regular fat-tree: .*unequal bundles"):
+    with pytest.raises(TopologyError, match=r"4 parents with 3 cables each, .* has 4 with 1"):
         wire_fat_tree(fabric)
 
 
@@ -188,7 +188,7 @@ def test_irregular_wirings_are_refused_with_the_first_irregularity():
     swapped = dict(fabric.cables)
     swapped[low], swapped[high] = swapped[high], swapped[low]
     swapped |= {swapped[low]: low, swapped[high]: high}
-    with pytest.raises(TopologyError, match=r"port 3 of 's1\.\d' .* leads to 's2\.\d'"):
+    with pytest.raises(TopologyError, match=r"'s1\.\d' .* is cabled to 's2\.\d'"):
         wire_fat_tree(type(fabric)(fabric.devices, swapped, {}))
     ends = {(number["s1.3"], 4), fabric.cables[number["s1.3"], 4]}
     cut = {end: other for end, other in fabric.cables.items() if end not in ends}
@@ -207,5 +207,5 @@ def test_numbers_start_at_the_leaf_whose_guid_is_least_backwards():
 def test_two_leaves_alone_are_no_tree():
     fabric = read_ibnetdiscover(PAIR)
 
-    with pytest.raises(TopologyError, match="no regular fat-tree: there is no second level"):
+    with pytest.raises(TopologyError, match="no regular fat-tree: it has 1 levels"):
         wire_fat_tree(fabric)
