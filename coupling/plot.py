@@ -253,6 +253,9 @@ def _draw(
     """
     if len(what) == 1 and isinstance(what[0], (Topology, Snapshot, Estimate)):
         return fabric(what[0], **options)
+    if len(what) == 1 and not isinstance(what[0], (Result, Campaign, list, tuple)):
+        expected = "a Result, a Campaign, a Topology, a Snapshot or an Estimate"
+        raise wrong("plot", expected, what[0], CouplingError)
     runs = _runs("plot", what)
     return gantt(runs[0], **options) if len(runs) == 1 else speedups(*runs, **options)
 

@@ -85,8 +85,13 @@ def _job_lines(found: Mapping[str, Any]) -> list[str]:
         ratio(job[name]) for name in ("network_slowdown", "interference", "placement_factor")
     )
     lines.append(
-        f"  It ran {_hours(job['end_s'] - job['start_s'])}, {slowdown} times as long as ideally: "
-        f"interference {interference}, placement {placement}."
+        f"  It ran {_hours(job['end_s'] - job['start_s'])}, "
+        + (
+            "at ideal speed."
+            if slowdown == "1"
+            else f"{slowdown} times as long as ideally: interference {interference}, placement "
+            f"{placement}."
+        )
     )
     for row in found["slowed"]:
         culprit = "others" if row["culprit"] is None else f"job {row['culprit']}"

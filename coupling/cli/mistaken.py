@@ -15,6 +15,8 @@ _TAKES: Mapping[str, tuple[str, ...]] = {
     "sweep": ("sweep", "sweep result"),
     "estimate": ("snapshot",),
     "verify": ("snapshot",),
+    "whatif": ("snapshot",),
+    "trace": ("log", "records", "queue"),
     "flows": ("flows",),
     "view": ("result", "sweep result", "snapshot"),
     "compare": ("result", "sweep result"),
@@ -67,6 +69,8 @@ def corrected(arguments: Sequence[str], valued: Collection[str], message: str) -
         found = _kind_of(Path(word))
         if wanted and found and found not in wanted:
             kind, command = _KINDS[found]
+            if (wanted[0], found) == ("sweep", "experiment"):
+                kind = "one without"
             return (
                 f"{word}: expected {_KINDS[wanted[0]][0]}, got {kind}; "
                 f"`{command.format(word)}` takes it."

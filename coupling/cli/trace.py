@@ -117,8 +117,10 @@ def _read(path: Path, filters: of.LogFilters) -> Workload:
 
     form = filters.form or format_of(path)
     if form is None:
+        if str(path) != "-" and not path.exists():
+            raise ExperimentError(f"{path}: cannot be read: No such file or directory.")
         raise ExperimentError(
-            f"{path}: the name does not tell the format; expected --format, one of "
+            f"{path}: no format is known by the end of this name; expected --format, one of "
             f"{', '.join(READERS)}."
         )
     arrivals: str | float | None = filters.arrivals

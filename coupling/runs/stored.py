@@ -42,9 +42,9 @@ class Stored:
     def open(cls, folder: Path) -> "Stored":
         """Read what a result directory says about itself. `folder`: as `fabricsim run` wrote it."""
         if not (folder / MANIFEST).is_file():
-            hint = f"; it is one run of {folder.parent}" if _is_run(folder) else _held(folder)
+            hint = f"; it is one run of {folder.parent}." if _is_run(folder) else _held(folder)
             raise ResultError(
-                f"{folder}: expected a result directory with {MANIFEST}, found none{hint}."
+                f"{folder}: expected a result directory with {MANIFEST}, found none{hint}"
             )
         manifest = read_manifest(folder)
         if not manifest["complete"]:
@@ -135,7 +135,7 @@ def _require_one_machine(stored: Sequence[Stored]) -> None:
 def _held(folder: Path) -> str:
     """Name result directories inside a directory that is none."""
     held = sorted(str(path.parent) for path in folder.glob(f"*/{MANIFEST}"))[:_MOST_HELD]
-    return f"; did you mean {' or '.join(held)}?" if held else ""
+    return f"; did you mean {' or '.join(held)}?" if held else "."
 
 
 def _prefixes(stored: Sequence[Stored]) -> list[str]:

@@ -57,7 +57,8 @@ _NOTHING = {"", "none", "null", "n/a", "nan", "na", "unknown", "-1"}
 BACKWARDS = "ends before it starts"
 AGAIN = "listed a second time, with the same number and start"
 LATER_RUNS = "runs whose number an earlier run has: each is a job of its own"
-_UNNUMBERED = "jobs whose id is no plain number: numbered above all others"
+_MISSING_ID = "jobs whose id is missing: numbered above all others"
+_ODD_ID = "jobs whose id is no plain number: numbered above all others"
 _PADDED = "cells with blanks around their text: without them"
 _HOUR_S = 3600.0
 _CLOCK_S = 5.0  # of an hour by which a clock was set, and of the time that Slurm rounds
@@ -109,6 +110,7 @@ def workload_of(entries: Sequence[Entry], filters: Filters, source: Source) -> W
         for at, entry in enumerate(entries)
     ]
     ids = _numbered(entries)
+    missing = sum(e.id is None and is_missing(dict(e.extra).get("jobid")) for e in entries)
     _check_times(entries)
     reasons = dict.fromkeys(entry.unfit for entry in entries if entry.unfit)
     names = {
@@ -131,7 +133,8 @@ def workload_of(entries: Sequence[Entry], filters: Filters, source: Source) -> W
         hosts=[entry.hosts for entry in entries],
         remarks={
             LATER_RUNS: len(later),
-            _UNNUMBERED: sum(entry.id is None for entry in entries) - len(later),
+            _MISSING_ID: missing,
+            _ODD_ID: sum(entry.id is None for entry in entries) - len(later) - missing,
             _PADDED: sum(entry.padded for entry in entries),
         },
     )

@@ -299,7 +299,7 @@ def test_all_readers_tell_runs_apart_alike(case, form):
     assert log["dropped_by_reason"] == {"listed a second time, with the same number and start": 1}
     assert log["remarks"] == {
         "runs whose number an earlier run has: each is a job of its own": 1,
-        "jobs whose id is no plain number: numbered above all others": 1,
+        "jobs whose id is missing: numbered above all others": 1,
     }
 
 
@@ -464,8 +464,8 @@ def test_a_job_of_the_queue_without_a_number_is_counted(case):
     now = told(command("now", *SITE, "--json"))
     log = told(command("trace", "inspect", "squeue.json", "--format", "squeue-json", "--json"))
 
-    assert "1 job whose id is no plain number: numbered above all others." in now["remarks"]
-    assert log["remarks"] == {"jobs whose id is no plain number: numbered above all others": 1}
+    assert "1 job whose id is missing: numbered above all others." in now["remarks"]
+    assert log["remarks"] == {"jobs whose id is missing: numbered above all others": 1}
 
 
 def test_replayed_records_without_a_header_are_refused_with_what_to_do(case):

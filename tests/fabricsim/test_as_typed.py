@@ -157,7 +157,7 @@ def test_a_call_draws_what_suits(log):
         assert fs.plot(what) is not None
     assert fs.plot.fabric(estimate) is not None
     assert dir(fs.plot) == sorted(["blame", "fabric", "gantt", "link_load", "speedups"])
-    with pytest.raises(fs.FabricsimError, match="plot: expected runs"):
+    with pytest.raises(fs.FabricsimError, match=r"plot: expected a Result, .* or an Estimate"):
         fs.plot("cab")
 
 

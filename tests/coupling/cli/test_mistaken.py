@@ -57,13 +57,28 @@ MISTAKES = {
         r"`fabricsim trace inspect .*synth16.swf.gz`",
     ),
     "a sweep is run": (("run", "swept.toml"), r"`fabricsim sweep swept.toml`"),
-    "an experiment is swept": (("sweep", "first.toml"), r"`fabricsim run first.toml`"),
+    "an experiment is swept": (
+        ("sweep", "first.toml"),
+        r"with a table \[sweep\], got one without; `fabricsim run first.toml`",
+    ),
+    "an experiment is changed": (
+        ("whatif", "first.toml", "--fail", "s1.0"),
+        r"expected a snapshot \(JSON\), got an experiment .*`fabricsim run first.toml`",
+    ),
+    "an experiment is read as a log": (
+        ("trace", "inspect", "first.toml"),
+        r"expected a job log, got an experiment",
+    ),
+    "a log of no known ending is missing": (
+        ("trace", "inspect", "nolog"),
+        r"nolog: cannot be read: No such file",
+    ),
     "the table of a sweep is set": (
         ("sweep", "swept.toml", "--set", "sweep.seed=3"),
         r"--set sweep.seed=3: expected a field of the experiment",
     ),
     "a generator and a path": (("run", "both.toml"), r"expected path or generator, got both"),
-    "the directory above results": (("view", "results"), r"did you mean results/try"),
+    "the directory above results": (("view", "results"), r"did you mean results/try\?$"),
     "a model with a slip": (
         ("estimate", EXAMPLES / "placed_jobs.json", "--model", "packet"),
         r"did you mean 'packets'",

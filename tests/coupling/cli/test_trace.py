@@ -34,7 +34,8 @@ FORMATS = {
 @pytest.fixture
 def fabricsim(tmp_path, monkeypatch, capfd):
     """Return a function that runs the command in a folder with a log."""
-    (tmp_path / "log.swf").write_text(LOG)
+    for name in ("log.swf", "log.txt"):
+        (tmp_path / name).write_text(LOG)
     monkeypatch.chdir(tmp_path)
 
     def call(*arguments):
