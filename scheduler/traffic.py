@@ -31,6 +31,8 @@ class RankFlows:
     dst: Ints
     nbytes: Floats  # (F,): bytes, of all rounds of the step together
     rounds: Ints | None = None  # (A,): equal rounds of each step; absent: one
+    # (F,): adapter by which a collective sends each message on a GPU cluster, -1: the receiver's
+    channel: Ints | None = None
 
     @property
     def flow_rounds(self) -> Ints:
@@ -135,17 +137,10 @@ class TrafficOf:
         nothing crosses the network: all ranks on one node, no message between nodes, fraction 0, or
         a job that counts as `latency_bound`. A node sends as one, whatever the number of its ranks;
         where nodes have several links, each of these does, and ranks share them as in
-        `netsim.topology.rails.Rails`.
+        `netsim.topology.rails.Rails`. On a GPU cluster messages inside a host cross its network.
         """
-        crossing = partition.nodes[flows.src] != partition.nodes[flows.dst]
-        numbers, step = np.unique(flows.step[crossing], return_inverse=True)
-        outside = RankFlows(
-            step,
-            flows.src[crossing],
-            flows.dst[crossing],
-            flows.nbytes[crossing],
-            None if flows.rounds is None else flows.rounds[numbers],
-        )
+        outside = self._outside(flows, partition.nodes)
+        step = outside.step
         n_nodes = distinct_numbers(partition.nodes).size
         if compute_s is None:
             return self._placed(outside, partition, n_nodes, fraction or 0.0, iteration_s)
@@ -155,6 +150,22 @@ class TrafficOf:
         ideal_s = compute_s + times.injection_s
         alone_s = compute_s + times.communication_s
         return PlacedTraffic(_computing(traffic, compute_s), ideal_s, alone_s)
+
+    def _outside(self, flows: RankFlows, nodes: Ints) -> RankFlows:
+        """Return the messages that cross links: on a GPU cluster those inside hosts too."""
+        topology = self._topology
+        if topology.n_fabric_links < topology.n_links:
+            return flows
+        crossing = nodes[flows.src] != nodes[flows.dst]
+        numbers, step = np.unique(flows.step[crossing], return_inverse=True)
+        return RankFlows(
+            step,
+            flows.src[crossing],
+            flows.dst[crossing],
+            flows.nbytes[crossing],
+            None if flows.rounds is None else flows.rounds[numbers],
+            None if flows.channel is None else flows.channel[crossing],
+        )
 
     def _placed(
         self,
@@ -195,7 +206,9 @@ class TrafficOf:
         """Return traffic between nodes without compute, its times alone, latency by length."""
         src = partition.nodes[flows.src]
         step, nbytes = flows.step, flows.nbytes
-        routes, parts = self._routing.routes(partition.nodes, flows.src, flows.dst, partition)
+        routes, parts = self._routing.routes(
+            partition.nodes, flows.src, flows.dst, partition, flows.channel
+        )
         if parts is not None:
             src, step = src[parts.flow], step[parts.flow]
             nbytes = nbytes[parts.flow] / parts.parts

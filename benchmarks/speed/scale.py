@@ -28,7 +28,7 @@ ROUTES = """
 import time
 import numpy as np
 from netsim import make_routing, make_topology
-fabric = make_topology({"kind": "rail-tree", "groups": 128, "nodes_per_group": 32, "rails": 8,
+fabric = make_topology({"kind": "fat-tree", "children": [32, 128], "parents": [8, 32],
                         "bandwidth": "100 Gb/s"})
 nodes = np.arange(fabric.n_nodes).repeat(8)
 ends = nodes, np.random.default_rng(1).permutation(nodes)

@@ -97,7 +97,7 @@ def cables_are_numbered(make: Make) -> Iterator[str]:
 def classes_tell_node_links(make: Make) -> Iterator[str]:
     """Check that classes of links tell those of nodes from the rest."""
     topology = make()
-    for link in range(topology.n_links):
+    for link in range(topology.n_fabric_links):
         word = topology.link_class(link)
         expected = {
             "injection": topology.link_tail[link] < topology.n_nodes,

@@ -137,7 +137,7 @@ def check_traffic(traffic: Traffic, topology: Topology) -> None:
     low, high = int(traffic.sender.min()), int(traffic.sender.max())
     most = n_senders(topology) - 1
     if low < 0 or high > most:
-        what = "nodes" if topology.rails < 2 else "links of nodes"  # noqa: PLR2004 (one a node)
+        what = "nodes" if most < topology.n_nodes else "links of nodes"
         raise ContentionError(f"senders must be {what} 0..{most}, got {low}..{high}.")
 
 

@@ -87,14 +87,16 @@ def step_times(
                 c = channel[hops.link[hop]]
                 drain_s[0, c] += nbytes[last] * hops.share[hop] / capacity[c]
                 found.drain_s = max(found.drain_s, drain_s[0, c])
-                if hop in (begin, end - 1):
-                    b = bundle[c]
+                b = bundle[c]
+                if b >= 0:
                     drain_s[1, b] += nbytes[last] / bundle_capacity[c]
                     found.injection_s = max(found.injection_s, drain_s[1, b])
             last += 1
         for hop in range(hops.indptr[first], hops.indptr[last]):
             c = channel[hops.link[hop]]
-            drain_s[0, c] = drain_s[1, bundle[c]] = 0.0
+            drain_s[0, c] = 0.0
+            if bundle[c] >= 0:
+                drain_s[1, bundle[c]] = 0.0
         found.latency_s *= rounds[step[first]]
         found.injection_s += found.latency_s
         first = last

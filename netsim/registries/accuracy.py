@@ -9,6 +9,7 @@ from typing import Any
 
 from netsim.infiniband.lft import LFT
 from netsim.routing.base import Routing
+from netsim.routing.cluster import ClusterRouting
 from netsim.routing.dimension import DimensionOrder
 from netsim.routing.dmodk import DModK, SModK
 from netsim.routing.dragonfly import Minimal, Valiant
@@ -154,6 +155,8 @@ class Setting:
 
 def routing_kind(routing: Routing, *, owned: bool = False) -> str:
     """Return the key of a routing in `ROUTINGS`; of ``jigsaw``, that of the half that it is."""
+    if isinstance(routing, ClusterRouting):
+        return routing_kind(routing.inner, owned=owned)
     if isinstance(routing, Rerouted):
         return f"{routing_kind(routing.inner, owned=owned)} round failures"
     if isinstance(routing, Wraparound):

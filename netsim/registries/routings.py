@@ -8,6 +8,7 @@ from typing import Any
 from fabricsim.checking import brief, build, whole
 from netsim.common.errors import RoutingError
 from netsim.routing.base import Routing
+from netsim.routing.cluster import ClusterRouting
 from netsim.routing.dimension import DimensionOrder
 from netsim.routing.dmodk import DModK, SModK
 from netsim.routing.dragonfly import Minimal, Valiant
@@ -19,10 +20,16 @@ from netsim.routing.wraparound import Wraparound
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.fattree import FatTree
+from netsim.topology.gpucluster import GpuCluster
 from netsim.topology.limits import require_topology
 from netsim.topology.torus import Torus
 
-_USUAL = ((FatTree, "d-mod-k"), (Torus, "dimension-order"), (Dragonfly, "minimal"))
+_USUAL = (
+    (FatTree, "d-mod-k"),
+    (GpuCluster, "d-mod-k"),
+    (Torus, "dimension-order"),
+    (Dragonfly, "minimal"),
+)
 _BY_LINKS = (Shortest, GraphEcmp, LeastLoaded, MultipathRouting)  # which see absent links
 _THIRD = 3  # groups from which on a third one can be passed through
 Options = Mapping[str, Any]
@@ -64,6 +71,10 @@ def make_routing(spec: Mapping[str, Any] | str, topology: Topology, seed: int = 
     require_topology(topology, RoutingError)
     if not isinstance(spec, (str, Mapping)):
         raise RoutingError(f"routing: expected a name or a table, got {brief(spec)}.")
+    if isinstance(topology, GpuCluster):
+        if "lft" in spec or spec == "jigsaw":
+            raise RoutingError(f"routing: expected one of a GPU cluster, got {brief(spec)}.")
+        return ClusterRouting(make_routing(spec, topology.endpoint_tree, seed), topology)
     table = {"name": spec} if isinstance(spec, str) else spec
     if "lft" in table:
         return _round_failures(_loaded(table, topology), topology)
@@ -80,6 +91,8 @@ def make_routing(spec: Mapping[str, Any] | str, topology: Topology, seed: int = 
 
 def on_changed(routing: Routing, topology: Topology) -> Routing:
     """Return a routing on its fabric after other failures, or with other capacities."""
+    if isinstance(routing, ClusterRouting) and isinstance(topology, GpuCluster):
+        return ClusterRouting(on_changed(routing.inner, topology.endpoint_tree), topology)
     inner = routing.inner if isinstance(routing, Rerouted) else routing
     if isinstance(inner, (Shortest, LeastLoaded)):
         return type(inner).on(topology)
@@ -133,6 +146,8 @@ def limits_of(routing: Routing) -> tuple[str, ...]:
 
     `routing`: as `make_routing` made it.
     """
+    if isinstance(routing, ClusterRouting):
+        return limits_of(routing.inner)
     inner = routing.inner if isinstance(routing, Rerouted) else routing
     if isinstance(inner, LeastLoaded):
         return ("least-loaded routing sees one job at a time, no load of other jobs",)

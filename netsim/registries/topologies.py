@@ -1,17 +1,28 @@
 """TOPOLOGIES: fabrics from a table of fields or a machine name."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from fabricsim.checking import unknown
-from netsim.common.errors import TopologyError
+from netsim.common.errors import TopologyError, UnitError
+from netsim.common.units import parse_rates
 from netsim.formats.fields import Fields
 from netsim.topology.base import Topology
 from netsim.topology.building import FabricTooLargeError
 from netsim.topology.dragonfly import build_dragonfly
 from netsim.topology.fattree import FatTree, build_fat_tree, fat_tree_of_radix
 from netsim.topology.gateways import VARIANTS
+from netsim.topology.gpucluster import (
+    FABRICS,
+    GPU_LINKS,
+    ON_FAILURE,
+    GpuCluster,
+    Hosts,
+    build_gpu_cluster,
+)
 from netsim.topology.limits import require_sane
 from netsim.topology.machines import MACHINES
 from netsim.topology.outage import depopulate, exclude, fail
@@ -21,9 +32,10 @@ from netsim.topology.torus import build_torus
 DEFAULT_BANDWIDTH = 12.5e9  # bytes per second: 100 Gb/s, where a table names none
 
 
+_RATIO = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?)(?::([0-9]{1,6}))?")  # "7:1"
 _SIZES = {
-    *("children", "parents", "parallel", "radix", "levels", "rails", "nodes_per_group", "groups"),
-    *("spines_per_rail", "dims", "nodes_per_router", "routers", "global_links", "lanes"),
+    *("children", "parents", "parallel", "radix", "levels", "hosts", "gpus", "nics", "groups"),
+    *("spines", "cores", "dims", "nodes_per_router", "routers", "global_links", "lanes"),
 }
 
 PRESETS: Mapping[str, Switch] = {
@@ -86,7 +98,26 @@ def make_topology(spec: Mapping[str, Any] | str) -> Topology:
     for name in ("excluded", "failed_switches"):
         fields.look_up(name, topology.names.vertices)
     fields.look_up("failed_links", topology.names.links)
+    _refuse_inner(fields, topology, cables, switches)
     return require_sane(fail(exclude(topology, excluded), cables, switches))
+
+
+def _refuse_inner(
+    fields: Fields,
+    topology: Topology,
+    cables: Sequence[str | int],
+    switches: Sequence[str | int],
+) -> None:
+    """Refuse failures of links inside hosts, of which no path avoids one."""
+    if not isinstance(topology, GpuCluster):
+        return
+    last = topology.n_nodes + topology.tree.n_switches
+    for name, numbers, limit in (
+        ("failed_links", topology.names.links(cables), topology.n_fabric_links),
+        ("failed_switches", topology.names.vertices(switches), last),
+    ):
+        if max(numbers, default=0) >= limit:
+            raise fields.fault(name, "a host whose own network fails is out: name the host.")
 
 
 def _resolved(spec: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -149,14 +180,60 @@ def _fat_tree(fields: Fields, common: Common) -> Topology:
     return _populated(fields, tree)
 
 
-def _rail_tree(fields: Fields, common: Common) -> Topology:
-    """Read a rail-optimised tree: PGFT whose nodes have one up-port for each rail."""
-    rails = fields.integer("rails", 8, least=2)
-    children = (fields.integer("nodes_per_group", 32, least=1), fields.integer("groups", least=1))
-    spines = fields.integer("spines_per_rail", children[0], least=1)
-    parallel = (1, fields.integer("parallel", 1, least=1))
-    tree = build_fat_tree(children, (rails, spines), parallel, **common)
-    return _populated(fields, tree)
+def _gpu_cluster(fields: Fields, common: Common) -> Topology:
+    """Read a GPU cluster."""
+    gpus = fields.integer("gpus", 8, least=1)
+    fabric = fields.text("fabric", "rail", FABRICS)
+    hosts = Hosts(
+        gpus,
+        fields.integer("nics", gpus, least=1),
+        planes=2 if fabric == "dual-plane" else 1,
+        gpu_rate=_gpu_rate(fields),
+        pxn=fields.flag("pxn", default=True),
+        on_failure=fields.text("on_failure", "respread", ON_FAILURE),
+    )
+    optional = ("units_per_pod", "spines", "cores")
+    given = {name: fields.integer(name, least=1) for name in optional if name in fields}
+    cluster = build_gpu_cluster(
+        fields.integer("hosts", least=1),
+        hosts,
+        fabric,
+        hosts_per_unit=fields.integer("hosts_per_unit", 32, least=1),
+        oversubscription=_ratios(fields),
+        **given,
+        **common,
+    )
+    filled_in = fields.text("filled_in") if "filled_in" in fields else ""
+    return replace(cluster, filled_in=filled_in)
+
+
+def _gpu_rate(fields: Fields) -> float:
+    """Read what a GPU sends into the network of its host: a name, a bandwidth, or none."""
+    value = fields.raw("gpu_link", "nvlink4")
+    if value == "none":
+        return 0.0
+    if isinstance(value, str) and value in GPU_LINKS:
+        return GPU_LINKS[value]
+    try:
+        (rate,) = parse_rates(value)
+    except (UnitError, ValueError):
+        names = ", ".join((*GPU_LINKS, "none"))
+        raise fields.error("gpu_link", f"a bandwidth such as '450 GB/s', or {names}") from None
+    return rate
+
+
+def _ratios(fields: Fields) -> tuple[Fraction, ...]:
+    """Read one or two ratios of links down to links up, such as 2 or "7:1"."""
+    value = fields.raw("oversubscription", 1)
+    entries = value if isinstance(value, (list, tuple)) else [value]
+    found = []
+    for entry in entries:
+        match = _RATIO.fullmatch(str(entry)) if not isinstance(entry, bool) else None
+        ratio = None if match is None else Fraction(match[1]) / Fraction(match[2] or 1)
+        if ratio is None or ratio <= 0 or len(entries) > 2:  # noqa: PLR2004 (levels with links up)
+            raise fields.error("oversubscription", "a ratio such as '2:1', or one for each level")
+        found.append(ratio)
+    return tuple(found)
 
 
 def _populated(fields: Fields, tree: FatTree) -> FatTree:
@@ -208,7 +285,7 @@ def _file(fields: Fields, common: Common) -> Topology:
 
 TOPOLOGIES: dict[str, Callable[[Fields, Common], Topology]] = {
     "fat-tree": _fat_tree,
-    "rail-tree": _rail_tree,
+    "gpu-cluster": _gpu_cluster,
     "torus": _torus,
     "dragonfly": _dragonfly,
     "file": _file,

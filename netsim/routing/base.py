@@ -110,21 +110,40 @@ class RankRouting:
         self._every_node = np.arange(topology.n_nodes)
 
     def routes(
-        self, nodes: Ints, src: Ints, dst: Ints, partition: Partition | None = None
+        self,
+        nodes: Ints,
+        src: Ints,
+        dst: Ints,
+        partition: Partition | None = None,
+        channel: Ints | None = None,
     ) -> tuple[Routes, EndpointFlows | None]:
-        """Route messages between ranks; the flows that they are split into, if they are."""
-        parts = self._rails.split(nodes, src, dst)
+        """
+        Route messages between ranks; the flows that they are split into, if they are.
+
+        `channel` (F,): adapter of each message on a GPU cluster, -1 for that of the receiver.
+        """
+        parts = self._rails.split(nodes, src, dst, channel)
         if parts is None and self._qps == 1:
             return self._routing.routes(nodes[src], nodes[dst], partition), None
         if parts is None:
             whole = np.arange(src.size), np.ones_like(src)
             parts = EndpointFlows(whole[0], nodes[src], nodes[dst], whole[1])
+        inside = parts.inside
         if self._qps == 1:
-            return self._routing.routes(parts.src, parts.dst, partition), parts
+            routes = self._routing.routes(parts.src, parts.dst, partition)
+            return self._joined(routes, inside), parts
         flow, out, into, count = (np.repeat(part, self._qps) for part in parts.columns)
         hashed = {"queue_pair": np.tile(np.arange(self._qps), parts.flow.size)}
         routes = self._routing.routes(out, into, partition, **hashed)
-        return routes, EndpointFlows(flow, out, into, count * self._qps)
+        if inside is not None:
+            first, second, third, fourth = (np.repeat(leg, self._qps) for leg in inside)
+            inside = first, second, third, fourth
+        return self._joined(routes, inside), EndpointFlows(flow, out, into, count * self._qps)
+
+    @staticmethod
+    def _joined(routes: Routes, inside: tuple[Ints, Ints, Ints, Ints] | None) -> Routes:
+        """Put the links inside hosts before and after those between them."""
+        return routes if inside is None else routes.between(inside[:2], inside[2:])
 
     def of_nodes(
         self, src: Ints, dst: Ints, partition: Partition | None = None

@@ -9,6 +9,7 @@ import numpy as np
 from netsim.common.arrays import Bools, Ints
 from netsim.common.errors import RoutingError
 from netsim.routing.base import CheckedRouting, Routing, no_path, queue_pairs
+from netsim.routing.cluster import ClusterRouting
 from netsim.routing.dimension import DimensionOrder
 from netsim.routing.dragonfly import Minimal
 from netsim.routing.path_sets import RouterGraph
@@ -16,7 +17,12 @@ from netsim.routing.shortest import Rerouted
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.fattree import FatTree
-from netsim.topology.multipath import LinkGroups, link_groups, with_multipath
+from netsim.topology.multipath import (
+    LinkGroups,
+    has_link_groups,
+    link_groups,
+    with_multipath,
+)
 from netsim.topology.reach import switch_meetings
 from netsim.topology.routes import Routes
 from netsim.topology.torus import Torus
@@ -135,6 +141,7 @@ def _group_table(
 
 def single_paths(routing: Routing, what: str, error: type[ValueError]) -> None:
     """Refuse a routing that fixes no paths; `what` needs paths."""
+    routing = routing.inner if isinstance(routing, ClusterRouting) else routing
     if isinstance(routing, MultipathRouting):
         raise error(
             f"routing {routing.rule!r} lets switches choose the way of each packet: {what} a "
@@ -146,7 +153,7 @@ def single_paths(routing: Routing, what: str, error: type[ValueError]) -> None:
 
 def require_paths(topology: Topology, what: str, error: type[ValueError]) -> None:
     """Refuse a fabric that spreads packets over links that are no link groups."""
-    if topology.multipath is not None and not isinstance(topology, FatTree):
+    if topology.multipath is not None and not has_link_groups(topology):
         raise error(
             f"routing {topology.multipath.rule!r} on the fabric ({topology.summary}) "
             "spreads the packets of a flow "
@@ -171,6 +178,7 @@ def as_routed(topology: Topology, routing: Routing | None) -> Topology:
         Where switches choose the way of each packet, a fabric that says so, for `Traffic` of that
         routing and for the contention model; else the fabric as it came.
     """
-    if isinstance(routing, MultipathRouting):
-        return with_multipath(topology, routing.rule)
+    inner = routing.inner if isinstance(routing, ClusterRouting) else routing
+    if isinstance(inner, MultipathRouting):
+        return with_multipath(topology, inner.rule)
     return topology

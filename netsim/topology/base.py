@@ -179,6 +179,11 @@ class Topology:
         return self.link_tail.size
 
     @property
+    def n_fabric_links(self) -> int:
+        """Links that paths between nodes take: all, or the first, before those inside hosts."""
+        return self.n_links
+
+    @property
     def half_duplex(self) -> bool:
         """Whether any two links share a channel."""
         return bool(np.any(self.channel != np.arange(self.n_links)))
@@ -413,14 +418,14 @@ class Topology:
             Which of them each link is.
         """
         ends = (self.link_tail[links] < self.n_nodes, self.link_head[links] < self.n_nodes)
-        names, first = ("injection", "ejection", "network"), self._first_of_kind
+        names, first = ("injection", "ejection", "network"), self.first_of_kind
         kind: Ints = np.select(ends, (0, 1), 2)
         for number, link in enumerate(first.values(), start=len(names)):
             kind[links >= link] = number
         return compact_kinds((*names, *first), kind)
 
     @property
-    def _first_of_kind(self) -> dict[str, int]:
+    def first_of_kind(self) -> dict[str, int]:
         """First link of each further kind, ascending: the last one ends with the last link."""
         return {}
 

@@ -113,7 +113,7 @@ class Dragonfly(Topology):
         return found
 
     @property
-    def _first_of_kind(self) -> dict[str, int]:
+    def first_of_kind(self) -> dict[str, int]:
         """First link of each colour."""
         return dict(zip(_CLASSES, self.bases, strict=True))
 

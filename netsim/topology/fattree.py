@@ -259,7 +259,7 @@ class FatTree(Topology):
         return level
 
     @property
-    def _first_of_kind(self) -> dict[str, int]:
+    def first_of_kind(self) -> dict[str, int]:
         """First link of each level and direction."""
         bases = zip(self.up_base, self.down_base, strict=True)
         words = zip(_UP_CLASSES, _DOWN_CLASSES, strict=True)

@@ -13,8 +13,9 @@ from netsim.topology.moves import row_entries
 
 
 def links_in_service(topology: Topology) -> Bools:
-    """Find which links work (E,)."""
+    """Find which links between nodes work (E,); those inside hosts lead to no other."""
     there = np.ones(topology.n_links, dtype=np.bool_)
+    there[topology.n_fabric_links :] = False
     if topology.absent is not None:
         there[topology.absent] = False
     return there

@@ -9,6 +9,7 @@ import numpy as np
 from netsim.common.arrays import Floats, Ints
 from netsim.topology.base import Multipath, Topology
 from netsim.topology.fattree import FatTree
+from netsim.topology.gpucluster import GpuCluster
 from netsim.topology.levels import links_in_service
 
 
@@ -24,14 +25,25 @@ class LinkGroups:
     capacity: Floats
 
 
-def link_groups(tree: FatTree) -> LinkGroups:
+def has_link_groups(topology: Topology) -> bool:
+    """Say whether a fabric is a tree, or hangs on one, so that links stand for each other."""
+    return isinstance(topology, (FatTree, GpuCluster))
+
+
+def link_groups(tree: Topology) -> LinkGroups:
     """
-    Return the link groups of a tree.
+    Return the link groups of a tree, or of the tree that a GPU cluster hangs on.
 
     The up-links above one subtree lead to the same switches, so a packet that leaves it may take
     any; and the same links downwards bring it in. Where nodes have several rails, each rail has
     link groups of its own.
     """
+    if isinstance(tree, GpuCluster):
+        inner = link_groups(tree.endpoint_tree)
+        more = np.arange(inner.of.size, tree.n_links)
+        capacity = np.concatenate([inner.capacity, tree.capacity[more]])
+        return LinkGroups(np.concatenate([inner.of, more]), capacity)
+    assert isinstance(tree, FatTree)  # noqa: S101 (as `has_link_groups` has it)
     there = links_in_service(tree)
     of, capacity = np.arange(tree.n_links), tree.capacity.copy()
     rails = tree.parents[0]
@@ -53,7 +65,7 @@ def link_groups(tree: FatTree) -> LinkGroups:
 
 def link_names(topology: Topology) -> Callable[[int], str]:
     """Return how links are called in answers: a link group by its link and the number of others."""
-    if topology.multipath is None or not isinstance(topology, FatTree):
+    if topology.multipath is None or not has_link_groups(topology):
         return topology.link_name
     members = np.bincount(
         link_groups(topology).of[links_in_service(topology)], minlength=topology.n_links
@@ -68,7 +80,7 @@ def link_names(topology: Topology) -> Callable[[int], str]:
 
 def spread_over_links(topology: Topology, carried: Floats) -> Floats:
     """Spread what link groups carried (..., E) over their links in service by capacity."""
-    if topology.multipath is None or not isinstance(topology, FatTree):
+    if topology.multipath is None or not has_link_groups(topology):
         return carried
     of = link_groups(topology).of
     works = links_in_service(topology)
@@ -87,5 +99,5 @@ def as_built(topology: Topology) -> Topology:
 def with_multipath(topology: Topology, rule: str) -> Topology:
     """Return a fabric whose switches choose each packet's way; link groups have joint capacity."""
     plain = as_built(topology)
-    capacity = link_groups(plain).capacity if isinstance(plain, FatTree) else plain.capacity
+    capacity = link_groups(plain).capacity if has_link_groups(plain) else plain.capacity
     return replace(plain, capacity=capacity, multipath=Multipath(rule, plain.capacity))

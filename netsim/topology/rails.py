@@ -9,9 +9,13 @@ from netsim.common.arrays import Bools, Floats, Ints
 from netsim.topology.base import Topology
 from netsim.topology.counters import occurrence_numbers
 from netsim.topology.fattree import FatTree
+from netsim.topology.gpucluster import GpuCluster
+from netsim.topology.gpuflows import cluster_flows
 from netsim.topology.levels import links_in_service
 from netsim.topology.reach import switch_meetings
 from netsim.topology.routes import Routes
+
+_INSIDE = 2  # links inside a host by which a flow reaches an adapter
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,16 +31,20 @@ class EndpointFlows:
         Endpoints, as `Topology.endpoints` numbers them.
     parts : (K,) int array
         Equal flows of that message.
+    inside : tuple of four (K,) int arrays, optional
+        Links inside hosts: out of a GPU and into another before a flow leaves its host, and after
+        it has come to the other; -1 for none (`netsim.topology.gpuflows`).
     """
 
     flow: Ints
     src: Ints
     dst: Ints
     parts: Ints
+    inside: tuple[Ints, Ints, Ints, Ints] | None = None
 
     @property
     def columns(self) -> tuple[Ints, Ints, Ints, Ints]:
-        """The four arrays."""
+        """The arrays that every fabric has."""
         return self.flow, self.src, self.dst, self.parts
 
 
@@ -52,9 +60,10 @@ class Rails:
     leaves by a link to the switch that it arrives from, else by the first link from which a path
     leads there.
 
-    Where links failed, a message is split over those of its rails that still join the two nodes. A
-    rank with none left takes another's: the j-th of the rails that are lost between the two nodes
-    is replaced by the j-th of those that are left, counted round.
+    Where links failed, a message is split over those of its rails that still join the two nodes, or
+    if none does over all that do, as where communicators are set up anew on the rails left.
+
+    On a GPU cluster a rank is a GPU (`netsim.topology.gpuflows`).
     """
 
     def __init__(self, topology: Topology) -> None:
@@ -62,13 +71,19 @@ class Rails:
         self._count = np.maximum(np.diff(topology.node_links[1]), 1)
         self._damaged = topology.absent is not None and topology.absent.size > 0
 
-    def split(self, nodes: Ints, src: Ints, dst: Ints) -> EndpointFlows | None:
+    def split(
+        self, nodes: Ints, src: Ints, dst: Ints, channel: Ints | None = None
+    ) -> EndpointFlows | None:
         """
         Choose the endpoints of messages between ranks; None where every node has one.
+
+        `channel` (F,): adapter by which a collective sends each message on a GPU cluster.
 
         A message between nodes that nothing joins stays on its rails: it is for the routing to
         refuse it.
         """
+        if isinstance(self._topology, GpuCluster):
+            return EndpointFlows(*cluster_flows(self._topology, nodes, src, dst, channel))
         if self._topology.rails < 2:  # noqa: PLR2004 (nothing to choose)
             return None
         here, there = nodes[src], nodes[dst]
@@ -82,7 +97,10 @@ class Rails:
         owned[here == there] = rail == 0
         if self._damaged:
             works = self._works(here, there)
-            owned = _in_service(owned, works, local, count)
+            left = owned & works
+            lost = ~left.any(axis=1)
+            respread = lost & works.any(axis=1)
+            owned = np.where(respread[:, None], works, np.where(lost[:, None], owned, left))
         flow, rail = np.nonzero(owned)
         ends = self.ends(here[flow], there[flow], rail)
         return EndpointFlows(flow, *ends, owned.sum(axis=1)[flow])
@@ -92,7 +110,9 @@ class Rails:
         topology, points = self._topology, self._topology.endpoints
         count, into = self._count[src], points.first[dst] + rail
         out = points.first[src] + np.minimum(rail, count - 1)
-        if isinstance(topology, FatTree) and not self._damaged:
+        if isinstance(topology, GpuCluster) or (
+            isinstance(topology, FatTree) and not self._damaged
+        ):
             return out, into
         behind, meet = self._reach
         place = np.arange(behind.shape[1])
@@ -130,22 +150,6 @@ class Rails:
         return np.where(both.any(axis=1, keepdims=True), both, works)
 
 
-def _in_service(owned: Bools, works: Bools, local: Ints, count: Ints) -> Bools:
-    """Leave out rails that fail; a rank with none left takes another's."""
-    left = owned & works
-    lost = np.flatnonzero(~left.any(axis=1))
-    if not lost.size:
-        return left
-    others, rail = works[lost], np.arange(works.shape[1])
-    dead = ~others & (rail < count[lost, None])
-    nonminimal, wanted = divmod(local[lost], count[lost])
-    place = nonminimal * dead.sum(axis=1) + (dead & (rail < wanted[:, None])).sum(axis=1)
-    n_left = others.sum(axis=1)
-    nth = np.cumsum(others, axis=1) == (place % np.maximum(n_left, 1) + 1)[:, None]
-    left[lost] = np.where((n_left > 0)[:, None], nth & others, owned[lost])
-    return left
-
-
 def flow_endpoints(
     topology: Topology, src: Ints, dst: Ints, rail: Ints | None = None
 ) -> tuple[Ints, Ints]:
@@ -166,17 +170,25 @@ def senders(topology: Topology, src: Ints, routes: Routes) -> Ints:
 
     0 for a flow that crosses no link, where nodes have several.
     """
-    if topology.rails < 2:  # noqa: PLR2004
+    if not _by_links(topology):
         return src
     found = np.zeros(src.size, dtype=np.int64)
     outside = np.diff(routes.indptr) > 0
-    found[outside] = routes.links[routes.indptr[:-1][outside]]
+    first = routes.indptr[:-1][outside]
+    inside = routes.links[first] >= topology.n_fabric_links
+    relayed = inside & (np.diff(routes.indptr)[outside] > _INSIDE)  # an adapter sends it
+    found[outside] = routes.links[first + _INSIDE * relayed]
     return found
+
+
+def _by_links(topology: Topology) -> bool:
+    """Say whether links of nodes are senders, as where nodes have several."""
+    return topology.rails > 1 or topology.n_fabric_links < topology.n_links
 
 
 def n_senders(topology: Topology) -> int:
     """Return the number of senders: nodes, or links where nodes have several."""
-    return topology.n_nodes if topology.rails < 2 else topology.n_links  # noqa: PLR2004
+    return topology.n_links if _by_links(topology) else topology.n_nodes
 
 
 def node_bundles(topology: Topology) -> tuple[Ints, Floats]:
@@ -184,13 +196,19 @@ def node_bundles(topology: Topology) -> tuple[Ints, Floats]:
     Put the links of a node together, for the time that its links alone would take.
 
     `bundle` (E,): for a channel of a node's links, the lowest of them; each other channel by
-    itself. Links that failed count, so that a failure shows in the time alone, not in the ideal
-    one.
+    itself, and -1 between switches. Links that failed count, so that a failure shows in the time
+    alone, not in the ideal one.
     """
-    bundle, capacity = np.arange(topology.n_links), topology.capacity.copy()
+    bundle, capacity = np.full(topology.n_links, -1), topology.capacity.copy()
+    inner = topology.n_fabric_links
+    both = (topology.link_tail[:inner], topology.link_head[:inner])
+    for end in both:
+        own = topology.channel[np.flatnonzero(end < topology.n_nodes)]
+        bundle[own] = own
+    bundle[inner:] = np.arange(inner, topology.n_links)
     if topology.rails < 2:  # noqa: PLR2004
         return bundle, capacity
-    for end in (topology.link_tail, topology.link_head):
+    for end in both:
         links = np.flatnonzero(end < topology.n_nodes)
         node, channel = np.unique(np.stack([end[links], topology.channel[links]]), axis=1)
         owners, first = np.unique(node, return_index=True)

@@ -8,6 +8,7 @@ import numpy as np
 from netsim.common.arrays import Bools, Ints
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
+from netsim.topology.gpucluster import GpuCluster
 from netsim.topology.levels import connected_parts, links_in_service
 
 _BLOCK = 4_000_000  # pairs of groups that are looked at together
@@ -114,6 +115,12 @@ class _Kinds:
 
 def _kinds(topology: Topology, live: Bools) -> _Kinds:
     """Sort the switches of a fabric by where they meet others."""
+    if isinstance(topology, GpuCluster):  # its switches are those of the tree, in their order
+        tree = topology.endpoint_tree
+        inner = _of_tree(tree, live[: tree.n_links])
+        none = (np.full(count, -1) for count in (topology.n_nodes, topology.n_switches))
+        of = np.concatenate([next(none), inner.of[tree.n_nodes :], next(none)[tree.n_switches :]])
+        return _Kinds(of, inner.points)
     return _of_tree(topology, live) if isinstance(topology, FatTree) else _of_graph(topology, live)
 
 

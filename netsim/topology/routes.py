@@ -154,3 +154,35 @@ class Routes:
         indptr = np.zeros(table.shape[0] + 1, dtype=np.int64)
         np.cumsum(used.sum(axis=1), out=indptr[1:])
         return cls(indptr, table[used], n_links)
+
+    def between(self, before: Sequence[Ints], after: Sequence[Ints]) -> "Routes":
+        """
+        Return routes with links before and after those of each flow.
+
+        Parameters
+        ----------
+        before, after : sequences of (F,) int arrays
+            Further links in order of travel, -1 for none.
+
+        Returns
+        -------
+        Routes
+            The longer routes.
+        """
+        front, back = (np.stack(columns, axis=1) for columns in (before, after))
+        hops, (more, last) = self.hops, ((part >= 0).sum(axis=1) for part in (front, back))
+        indptr = np.concatenate([[0], np.cumsum(more + hops + last)])
+        links = np.empty(indptr[-1], dtype=np.int64)
+        start = indptr[:-1].copy()
+
+        def put(columns: Ints) -> None:
+            for column in columns.T:
+                rows = column >= 0
+                links[start[rows]] = column[rows]
+                start[rows] += 1
+
+        put(front)
+        links[np.arange(self.links.size) + np.repeat(start - self.indptr[:-1], hops)] = self.links
+        start += hops
+        put(back)
+        return Routes(indptr, links, self.n_links, self.rule)

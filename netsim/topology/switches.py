@@ -12,6 +12,8 @@ from fabricsim.checking import Table, choice
 from netsim.common.errors import ContentionError, UnitError
 from netsim.common.units import parse_buffer, parse_latency, parse_size
 from netsim.topology.base import Topology
+from netsim.topology.gpucluster import GpuCluster
+from netsim.topology.gpuflows import lost_rails
 from netsim.topology.limits import LEAST_PACKET, MOST_BUFFER, MOST_PACKET
 
 ARBITRATIONS = ("first-come", "round-robin")
@@ -117,6 +119,10 @@ def assumed_switch(topology: Topology) -> str:
 def assumptions_of(topology: Topology) -> tuple[str, ...]:
     """Return a phrase for everything that was assumed of a fabric: of its file, of its switches."""
     own, switch = topology.origin.assumed if topology.origin else (), assumed_switch(topology)
+    if isinstance(topology, GpuCluster):
+        rate = "links at their full rate, without the overhead of protocols and of NCCL"
+        lost = lost_rails(topology)
+        own = tuple(phrase for phrase in (*own, topology.filled_in, rate, lost) if phrase)
     return (*own, switch) if switch else own
 
 

@@ -113,7 +113,7 @@ class Torus(Topology):
         return np.minimum(straight, self.dims[axis] - straight) if self.wrap[axis] else straight
 
     @property
-    def _first_of_kind(self) -> dict[str, int]:
+    def first_of_kind(self) -> dict[str, int]:
         """First link of each axis and direction: ``axis0+``, ``axis0-``, ``axis1+``, ..."""
         bases = zip(self.plus_base, self.minus_base, strict=True)
         return {

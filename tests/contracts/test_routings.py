@@ -23,7 +23,13 @@ TREES = [
     },
     {"kind": "fat-tree", "radix": 6, "missing": ["n4", "n9", "s1.5"]},
 ]
-RAILS = [{"kind": "rail-tree", "rails": 4, "nodes_per_group": 6, "groups": 3}]
+RAILS = [
+    {"kind": "fat-tree", "children": [6, 3], "parents": [4, 6], "parallel": [1, 1]},
+    *(
+        {"kind": "gpu-cluster", "hosts": 12, "hosts_per_unit": 4, "gpus": 4, "fabric": fabric}
+        for fabric in ("rail", "rail-only", "clos", "dual-plane")
+    ),
+]
 TORI = [
     {"kind": "torus", "dims": [5, 4, 3], "nodes_per_router": 2},
     {"kind": "torus", "dims": [2, 1, 6]},

@@ -18,7 +18,10 @@ SPECS = {
         {"kind": "fat-tree", "children": [4, 3, 2], "parents": [1, 2, 2], "parallel": [1, 1, 3]},
         {"kind": "fat-tree", "children": [3, 2, 2, 2], "parents": [2, 2, 1, 2]},
     ],
-    "rail-tree": [{"kind": "rail-tree", "rails": 4, "nodes_per_group": 6, "groups": 3}],
+    "gpu-cluster": [
+        {"kind": "gpu-cluster", "hosts": 6, "hosts_per_unit": 3, "gpus": 4, "fabric": fabric}
+        for fabric in ("rail", "rail-only", "clos", "dual-plane")
+    ],
     "torus": [
         {"kind": "torus", "dims": [5, 4, 3], "nodes_per_router": 2},
         {"kind": "torus", "dims": [4, 1, 2], "duplex": "half", "excluded": ["r3", 0]},

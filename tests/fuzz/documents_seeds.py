@@ -15,7 +15,7 @@ DRAGONFLY = {
     "variant": "aries",
     "bandwidth": ["10 GB/s", "5 GB/s", "5 GB/s", "4 GB/s"],
 }
-RAILS = {"kind": "rail-tree", "groups": 2, "nodes_per_group": 3, "rails": 2, "parallel": 1}
+RAILS = {"kind": "fat-tree", "children": [3, 2], "parents": [2, 3], "parallel": [1, 1]}
 BROKEN = {
     "kind": "fat-tree",
     "children": [4, 4],

@@ -169,7 +169,7 @@ MEANT = (
     "fat-tree",
     "torus",
     "dragonfly",
-    "rail-tree",
+    "gpu-cluster",
     "file",
     "stencil",
     "unstructured-mesh",

@@ -71,7 +71,12 @@ MACHINES: Mapping[str, tuple[tuple[str, ...], tuple[Mapping[str, Any], ...]]] = 
     "rail tree": (
         _TREES[:3],
         tuple(
-            {"kind": "rail-tree", "rails": rails, "nodes_per_group": size, "groups": groups}
+            {
+                "kind": "fat-tree",
+                "children": [size, groups],
+                "parents": [rails, size],
+                "parallel": [1, 1],
+            }
             for rails, size, groups in ((4, 16, 8), (8, 16, 8), (4, 16, 16))
         ),
     ),

@@ -3,6 +3,7 @@
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.fattree import FatTree
+from netsim.topology.gpucluster import GpuCluster
 from netsim.topology.torus import Torus
 
 IRREGULAR = "irregular fabric"
@@ -36,6 +37,8 @@ def machine_kind(topology: Topology) -> str:
 
 def _shape(topology: Topology) -> str:
     """Return the kind of the fabric as it was built."""
+    if isinstance(topology, GpuCluster):
+        return f"GPU cluster, {topology.fabric}"
     if isinstance(topology, FatTree):
         return _tree(topology)
     if isinstance(topology, Dragonfly):

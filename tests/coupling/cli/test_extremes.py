@@ -126,7 +126,7 @@ def test_an_extreme_number_is_right_or_refused_by_name(door, places, command, tm
         ({"radix": 2**20}, "fat-tree"),
         ({"dims": [2**31, 4]}, "torus"),
         ({"groups": 2**40, "routers": 4}, "dragonfly"),
-        ({"groups": 9, "nodes_per_group": 2**31}, "rail-tree"),
+        ({"hosts": 2**31}, "gpu-cluster"),
     ],
 )
 def test_what_makes_a_fabric_too_large_is_named(fields, kind, command, tmp_path):

@@ -15,7 +15,7 @@ from netsim.topology.base import Topology
 FABRICS = {
     "tree": {"kind": "fat-tree", "radix": 4},
     "two levels": {"kind": "fat-tree", "radix": 4, "levels": 2},
-    "rails": {"kind": "rail-tree", "rails": 4, "nodes_per_group": 4, "groups": 2},
+    "rails": {"kind": "fat-tree", "children": [4, 2], "parents": [4, 4], "parallel": [1, 1]},
     "torus": {"kind": "torus", "dims": [4, 3, 2], "nodes_per_router": 2},
     "ring of two": {"kind": "torus", "dims": [2]},
     "mesh": {"kind": "torus", "dims": [3, 3], "wrap": False},

@@ -131,7 +131,10 @@ FABRICS = {
         {"kind": "dragonfly", "groups": 2, "routers": 2, "nodes_per_router": 2},
         ("minimal", "valiant"),
     ),
-    "rails": ({"kind": "rail-tree", "rails": 2, "nodes_per_group": 4, "groups": 2}, ("d-mod-k",)),
+    "rails": (
+        {"kind": "fat-tree", "children": [4, 2], "parents": [2, 4], "parallel": [1, 1]},
+        ("d-mod-k",),
+    ),
 }
 ROUTED = [(name, routing) for name, (_, routings) in FABRICS.items() for routing in routings]
 

@@ -18,7 +18,10 @@ MACHINES = {
         "d-mod-k",
     ),
     "tree, ECMP": ({"kind": "fat-tree", "radix": 4}, "ecmp"),
-    "rail tree": ({"kind": "rail-tree", "rails": 2, "nodes_per_group": 4, "groups": 2}, "d-mod-k"),
+    "rail tree": (
+        {"kind": "fat-tree", "children": [4, 2], "parents": [2, 4], "parallel": [1, 1]},
+        "d-mod-k",
+    ),
     "torus": ({"kind": "torus", "dims": [3, 4]}, "dimension-order"),
     "dragonfly": (
         {"kind": "dragonfly", "groups": 3, "routers": 2, "nodes_per_router": 2},

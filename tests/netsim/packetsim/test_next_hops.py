@@ -22,7 +22,7 @@ FABRICS = {
     "tree": TREE,
     "parallel": {"kind": "fat-tree", "children": [3, 3], "parents": [1, 2], "parallel": [1, 2]},
     "damaged": {**TREE, "failed_switches": ["s2.0"], "failed_links": ["s1.3>s2.2"]},
-    "rails": {"kind": "rail-tree", "rails": 2, "nodes_per_group": 3, "groups": 3},
+    "rails": {"kind": "fat-tree", "children": [3, 3], "parents": [2, 3], "parallel": [1, 1]},
     "torus": {"kind": "torus", "dims": [4, 3]},
     "twin cables": {"kind": "torus", "dims": [2, 4], "nodes_per_router": 2},
     "mesh": {"kind": "torus", "dims": [4, 3], "wrap": False},

@@ -91,7 +91,7 @@ def table(monkeypatch):
             "fat-tree with spare uplinks",
         ),
         (
-            {"kind": "rail-tree", "rails": 2, "nodes_per_group": 4, "groups": 2},
+            {"kind": "fat-tree", "children": [4, 2], "parents": [2, 4], "parallel": [1, 1]},
             "rail tree",
         ),
         ({"kind": "torus", "dims": [4, 4]}, "torus"),

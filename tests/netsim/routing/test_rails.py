@@ -74,7 +74,7 @@ def test_shortest_paths_in_rails_of_an_intact_tree_are_d_mod_k(drawn):
 @pytest.mark.parametrize("name", KEEPING)
 @pytest.mark.parametrize("missing", [[], ["n3", "n8"]])
 def test_flows_leave_and_arrive_by_the_rail_that_they_are_given(name, missing):
-    spec = {"kind": "rail-tree", "rails": 4, "nodes_per_group": 6, "groups": 3}
+    spec = {"kind": "fat-tree", "children": [6, 3], "parents": [4, 6], "parallel": [1, 1]}
     tree = make_topology(spec | {"missing": missing})
     rng = np.random.default_rng(1)
     src, dst = rng.choice(tree.usable_nodes, (2, 300))
@@ -92,7 +92,9 @@ def test_flows_leave_and_arrive_by_the_rail_that_they_are_given(name, missing):
 @pytest.mark.parametrize("name", ["d-mod-k", "shortest"])
 def test_shifts_are_free_of_contention_in_every_rail(name):
     """Zahavi 2010 in each of the rails at once: 4 flows a node, one on any link."""
-    tree = make_topology({"kind": "rail-tree", "rails": 4, "nodes_per_group": 8, "groups": 3})
+    tree = make_topology(
+        {"kind": "fat-tree", "children": [8, 3], "parents": [4, 8], "parallel": [1, 1]}
+    )
     src, rail = np.repeat(np.arange(24), 4), np.tile(np.arange(4), 24)
     routing = make_routing(name, tree)
 
@@ -126,10 +128,10 @@ def test_parallel_links_of_a_node_are_rails_too():
 def test_a_rail_that_is_lost_is_an_error_that_names_it(name):
     tree = make_topology(
         {
-            "kind": "rail-tree",
-            "rails": 2,
-            "nodes_per_group": 4,
-            "groups": 2,
+            "kind": "fat-tree",
+            "children": [4, 2],
+            "parents": [2, 4],
+            "parallel": [1, 1],
             "failed_switches": ["s1.1"],
         }
     )
@@ -146,7 +148,9 @@ def test_a_rail_that_is_lost_is_an_error_that_names_it(name):
 @pytest.mark.parametrize("name", KEEPING)
 def test_rails_that_nothing_joins_are_an_error_that_names_both(name):
     """A card of rail 0 reaches none of rail 1: the sender's host must hand the message over."""
-    tree = make_topology({"kind": "rail-tree", "rails": 2, "nodes_per_group": 4, "groups": 2})
+    tree = make_topology(
+        {"kind": "fat-tree", "children": [4, 2], "parents": [2, 4], "parallel": [1, 1]}
+    )
 
     with pytest.raises(RoutingError, match="from n0 to n5 by rails 0 and 1 in the fabric"):
         make_routing(name, tree).routes(np.array([0]), np.array([2 * 5 + 1]))
@@ -164,7 +168,9 @@ def test_rails_that_nothing_joins_are_an_error_that_names_both(name):
 @pytest.mark.parametrize("name", [*KEEPING, "least-loaded"])
 def test_what_is_no_endpoint_is_refused(name, dst, message):
     """18 nodes of 4 links."""
-    tree = make_topology({"kind": "rail-tree", "rails": 4, "nodes_per_group": 6, "groups": 3})
+    tree = make_topology(
+        {"kind": "fat-tree", "children": [6, 3], "parents": [4, 6], "parallel": [1, 1]}
+    )
 
     with pytest.raises(RoutingError, match=message):
         make_routing(name, tree).routes(np.array([0, 1]), dst)

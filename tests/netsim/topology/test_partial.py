@@ -106,7 +106,7 @@ def test_shifts_in_the_order_of_the_numbers_stay_free_of_contention(missing, shi
 
 
 def test_a_rail_tree_may_lack_nodes_but_not_leaves():
-    spec = {"kind": "rail-tree", "rails": 2, "nodes_per_group": 4, "groups": 2}
+    spec = {"kind": "fat-tree", "children": [4, 2], "parents": [2, 4], "parallel": [1, 1]}
     tree = make_topology({**spec, "missing": ["n2"]})
 
     assert tree.order.tolist() == [0, 1, -1, 2, 4, 5, 6, 7]

@@ -65,7 +65,7 @@ def test_the_default_bandwidth_is_100_gigabits_per_second():
 
 def test_a_rail_tree_gives_every_node_one_link_into_each_rail():
     tree = make_topology(
-        {"kind": "rail-tree", "rails": 4, "nodes_per_group": 8, "groups": 2, "spines_per_rail": 3}
+        {"kind": "fat-tree", "children": [8, 2], "parents": [4, 3], "parallel": [1, 1]}
     )
 
     assert tree.counts == (16, 4 * 2, 4 * 3)
@@ -120,7 +120,33 @@ def test_a_rail_tree_gives_every_node_one_link_into_each_rail():
             {"kind": "fat-tree", "radix": 8, "latency_base_s": "3 m"},
             "latency_base_s: expected a",
         ),
-        ({"kind": "rail-tree", "rails": 1, "groups": 2}, "rails: expected"),
+        (
+            {"kind": "gpu-cluster", "hosts": 48},
+            r"hosts: expected a multiple of hosts_per_unit = 32, such as 32 or 64, got 48\.",
+        ),
+        (
+            {"kind": "gpu-cluster", "hosts": 32, "nics": 3},
+            "nics: expected a divisor or a multiple of gpus = 8, got 3",
+        ),
+        (
+            {"kind": "gpu-cluster", "hosts": 32, "fabric": "rail-only", "pxn": False},
+            "pxn: expected true where fabric = 'rail-only'",
+        ),
+        (
+            {"kind": "gpu-cluster", "hosts": 32, "on_failure": "plane"},
+            "on_failure: 'plane' needs fabric = 'dual-plane'",
+        ),
+        (
+            {"kind": "gpu-cluster", "hosts": 32, "oversubscription": "3:1"},
+            "a leaf has 32 links down; at 3:1 it would have 10.67 up, expected a whole number",
+        ),
+        ({"kind": "gpu-cluster", "hosts": 32, "spines": 5}, "uplinks of a leaf: expected a multi"),
+        ({"kind": "gpu-cluster", "hosts": 32, "cores": 5}, "cores: needs three tiers"),
+        ({"kind": "gpu-cluster", "hosts": 32, "gpu_link": "x"}, "gpu_link: expected a bandwidth"),
+        (
+            {"kind": "gpu-cluster", "hosts": 32, "failed_links": ["n3>h3#5"]},
+            "failed_links: a host whose own network fails is out",
+        ),
     ],
 )
 def test_a_table_that_does_not_fit_is_refused_by_field(spec, message):
@@ -133,7 +159,7 @@ def test_a_table_that_does_not_fit_is_refused_by_field(spec, message):
     [
         # up and down: nodes, leaves, L2 switches of a full tree have 54 million cables each
         ({"kind": "fat-tree", "radix": 600}, 6 * 54_000_000),
-        ({"kind": "rail-tree", "groups": 10**6}, 4 * 8 * 32 * 10**6),
+        ({"kind": "gpu-cluster", "hosts": 32 * 10**6, "gpu_link": "none"}, 4 * 8 * 32 * 10**6),
         ({"kind": "torus", "dims": [400, 400, 400]}, 8 * 64_000_000),
         (
             {"kind": "dragonfly", "groups": 3, "routers": 2, "nodes_per_router": 10**8},

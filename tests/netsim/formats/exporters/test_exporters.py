@@ -24,13 +24,13 @@ SPECS = [
     TAPERED | {"bandwidth": ["100 Gb/s", "200 Gb/s", "400 Gb/s"]},
     TAPERED | {"missing": ["n5", "n23", "s1.4"]},
     TAPERED | {"failed_links": ["s1.0>s2.1"], "failed_switches": ["s3.1"]},
-    {"kind": "rail-tree", "rails": 3, "nodes_per_group": 4, "groups": 2},
+    {"kind": "fat-tree", "children": [4, 2], "parents": [3, 4], "parallel": [1, 1]},
     {"kind": "torus", "dims": [4, 2], "nodes_per_router": 2},
     {"kind": "torus", "dims": [3, 4], "wrap": False},
     {"kind": "dragonfly", "groups": 4, "routers": [3, 4], "variant": "aries"},
     *({"kind": "file", "path": str(path)} for path in sorted(DATA.iterdir())),
 ]
-LEVELLED = [spec for spec in SPECS if spec["kind"] in {"fat-tree", "rail-tree"}]
+LEVELLED = [spec for spec in SPECS if spec["kind"] == "fat-tree"]
 
 
 @pytest.fixture(

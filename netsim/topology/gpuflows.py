@@ -1,0 +1,167 @@
+"""By which adapters and links inside hosts the messages of a job on a GPU cluster travel."""
+
+import numpy as np
+
+from netsim.common.arrays import Bools, Ints
+from netsim.common.errors import RoutingError
+from netsim.topology.counters import occurrence_numbers
+from netsim.topology.gpucluster import GpuCluster
+from netsim.topology.levels import links_in_service
+from netsim.topology.reach import switch_meetings
+
+_ONE = 1
+
+
+def cluster_flows(
+    cluster: GpuCluster, nodes: Ints, src: Ints, dst: Ints, channel: Ints | None
+) -> tuple[Ints, Ints, Ints, Ints, tuple[Ints, Ints, Ints, Ints] | None]:
+    """
+    Split messages between ranks into flows between endpoints.
+
+    Rank i of those on a host runs on its GPU i; a job with one rank on each host has all GPUs and
+    adapters of it. A message to another host goes by the adapter of the receiver's GPU at both
+    ends, as NCCL's PXN has it, and reaches that adapter through the host's own network; without PXN
+    it leaves by the sender's adapter. `channel` (F,) names the adapter of messages of a collective,
+    -1 for none. Over the ports of an adapter it is split evenly.
+
+    Result: message of each flow, endpoints, parts of the message, and where hosts have a network
+    the links in it: out and in before the flow leaves its host, out and in after it has come.
+    """
+    hosts, first = cluster.hosts, cluster.endpoints.first
+    local, count = occurrence_numbers(nodes) % hosts.gpus, np.bincount(nodes)
+    here, there = nodes[src], nodes[dst]
+    apart = here != there
+    owned = _owned(cluster, local[dst], count[there] == _ONE, channel)
+    owned[~apart] = np.arange(hosts.ends) == 0
+    crossing = ~hosts.pxn & apart
+    if channel is not None:
+        crossing &= channel < 0
+    if cluster.absent is not None and cluster.absent.size:
+        kept = _in_service(cluster, owned, here, there)
+        crossing &= (kept == owned).all(axis=1)  # a message that is respread stays on its rail
+        owned = kept
+    flow, into = np.nonzero(owned)
+    out = into.copy()
+    rows = np.flatnonzero(crossing[flow])
+    if rows.size:
+        own = _owned(cluster, local[src[flow[rows]]], count[here[flow[rows]]] == _ONE, None)
+        place = rows - np.searchsorted(flow, flow[rows])
+        nth = np.cumsum(own, axis=1) == (place % own.sum(axis=1) + 1)[:, None]
+        out[rows] = np.argmax(own & nth, axis=1)
+    ends = first[here[flow]] + out, first[there[flow]] + into
+    parts = owned.sum(axis=1)[flow]
+    if not hosts.gpu_rate:
+        return flow, *ends, parts, None
+    whole = count == _ONE
+    sides = (here[flow], there[flow], local[src[flow]], local[dst[flow]])
+    legs = _legs(cluster, sides, (out % hosts.nics, into % hosts.nics), apart[flow])
+    idle = whole[sides[0]] | whole[sides[1]]
+    if channel is not None:
+        idle |= channel[flow] >= 0
+    silent = idle & apart[flow]
+    return flow, *ends, parts, tuple(np.where(silent, -1, leg) for leg in legs)  # type: ignore[return-value]
+
+
+def _owned(cluster: GpuCluster, gpu: Ints, whole: Bools, channel: Ints | None) -> Bools:
+    """Return which endpoints of a host messages to GPUs use, (F, ends)."""
+    hosts = cluster.hosts
+    nic = np.arange(hosts.ends) % hosts.nics
+    each = max(1, hosts.nics // hosts.gpus)
+    start = hosts.nic_of(gpu)[:, None]
+    owned = ((nic >= start) & (nic < start + each)) | whole[:, None]
+    if channel is not None:
+        owned = np.where((channel >= 0)[:, None], nic == channel[:, None], owned)
+    return owned
+
+
+def _legs(
+    cluster: GpuCluster,
+    sides: tuple[Ints, Ints, Ints, Ints],
+    nics: tuple[Ints, Ints],
+    apart: Bools,
+) -> tuple[Ints, Ints, Ints, Ints]:
+    """Return the links inside hosts of flows, -1 for none."""
+    hosts = cluster.hosts
+    here, there, sender, receiver = sides
+    near = hosts.gpu_of(nics[0]), hosts.gpu_of(nics[1])
+    each = max(1, hosts.nics // hosts.gpus)
+    own = [hosts.nic_of(gpu) for gpu in (sender, receiver)]
+    relayed = [
+        apart & ~((nic >= start) & (nic < start + each))
+        for nic, start in zip(nics, own, strict=True)
+    ]
+    target = np.where(apart, near[0], receiver)
+    out, _ = cluster.intra_links(here, sender)
+    _, into = cluster.intra_links(here, target)
+    before = ~apart | relayed[0]
+    last_out, _ = cluster.intra_links(there, near[1])
+    _, last_in = cluster.intra_links(there, receiver)
+    return (
+        np.where(before, out, -1),
+        np.where(before, into, -1),
+        np.where(relayed[1], last_out, -1),
+        np.where(relayed[1], last_in, -1),
+    )
+
+
+def working_ends(cluster: GpuCluster, here: Ints, there: Ints) -> Bools:
+    """Find which endpoints of two hosts, by their numbers there, a path joins, (F, ends)."""
+    kind, meet = switch_meetings(cluster)
+    works = links_in_service(cluster)
+    links, _ = cluster.node_links
+    lost = ~works[links] | ~works[cluster.reverse[links]]
+    behind = np.where(lost, meet.shape[0], kind[cluster.link_head[links]])
+    behind = behind.reshape(cluster.n_nodes, -1)
+    joined: Bools = np.pad(meet, (0, 1))[behind[here], behind[there]]
+    return joined
+
+
+def _in_service(cluster: GpuCluster, owned: Bools, here: Ints, there: Ints) -> Bools:
+    """Return which endpoints messages use where some are lost, as `Hosts.on_failure` has it."""
+    works = working_ends(cluster, here, there) | (here == there)[:, None]
+    rule, left = cluster.hosts.on_failure, owned & works
+    gone = np.flatnonzero((left != owned).any(axis=1))
+    lost = np.flatnonzero(~left.any(axis=1))
+    if (rule == "abort" and gone.size) or (rule == "plane" and lost.size):
+        at = int(gone[0] if rule == "abort" else lost[0])
+        end = int(np.argmax(owned[at] & ~works[at]))
+        raise RoutingError(f"{_words(cluster, int(here[at]), int(there[at]), end)}; the job stops.")
+    if not lost.size:
+        return left
+    others = works[lost]
+    none = ~others.any(axis=1)
+    if none.any():
+        at = int(lost[np.argmax(none)])
+        raise RoutingError(
+            f"no path leads from {cluster.vertex_name(int(here[at]))} to "
+            f"{cluster.vertex_name(int(there[at]))} in the fabric ({cluster.summary})."
+        )
+    if rule == "double":
+        wanted = np.argmax(owned[lost], axis=1)
+        place = (~others & (np.arange(works.shape[1]) < wanted[:, None])).sum(axis=1)
+        nth = np.cumsum(others, axis=1) == (place % others.sum(axis=1) + 1)[:, None]
+        others = nth & others
+    left[lost] = others
+    return left
+
+
+def _words(cluster: GpuCluster, here: int, there: int, end: int) -> str:
+    """Name the rail that is lost between two hosts."""
+    plane, nic = divmod(end, cluster.hosts.nics)
+    of = f" of plane {plane}" if cluster.hosts.planes > 1 else ""
+    names = (cluster.vertex_name(here), cluster.vertex_name(there))
+    return f"rail {nic}{of} is lost between {names[0]} and {names[1]}"
+
+
+def lost_rails(cluster: GpuCluster) -> str:
+    """Say which rails are out of service on how many hosts; empty where none is."""
+    works = links_in_service(cluster)
+    links, _ = cluster.node_links
+    lost = (~works[links]).reshape(cluster.n_nodes, -1)
+    usable = lost[cluster.usable_nodes]
+    count = usable.reshape(-1, cluster.hosts.planes, cluster.hosts.nics).any(axis=1).sum(axis=0)
+    rails = [f"{nic} on {n:,} hosts" for nic, n in enumerate(count.tolist()) if n]
+    if not rails:
+        return ""
+    word = "rail" if len(rails) == 1 else "rails"
+    return f"{word} out of service: {', '.join(rails)}; on_failure = {cluster.hosts.on_failure}"
