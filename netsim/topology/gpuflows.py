@@ -68,7 +68,7 @@ def _owned(cluster: GpuCluster, gpu: Ints, whole: Bools, channel: Ints | None) -
     nic = np.arange(hosts.ends) % hosts.nics
     each = max(1, hosts.nics // hosts.gpus)
     start = hosts.nic_of(gpu)[:, None]
-    owned = ((nic >= start) & (nic < start + each)) | whole[:, None]
+    owned: Bools = ((nic >= start) & (nic < start + each)) | whole[:, None]
     if channel is not None:
         owned = np.where((channel >= 0)[:, None], nic == channel[:, None], owned)
     return owned
@@ -119,7 +119,8 @@ def working_ends(cluster: GpuCluster, here: Ints, there: Ints) -> Bools:
 def _in_service(cluster: GpuCluster, owned: Bools, here: Ints, there: Ints) -> Bools:
     """Return which endpoints messages use where some are lost, as `Hosts.on_failure` has it."""
     works = working_ends(cluster, here, there) | (here == there)[:, None]
-    rule, left = cluster.hosts.on_failure, owned & works
+    rule = cluster.hosts.on_failure
+    left: Bools = owned & works
     gone = np.flatnonzero((left != owned).any(axis=1))
     lost = np.flatnonzero(~left.any(axis=1))
     if (rule == "abort" and gone.size) or (rule == "plane" and lost.size):
