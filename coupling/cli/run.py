@@ -64,14 +64,6 @@ def run(
             campaign = run_campaign(
                 asked, folder, workers=workers, resume=resume, csv=csv, progress=progress
             )
-        write_report(
-            campaign.results,
-            asked.tables(),
-            campaign.manifest,
-            folder / "report.html",
-            fabrics=drawable_fabrics([(asked, campaign.results)]),
-            workers=workers,
-        )
     except Stopped as stop:
         if (folder / MANIFEST).exists():
             stop.add_note(f"go on with --resume --out {folder}")
@@ -85,8 +77,18 @@ def run(
             {**result.summary, "network": accuracy_of(result)} for result in campaign.results
         ]
         sys.stdout.write(json.dumps(summaries, indent=2) + "\n")
-        return
-    manifest = campaign.manifest
-    head = f"{manifest['fabric']}; {counted(int(manifest['jobs']), 'job')}"
-    sys.stdout.write(f"{visible(head)}\n\n{comparison_table(campaign.results, full=full)}\n")
-    remark(f"Results and report.html are in {campaign.folder}")
+    else:
+        head = f"{campaign.manifest['fabric']}; {counted(int(campaign.manifest['jobs']), 'job')}"
+        table = comparison_table(campaign.results, full=full)
+        sys.stdout.write(f"{visible(head)}\n\n{table}\n")
+    sys.stdout.flush()  # pictures take seconds
+    write_report(
+        campaign.results,
+        asked.tables(),
+        campaign.manifest,
+        folder / "report.html",
+        fabrics=drawable_fabrics([(asked, campaign.results)]),
+        workers=workers,
+    )
+    if not as_json:
+        remark(f"Results and report.html are in {campaign.folder}")
