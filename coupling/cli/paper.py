@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from coupling.papers.paper import Paper
     from coupling.papers.record import PaperRecord
 
-_KEYS = ("where", "what", "paper", "ours", "why")
-
 
 def paper(
     name: Annotated[str, typer.Argument(help="pollard18, smith21, stoltzfus13, mishra20 or yang.")],
@@ -43,7 +41,7 @@ def paper(
     as_json: of.AsJson = False,
 ) -> None:
     """
-    Run a paper's experiments; its numbers beside ours.
+    Run a paper's experiments; say which of its claims hold.
 
     Finished cells are kept: stopped and started again, it goes on.
 
@@ -52,9 +50,10 @@ def paper(
       fabricsim paper smith21 --quick
     """
     from coupling.papers import record as records
-    from coupling.papers.page import CLAIM_HEADS, cells_of, write_page
+    from coupling.papers.claims import decision_document, decision_text
+    from coupling.papers.page import decisions_of, write_page
     from coupling.papers.registry import PAPERS
-    from coupling.report.columns import table, text_lines
+    from coupling.report.columns import text_lines
     from fabricsim.checking import look_up
 
     study = look_up("paper", name, PAPERS, ExperimentError)
@@ -79,20 +78,17 @@ def paper(
         )
         record.save(folder / f"{study.name}.json")
     page = write_page(record, folder)
-    claims = [cells_of(claim) for claim in study.claims(record.frames)]
+    decisions = decisions_of(record)
     if as_json:
         print_json(
             {
                 "paper": study.name,
                 "page": str(page),
-                "claims": [dict(zip(_KEYS, cells, strict=True)) for cells in claims],
+                "claims": [decision_document(one) for one in decisions],
             }
         )
         return
-    whys = list(dict.fromkeys(why for *_, why in claims if why))
-    rows = [(*cells, f"[{whys.index(why) + 1}]" if why else "") for *cells, why in claims]
-    notes = [f"[{number}] {why}" for number, why in enumerate(whys, start=1)]
-    print_parts(table((*CLAIM_HEADS[:-1], "why"), rows, left=range(5)), text_lines(*notes))
+    print_parts(text_lines(*map(decision_text, decisions)))
     remark(f"{visible(str(page))} has the figures and all tables")
 
 

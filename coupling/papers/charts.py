@@ -1,7 +1,7 @@
-"""Figures of papers: ours as bars or lines, the paper's values drawn over them in ink."""
+"""Figures of papers: ours as bars, the paper's values drawn over them in ink."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -13,6 +13,9 @@ from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import NullFormatter
 
+from coupling.papers.claims import chosen_rows, published_value
+from coupling.papers.paper import Axis, Chart, Frames, Paper
+from coupling.report.figures import DrawnFigure
 from coupling.report.plots.colours import palette
 from coupling.report.plots.style import (
     FAINT,
@@ -25,46 +28,52 @@ from coupling.report.plots.style import (
 )
 from netsim.common.arrays import Floats
 
-COLUMNS = ("class", "run", "ours", "paper_low", "paper_high")
-"""Of the numbers behind a figure; a range of the paper has two ends, a value twice the same."""
 _WIDE = 8  # letters and more from which labels of classes are turned
 _KEYS = 4  # entries of a key beside each other; one less where a name is long
 _LONG = 13  # letters
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """How values are drawn."""
-
-    label: str  # What they are
-    # least, most: ends of the axis; by default those that the values need
-    least: float | None = None
-    most: float | None = None
-    log: bool = False  # Whether powers of ten are evenly apart
-    line: float | None = None  # Value at which a line is drawn, and from which bars go up and down
+def drawn_charts(paper: Paper, tables: Frames) -> list[DrawnFigure]:
+    """Return the figures of a paper, in their order."""
+    return [one for chart in paper.charts for one in _drawn(paper.name, chart, tables)]
 
 
-def published(
-    ours: pd.DataFrame, paper: Mapping[tuple[str, str], float | tuple[float, float]]
-) -> pd.DataFrame:
-    """Add published values by class (``*``: all) and run, each a value or a range, to ours."""
+def _drawn(paper: str, chart: Chart, tables: Frames) -> Iterator[DrawnFigure]:
+    """Yield a figure for each of the values of the columns `each`."""
+    table = chosen_rows(tables[chart.table], chart.rows)
+    parts = table.groupby(list(chart.each), sort=False) if chart.each else [((), table)]
+    for cells, own in parts:
+        words = dict(zip(chart.each, map(str, cells), strict=True))
+        name = _file(chart.name.format_map(words))
+        numbers = _numbers(own, chart, tuple(words.values()))
+        title = chart.title.format_map(words)
+        painter = partial(_paint_bars, table=numbers, axis=chart.axis, title=title)
+        picture = Picture(
+            f"{paper}-{name}", f"{title}; marks: the paper", painter, partial(_itself, numbers),
+            HALF_WIDTH,
+        )  # fmt: skip
+        yield DrawnFigure(name, picture, chart.caption.format_map(words))
+
+
+def _itself(numbers: pd.DataFrame) -> pd.DataFrame:
+    """Return the numbers behind a picture."""
+    return numbers
+
+
+def _file(name: str) -> str:
+    """Return the name of a file."""
+    return re.sub(r"( on |, | )", "-", name.lower().replace(" %", ""))
+
+
+def _numbers(own: pd.DataFrame, chart: Chart, cells: tuple[str, ...]) -> pd.DataFrame:
+    """Return the numbers behind a figure; a value of the paper has two equal ends."""
     rows = []
-    for kind, run, value in ours[["class", "run", "ours"]].itertuples(index=False, name=None):
-        said = paper.get((kind, run), paper.get(("*", run), float("nan")))
-        low, high = said if isinstance(said, tuple) else (said, said)
-        rows.append([kind, run, value, low, high])
-    return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
-def bars(name: str, title: str, table: pd.DataFrame, axis: Axis) -> Picture:
-    """Draw a bar for each class and run, and the published values over them."""
-    return Picture(
-        name,
-        f"{title}; marks: the paper",
-        partial(_paint_bars, table=table, axis=axis, title=title),
-        lambda: table,
-        HALF_WIDTH,
-    )
+    for kind, run, value in own[[chart.kind, chart.run, chart.value]].itertuples(index=False):
+        said = published_value(chart.paper, (*cells, str(kind), str(run)))
+        ends = said if isinstance(said, tuple) else (said, said)
+        rows.append([kind, run, value, *ends])
+    table = pd.DataFrame(rows, columns=["class", "run", "ours", "paper_low", "paper_high"])
+    return table.astype({"paper_low": "float64", "paper_high": "float64"})
 
 
 def _paint_bars(figure: Figure, table: pd.DataFrame, axis: Axis, title: str) -> None:
@@ -85,7 +94,7 @@ def _paint_bars(figure: Figure, table: pd.DataFrame, axis: Axis, title: str) -> 
         _mark(axes, row, width, own)
     _finish(axes, axis, classes, title)
     marked = bool(table["paper_low"].notna().any())
-    key(figure, colours, ranges=_has_ranges(table), marked=marked)
+    _key(figure, colours, ranges=_has_ranges(table), marked=marked)
 
 
 def _mark(axes: Axes, x: Floats, width: float, own: pd.DataFrame) -> None:
@@ -131,7 +140,7 @@ def _finish(axes: Axes, axis: Axis, classes: Sequence[str], title: str) -> None:
     axes.set_title(title)
 
 
-def key(
+def _key(
     figure: Figure, colours: Mapping[str, str], *, ranges: bool = False, marked: bool = True
 ) -> None:
     """Put the key of runs above a figure, with the paper's mark."""

@@ -1,37 +1,36 @@
-"""The page of a paper: its numbers, ours beside them, figures, and reasons."""
+"""The page of a paper: its claims and what becomes of them here, figures, and reasons."""
 
 from pathlib import Path
 
-import pandas as pd
-
 from coupling.errors import ResultError
 from coupling.inputs.files import sheet_of, write_whole
-from coupling.papers.paper import Claim
+from coupling.papers.charts import drawn_charts
+from coupling.papers.claims import Decision, claim_table, decide, number_table
 from coupling.papers.record import PaperRecord
 from coupling.papers.runs import words_of
-from coupling.papers.tables import NUMBER_HEADS, numbers_of
 from coupling.report.figures import Section, write_figures
 
-CLAIM_HEADS = ("where", "what", "paper", "ours", "why they differ")
 
-
-def cells_of(claim: Claim) -> tuple[str, str, str, str, str]:
-    """Return a row of the first table."""
-    return claim.where, claim.what, claim.paper, claim.ours, claim.why
+def decisions_of(record: PaperRecord) -> list[Decision]:
+    """Return the claims of a paper with the numbers of a record."""
+    tables = record.paper.tables(record.frames)
+    return [decide(claim, tables, quick=record.quick) for claim in record.paper.claims]
 
 
 def page_text(record: PaperRecord) -> str:
     """Return the page of a record as Markdown; the same for the same record."""
-    paper, frames = record.paper, record.frames
+    paper = record.paper
     remake = f"fabricsim paper {paper.name} --recorded {paper.name}.json --out DIR"
-    drawn = paper.figures(frames)
+    drawn = drawn_charts(paper, paper.tables(record.frames))
     parts = [
         f"# {paper.title}",
         f"<!-- Written by `{remake}`: change the record or the code, not this page. -->",
         f"Made by `{record.command}` ({record.made}). Source: {paper.key}.",
         words_of(paper.name, "setup"),
-        "## Paper and ours",
-        f"One number a row: [numbers.csv]({paper.name}/numbers.csv).",
+        "## Claims",
+        f"```{{csv-table}}\n:file: {paper.name}/claims.csv\n:header-rows: 1\n```",
+        "## Numbers",
+        f"One a row, with its 95 % interval over samples: [numbers.csv]({paper.name}/numbers.csv).",
         f"```{{csv-table}}\n:file: {paper.name}/numbers.csv\n:header-rows: 1\n```",
         "## Why they differ",
         words_of(paper.name, "reasons"),
@@ -46,21 +45,18 @@ def page_text(record: PaperRecord) -> str:
 
 def write_page(record: PaperRecord, folder: Path) -> Path:
     """Write the page of a record, its tables as CSV, and its figures as PDF, SVG and CSV."""
-    paper, frames = record.paper, record.frames
+    paper = record.paper
     inner = folder / paper.name
     try:
         inner.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ResultError(f"{folder}: cannot be used for results: {error.strerror}.") from error
-    write_figures({"": Section(tuple(paper.figures(frames)))}, inner)
-    claims = pd.DataFrame(map(cells_of, paper.claims(frames)), columns=list(CLAIM_HEADS))
-    tables = {"paper-and-ours": claims} | {
-        f"table-{sheet.name}": pd.DataFrame(sheet.rows, columns=list(sheet.columns))
-        for sheet in paper.sheets(frames)
-    }
-    numbers = pd.DataFrame(numbers_of(paper.claims(frames)), columns=list(NUMBER_HEADS))
-    tables["numbers"] = numbers
-    for name, table in tables.items():
+    tables = paper.tables(record.frames)
+    write_figures({"": Section(tuple(drawn_charts(paper, tables)))}, inner)
+    decisions = decisions_of(record)
+    written = {f"table-{name.replace(' ', '-')}": table for name, table in tables.items()}
+    written |= {"claims": claim_table(decisions), "numbers": number_table(decisions)}
+    for name, table in written.items():
         write_whole(inner / f"{name}.csv", sheet_of(table))
     page = folder / f"{paper.name}.md"
     write_whole(page, page_text(record))

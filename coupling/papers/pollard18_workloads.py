@@ -1,11 +1,14 @@
 """Pollard18, section V-B: how much faster isolated jobs are, in workloads of four patterns."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import cast
+from dataclasses import asdict, dataclass, replace
+from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 
+from coupling.papers.paper import Frames
+from coupling.papers.runs import Runs
 from netsim.common.arrays import Floats
 from netsim.flows.contention import Traffic, step_rounds
 from netsim.flowsim.snapshot import simulate_jobs
@@ -26,6 +29,12 @@ PATTERNS = ("stencil", "unstructured-mesh", "pairs", "sub-all-to-all")
 TITLES = ("Stencil 4D", "Unstr-mesh", "Pairs", "Sub-a2a")
 MODEL = "fluid"
 CHECKED = 1e5  # flow starts, an iteration of the slowest job: larger workloads are not simulated
+ALL_JOBS = "all jobs"
+EXACT = "flow-level"
+BUFFERED = f"{MODEL}, with buffers"
+QUICK, FULL = 3, 15  # workloads; the paper's simulations have fifteen
+_DRAWS = 2000
+_LEVELS = (0.025, 0.975)
 REFUSALS = 10  # draws in a row that do not fit until a workload counts as full
 
 
@@ -223,3 +232,69 @@ class WorkloadRunner:
 def _job(number: int, size: int) -> Job:
     """Return a job of so many nodes; times play no part."""
     return Job(id=number, submit_s=0.0, n_nodes=size, runtime_s=1.0, requested_s=1.0)
+
+
+def isolation(runs: Runs) -> Frames:
+    """Compute the workloads, and how far the model is from the flow-level simulation."""
+    # The first takes tens of seconds of CPU a workload.
+    settings = SETTINGS[1:] if runs.quick else SETTINGS
+    count = QUICK if runs.quick else FULL
+
+    def gains() -> pd.DataFrame:
+        return pd.concat(
+            [_table(one.name, _gains(WorkloadRunner(one), count)) for one in settings],
+            ignore_index=True,
+        )
+
+    asked = [asdict(one) for one in settings]
+    found = {"isolation": runs.stored("isolation", [asked, MODEL, count], gains)}
+    if not runs.quick:
+        found["exact"] = runs.stored(
+            "exact",
+            [asdict(SETTINGS[0]), MODEL, CHECKED, count],
+            lambda: _exact(WorkloadRunner(SETTINGS[0]), count),
+        )
+    return found
+
+
+def _gains(bench: WorkloadRunner, workloads: int) -> list[WorkloadGain]:
+    """Return the gains of all jobs of some workloads."""
+    return [gain for workload in range(workloads) for gain in bench.gains(workload)]
+
+
+def _table(setting: str, gains: Sequence[WorkloadGain]) -> pd.DataFrame:
+    """Return a row per pattern, and one of all jobs."""
+    rows: list[dict[str, Any]] = []
+    for kind, title in enumerate((*TITLES, ALL_JOBS)):
+        part = [gain for gain in gains if kind in (gain.pattern, len(TITLES))]
+        if not part:
+            continue
+        own: dict[str, Any] = {"setting": setting, "pattern": title, "jobs": len(part)}
+        own["workloads"] = 1 + max(gain.workload for gain in gains)
+        mean, low, high = interval(part)
+        own |= {MODEL: mean, f"{MODEL} low": low, f"{MODEL} high": high}
+        own[f"{MODEL} most"] = max(gain.speedup for gain in part)
+        own["own"] = float(np.mean([gain.own for gain in part]))
+        own["interference"] = float(np.mean([gain.interference for gain in part]))
+        own["slower"] = float(np.mean([gain.speedup < 1.0 for gain in part]))
+        own["isolated"] = float(np.mean([gain.exact for gain in part]))
+        rows.append(own)
+    return pd.DataFrame(rows)
+
+
+def interval(gains: Sequence[WorkloadGain]) -> tuple[float, float, float]:
+    """Return the mean speed-up over jobs and its 95 % interval, workloads resampled."""
+    workloads = sorted({gain.workload for gain in gains})
+    total = np.array([sum(g.speedup for g in gains if g.workload == w) for w in workloads])
+    count = np.array([sum(g.workload == w for g in gains) for w in workloads])
+    drawn = np.random.default_rng(0).integers(len(workloads), size=(_DRAWS, len(workloads)))
+    means = total[drawn].sum(axis=1) / count[drawn].sum(axis=1)
+    low, high = np.quantile(means, _LEVELS)
+    return float(total.sum() / count.sum()), float(low), float(high)
+
+
+def _exact(bench: WorkloadRunner, workloads: int) -> pd.DataFrame:
+    """Return interference on random nodes, simulated and predicted, where that is affordable."""
+    found = [bench.against_exact(workload) for workload in range(workloads)]
+    rows = [row for one in found for row in one or ()]
+    return pd.DataFrame(rows, columns=[EXACT, MODEL, BUFFERED])

@@ -1,15 +1,10 @@
 """Yang, section V: what the shape of an allocation costs a job, the draft's empty table."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 
-from coupling.papers.charts import Axis, bars, published
-from coupling.papers.paper import Claim, Frames, Sheet
+from coupling.papers.paper import Frames
 from coupling.papers.runs import Runs
-from coupling.papers.tables import long
-from coupling.report.figures import DrawnFigure
 from netsim.common.arrays import Ints
 from netsim.flows.partition import Partition
 from netsim.registries.contention_models import make_contention_model
@@ -35,7 +30,6 @@ MESSAGES = {"2 KB": 2048.0, "2 MB": 2048.0 * 1024}
 SIZES, LARGE, DRAWS, CROWD_SIZE = (32, 64), 512, 3, 64
 SHAPES = ("3D-B", "3D-UB", "2D-B", "2D-UB", "1D-B")
 NC = "NC"
-_SAME = 0.005  # values nearer to each other are printed as one
 _HYBRID = {
     "name": "hybrid",
     "parts": [{"name": "all-to-all"}, {"name": "nearest-neighbor"}],
@@ -145,77 +139,3 @@ def _crowd(dims: Box) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
-
-
-def shape_claims(found: Frames) -> list[Claim]:
-    """Return what the draft says of shapes beside ours."""
-    table = found["shapes"].set_index(["message", "pattern", "nodes", "shape"])["mean"]
-    long_ones = table["2 MB"]
-    crowd = found["crowd"].set_index("pattern")
-    nn = long_ones["NN"]
-    boxes_nn = nn[nn.index.get_level_values("shape") != NC]
-    return [
-        Claim("V, table of 64 and 512 nodes", "communication time by shape over that of 3D-B",
-              "3D-B: 1; all else empty", "below", "filled"),
-        Claim("VI", "A2A of 64 nodes, 2 MB: 3D-UB, 2D-B, 2D-UB", "needs a compact allocation",
-              _row(long_ones, "A2A")),
-        Claim("VI", "NN, 2 MB, on any box", "a mesh serves it as well",
-              f"{boxes_nn.min():.2f}-{boxes_nn.max():.2f}"),
-        Claim("IV", "O2A of 64 nodes, 2 MB: 3D-UB, 2D-B, 2D-UB", "needs a node near to all others",
-              _row(long_ones, "O2A"), "the root's own link takes the time, whatever the shape"),
-        Claim("IV", "scattered nodes, A2A of 64, 2 MB: alone, on a full machine", "worse",
-              f"{crowd['alone']['A2A']:.2f}, {crowd['crowd']['A2A']:.2f}",
-              "an empty machine lends a job its links"),
-    ]  # fmt: skip
-
-
-def _row(times: pd.Series, pattern: str) -> str:
-    """Return the times of a pattern on 64 nodes on boxes that are no cube."""
-    own = times[pattern][SIZES[-1]]
-    return ", ".join(f"{own[shape]:.2f}" for shape in SHAPES[1:4])
-
-
-def shape_sheets(found: Frames) -> list[Sheet]:
-    """Return the draft's empty table, filled, and that of a full machine."""
-    sheets = []
-    for message, table in found["shapes"].groupby("message", sort=False):
-        rows = []
-        for (pattern, nodes), own in table.groupby(["pattern", "nodes"], sort=False):
-            known = own.set_index("shape")
-            cells = [_span(known, shape) for shape in (*SHAPES, NC)]
-            rows.append([str(pattern), f"{nodes:.0f}", *cells])
-        title = f"Communication time by shape (section V), {message} a message"
-        note = "Over the most compact shape; mean over its vectors, and from where to where."
-        heads = ["pattern", "nodes", *SHAPES, NC]
-        sheets.append(Sheet(f"shapes-{str(message)[2:].lower()}", title, heads, rows, note))
-    crowd = found["crowd"]
-    rows = [
-        [str(row["pattern"]), *(f"{row[name]:.2f}" for name in ("worst", "alone", "crowd"))]
-        for row in crowd.to_dict("records")
-    ]
-    side = f"{crowd['side'].iloc[0]:.0f}"
-    title = f"Jobs of {CROWD_SIZE} nodes on a full torus of {' x '.join([side] * 3)}"
-    heads = ["pattern", "worst box", "NC alone", "NC, all of them"]
-    note = "All on random nodes, always communicating, 2 MB a message; over the cube."
-    return [*sheets, Sheet("crowd", title, heads, rows, note)]
-
-
-def _span(known: pd.DataFrame, shape: str) -> str:
-    """Return a mean, and from where to where where they differ."""
-    if shape not in known.index:
-        return "-"
-    mean, least, most = (float(known[name][shape]) for name in ("mean", "least", "most"))
-    return f"{mean:.2f}" if most - least < _SAME else f"{mean:.2f} ({least:.2f}-{most:.2f})"
-
-
-def shape_figures(found: Frames) -> list[DrawnFigure]:
-    """Return the times by shape: long messages of 64 nodes."""
-    table = found["shapes"]
-    own = table[(table["message"] == "2 MB") & (table["nodes"] == SIZES[-1])]
-    cube: Sequence[str] = list(dict.fromkeys(own["pattern"]))
-    said = {("3D-B", pattern): 1.0 for pattern in cube}
-    picture = bars("yang-shapes", "64 nodes, 2 MB a message, by shape",
-                   published(long(own, "shape", "mean", "pattern"), said),
-                   Axis("time / cube", line=1.0))  # fmt: skip
-    caption = "Marks: the only values of the draft's table. NC: random nodes of an idle machine."
-    return [DrawnFigure("shapes", picture, caption)]

@@ -2,18 +2,18 @@
 
 import gzip
 import re
-from math import isclose
+from math import isclose, isnan
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from coupling.papers.page import page_text
+from coupling.papers.claims import QUICK, claim_table, decide, number_table, summarise
+from coupling.papers.page import decisions_of, page_text
 from coupling.papers.paper import Claim
 from coupling.papers.record import PaperRecord
 from coupling.papers.registry import PAPERS
 from coupling.papers.runs import Runs, experiment_files, specs_of
-from coupling.papers.tables import numbers_of
 from coupling.sweep.plan import make_plan
 
 ROOT = Path(__file__).parents[3]
@@ -109,13 +109,16 @@ def test_full_mode_names_the_logs_that_it_reads(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_paper_and_ours_stand_beside_each_other_with_reasons(sampled, name):
-    claims = PAPERS[name].claims(sampled(name).frames)
+def test_every_claim_is_a_sentence_with_a_verdict_on_numbers(sampled, name):
+    decisions = decisions_of(sampled(name))
 
-    assert len(claims) >= 5
-    assert all(claim.what and claim.paper and claim.ours for claim in claims)
-    assert any(claim.why for claim in claims)
-    assert not any(re.search(r"\bnan\b|None", claim.ours) for claim in claims)
+    assert len(decisions) >= 5
+    for one in decisions:
+        assert one.claim.sentence.endswith(".")
+        assert (one.claim.near, one.claim.least, one.claim.most) != (None, None, None)
+        assert one.verdict == QUICK or one.numbers
+        if not one.claim.quick:
+            assert one.verdict == QUICK
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -160,35 +163,66 @@ def test_pages_of_the_documentation_are_those_of_their_records(path):
 
     record = PaperRecord.read(path, PAPERS[path.stem])
     assert page == page_text(record)
-    rows = numbers_of(record.paper.claims(record.frames))
-    kept = pd.read_csv(path.with_suffix("") / "numbers.csv", dtype=str, keep_default_na=False)
-    assert [tuple(row) for row in kept.to_numpy()] == rows
+    decisions = decisions_of(record)
+    for name, table in (("claims", claim_table(decisions)), ("numbers", number_table(decisions))):
+        stored = pd.read_csv(path.with_suffix("") / f"{name}.csv", dtype=str, keep_default_na=False)
+        assert stored.to_numpy().tolist() == table.to_numpy().tolist()
+
+
+def decided(own, *, quick=False, **more):
+    """Return the verdict on a claim about the value of policies a and b."""
+    table = pd.DataFrame(own, columns=["policy", "value", "value low", "value high"])
+    claim = Claim("1", "It is so.", "t", "value", ("policy",), **more)
+    return decide(claim, {"t": table}, quick=quick).verdict
+
+
+NONE = float("nan")
 
 
 @pytest.mark.parametrize(
-    ("claim", "rows"),
+    ("own", "more", "verdict"),
     [
-        (
-            Claim("V", "speed-up, Cab: Pairs, all jobs", "1.06, 1.36", "1.55, 1.65", "why",
-                  "1.5-1.6, 1.60-1.70"),
-            [("V", "speed-up, Cab: Pairs", "ratio", "1.06", "1.55", "1.5", "1.6", "", "why"),
-             ("V", "speed-up, Cab: all jobs", "ratio", "1.36", "1.65", "1.60", "1.70", "", "why")],
-        ),
-        (
-            Claim("6.1", "nodes that LaaS holds unasked for", "3-7 %", "3.2-6.6 %"),
-            [("6.1", "nodes that LaaS holds unasked for, least", "%", "3", "3.2", "", "", "", ""),
-             ("6.1", "nodes that LaaS holds unasked for, most", "%", "7", "6.6", "", "", "", "")],
-        ),
-        (
-            Claim("X", "wait / NC of Reckless, Cautious, Intrepid", "below 1", "0.60, 0.59"),
-            [("X", "wait / NC, Intrepid: Reckless", "ratio", "", "0.60", "", "", "below 1", ""),
-             ("X", "wait / NC, Intrepid: Cautious", "ratio", "", "0.59", "", "", "below 1", "")],
-        ),
-        (Claim("V", "order, best first", "Closest, Fit-1", "Fit-1, Closest"), []),
+        ([("a", 0.8, 0.7, 0.9)], {"most": 1.0}, "holds"),
+        ([("a", 0.95, 0.8, 1.1)], {"most": 1.0}, "the samples cannot tell"),
+        ([("a", 1.2, 1.1, 1.3)], {"most": 1.0}, "does not hold"),
+        ([("a", 0.8, NONE, NONE), ("b", 1.2, NONE, NONE)], {"most": 1.0}, "does not hold (1 of 2)"),
+        ([("a", 1.1, NONE, NONE)], {"paper": {"a": 1.0}, "near": 0.2}, "holds"),
+        ([("a", 1.1, NONE, NONE)], {"paper": {"*": (1.5, 2.0)}, "near": 0.2}, "does not hold"),
+        ([("a", 1.3, NONE, NONE)], {"paper": {"*": (1.5, 2.0)}, "near": 0.2}, "holds"),
+        ([("a", 1.1, NONE, NONE)], {"paper": {"b": 1.0}, "near": 0.2}, "not run"),
     ],
-)  # fmt: skip
-def test_a_claim_is_one_number_a_row(claim, rows):
-    assert numbers_of([claim]) == rows
+)
+def test_a_claim_holds_if_the_whole_interval_agrees(own, more, verdict):
+    assert decided(own, **more) == verdict
+
+
+def test_quick_mode_says_what_it_cannot_tell():
+    assert decided([("a", 0.95, 0.8, 1.1)], most=1.0, quick=True) == QUICK
+
+
+def test_a_mean_has_the_interval_of_student():
+    """Of 1, 2 and 3: mean 2, standard error 1 / sqrt(3), t = 4.303 for two degrees of freedom."""
+    table = pd.DataFrame({"policy": "a", "sample": [1, 2, 3], "value": [1.0, 2.0, 3.0]})
+    row = summarise(table, ("policy",), ("value",)).iloc[0]
+
+    assert row["value"] == 2.0
+    assert row["value high"] - 2.0 == pytest.approx(4.303 / 3**0.5, rel=1e-3)
+    assert 2.0 - row["value low"] == pytest.approx(4.303 / 3**0.5, rel=1e-3)
+
+
+def test_a_ratio_is_paired_by_sample_and_one_sample_has_no_interval():
+    """Half of the base in each sample: 0.5, and nothing varies."""
+    table = pd.DataFrame(
+        {"policy": ["base", "a"] * 2, "sample": [1, 1, 2, 2], "value": [2.0, 1.0, 6.0, 3.0]}
+    )
+    over = {"policy": "base"}
+    own = summarise(table, ("policy",), ("value",), over=over).set_index("policy").loc["a"]
+    alone = summarise(table[:2], ("policy",), ("value",), over=over, saved=True).iloc[1]
+
+    assert own.tolist() == pytest.approx([0.5, 0.5, 0.5])
+    assert alone["value"] == 50.0
+    assert isnan(alone["value low"])
+    assert isnan(alone["value high"])
 
 
 def test_the_documentation_has_a_page_of_every_paper():
@@ -223,22 +257,3 @@ def test_every_cell_of_the_full_mode_can_run_on_logs_of_this_form(name, tmp_path
     specs = specs_of(name, quick=False, logs=tmp_path, changes=())
 
     assert all(len(make_plan(spec).cells) == len(spec.design) for spec in specs.values())
-
-
-def test_a_ratio_stands_below_its_own_trace_where_an_allocator_lacks_one():
-    """The first row has no synth-22, and the log comes before the synthetic traces."""
-    paper = PAPERS["smith21"]
-    record = PaperRecord.read(ROOT / "docs" / "research" / "papers" / "smith21.json", paper)
-    rows = [("thunder", "jigsaw", 1.1), ("synth-22", "jigsaw", 1.2), ("synth-16", "jigsaw", 1.3),
-            ("thunder", "lc+s", 1.4), ("synth-16", "lc+s", 1.5)]  # fmt: skip
-    makespan = pd.DataFrame(rows, columns=["trace", "policy", "ratio"])
-    used = makespan.assign(utilization_steady=0.9).iloc[:3]
-    frames = {**record.frames, "makespan": makespan, "utilisation": used}
-
-    found = next(one for one in paper.sheets(frames) if one.name == "makespan")
-
-    assert found.columns == ["allocator", "synth-16", "synth-22", "thunder"]
-    assert found.rows == [
-        ["lc+s", "1.500", "-", "1.400"],
-        ["jigsaw", "1.300", "1.200", "1.100"],
-    ]
