@@ -55,7 +55,7 @@ PARTS = {
     "non-blocking": Part(
         (
             "netsim/nonblocking/router.py",
-            "netsim/nonblocking/legal_part.py",
+            "netsim/nonblocking/conditions.py",
             "netsim/nonblocking/verdict.py",
         ),
         (

@@ -17,12 +17,11 @@ from patterns.base import (
     settle,
     size,
 )
-from patterns.collectives import Algorithm, Collective
+from patterns.collective_steps import alltoall_bruck, alltoall_direct, alltoall_pairwise
+from patterns.collectives import Algorithm, Collective, alltoall_mpich
 from patterns.errors import PatternError
 from patterns.grid import DEFAULT_DIMS, check_grid, grid_for, grid_lines
 from patterns.messages import message_step, within_groups
-from patterns.mpich import alltoall_mpich
-from patterns.rounds import alltoall_bruck, alltoall_direct, alltoall_pairwise
 
 
 @dataclass(frozen=True, slots=True)

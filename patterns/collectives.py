@@ -4,41 +4,94 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from patterns.base import DEFAULT_NBYTES, Step, Template, check_root, choice, integer, settle, size
-from patterns.doubling import (
-    allgather_doubling,
-    halving_doubling,
-    rabenseifner,
-    recursive_doubling,
-    reduce_scatter_halving,
+from patterns.base import (
+    DEFAULT_NBYTES,
+    Rooted,
+    Sized,
+    Step,
+    Template,
+    check_root,
+    choice,
+    integer,
+    settle,
+    size,
 )
-from patterns.mpich import (
-    allgather_mpich,
-    allreduce_mpich,
-    broadcast_mpich,
-    reduce_scatter_mpich,
-)
-from patterns.rounds import (
+from patterns.collective_steps import (
     allgather_bruck,
+    allgather_doubling,
     allgather_ring,
-    allreduce_ring,
-    reduce_scatter_pairwise,
-    reduce_scatter_ring,
-)
-from patterns.trees import (
     allreduce_binomial,
+    allreduce_ring,
+    alltoall_bruck,
+    alltoall_direct,
+    alltoall_pairwise,
     broadcast_binomial,
     broadcast_scatter_doubling,
     broadcast_scatter_ring,
     gather_binomial,
     gather_linear,
+    halving_doubling,
+    rabenseifner,
+    recursive_doubling,
+    reduce_scatter_halving,
+    reduce_scatter_pairwise,
+    reduce_scatter_ring,
     scatter_binomial,
     scatter_linear,
     with_root,
 )
 
+_WORD = 8  # bytes of a value, a double: Rabenseifner's algorithm needs one for each member
+_LONG = 524288  # bytes; BCAST_LONG, ALLGATHER_LONG, REDUCE_SCATTER_COMMUTATIVE_LONG
+_BCAST_SHORT, _BCAST_MIN_PROCS = 12288, 8
+_ALLGATHER_SHORT = 81920
+_ALLREDUCE_SHORT = 2048
+_ALLTOALL_SHORT, _ALLTOALL_MEDIUM, _ALLTOALL_MIN_PROCS = 256, 32768, 8
 Algorithm = Callable[[int, float], list[Step]]
 """Takes the number of ranks and bytes, returns the steps with root 0."""
+
+
+def allreduce_mpich(n_ranks: int, nbytes: float) -> list[Step]:
+    """Return an allreduce: recursive doubling up to 2 KiB, Rabenseifner above."""
+    members = 1 << (n_ranks.bit_length() - 1)
+    short = nbytes <= _ALLREDUCE_SHORT or nbytes < _WORD * members
+    return (recursive_doubling if short else rabenseifner)(n_ranks, nbytes)
+
+
+def allgather_mpich(n_ranks: int, nbytes: float) -> list[Step]:
+    """Return an allgather: by doubling, Bruck's, or round the ring for long messages."""
+    total = nbytes * n_ranks
+    if total < _LONG and _power_of_two(n_ranks):
+        return allgather_doubling(n_ranks, nbytes)
+    return (allgather_bruck if total < _ALLGATHER_SHORT else allgather_ring)(n_ranks, nbytes)
+
+
+def reduce_scatter_mpich(n_ranks: int, nbytes: float) -> list[Step]:
+    """Return a reduce-scatter: recursive halving below 512 KiB, pairwise above."""
+    short = nbytes < _LONG
+    return (reduce_scatter_halving if short else reduce_scatter_pairwise)(n_ranks, nbytes)
+
+
+def broadcast_mpich(n_ranks: int, nbytes: float) -> list[Step]:
+    """Return a broadcast: binomial tree, or scatter and allgather for long messages."""
+    if nbytes < _BCAST_SHORT or n_ranks < _BCAST_MIN_PROCS:
+        return broadcast_binomial(n_ranks, nbytes)
+    if nbytes < _LONG and _power_of_two(n_ranks):
+        return broadcast_scatter_doubling(n_ranks, nbytes)
+    return broadcast_scatter_ring(n_ranks, nbytes)
+
+
+def alltoall_mpich(n_ranks: int, nbytes: float) -> list[Step]:
+    """Return an all-to-all: Bruck's up to 256 bytes, all at once up to 32 KiB, pairwise above."""
+    if nbytes <= _ALLTOALL_SHORT and n_ranks >= _ALLTOALL_MIN_PROCS:
+        return alltoall_bruck(n_ranks, nbytes)
+    medium = nbytes <= _ALLTOALL_MEDIUM
+    return (alltoall_direct if medium else alltoall_pairwise)(n_ranks, nbytes)
+
+
+def _power_of_two(number: int) -> bool:
+    """Return whether a positive number is a power of two."""
+    return number & (number - 1) == 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,3 +211,62 @@ class Scatter(RootedCollective):
         "binomial": scatter_binomial,
         "linear": scatter_linear,
     }
+
+
+@dataclass(frozen=True, slots=True)
+class RecursiveDoubling(Sized):
+    """Allreduce by recursive doubling: RD of Mishra20, figure 3."""
+
+    def _steps(self, n_ranks: int) -> list[Step]:
+        """Return the steps."""
+        return recursive_doubling(n_ranks, self.nbytes)
+
+
+@dataclass(frozen=True, slots=True)
+class RecursiveHalvingVectorDoubling(Sized):
+    """Allreduce by recursive halving, then vector doubling: RHVD of Mishra20."""
+
+    def _steps(self, n_ranks: int) -> list[Step]:
+        """Return the steps."""
+        return halving_doubling(n_ranks, self.nbytes)
+
+
+@dataclass(frozen=True, slots=True)
+class Rabenseifner(Sized):
+    """Allreduce by Rabenseifner's algorithm as in MPICH: most bytes travel to near ranks."""
+
+    def _steps(self, n_ranks: int) -> list[Step]:
+        """Return the steps."""
+        return rabenseifner(n_ranks, self.nbytes)
+
+
+@dataclass(frozen=True, slots=True)
+class Binomial(Rooted):
+    """Broadcast down a binomial tree: Binomial of Mishra20."""
+
+    def _steps(self, n_ranks: int) -> list[Step]:
+        """Return the steps."""
+        root = check_root(self.root, n_ranks)
+        return with_root(broadcast_binomial(n_ranks, self.nbytes), root, n_ranks)
+
+
+@dataclass(frozen=True, slots=True)
+class Bruck(Sized):
+    """
+    Allgather by Bruck's algorithm: the known blocks double in each step.
+
+    For an all-to-all by Bruck's algorithm take ``all-to-all`` with that `algorithm`.
+    """
+
+    def _steps(self, n_ranks: int) -> list[Step]:
+        """Return the steps."""
+        return allgather_bruck(n_ranks, self.nbytes)
+
+
+@dataclass(frozen=True, slots=True)
+class Pairwise(Sized):
+    """All-to-all by pairwise exchange: n - 1 rounds with one partner each."""
+
+    def _steps(self, n_ranks: int) -> list[Step]:
+        """Return the steps."""
+        return alltoall_pairwise(n_ranks, self.nbytes)

@@ -7,8 +7,8 @@ from typing import cast
 
 import numpy as np
 
-from patterns.algorithms import Binomial, RecursiveDoubling, RecursiveHalvingVectorDoubling
 from patterns.base import DEFAULT_NBYTES, Pattern, Step, Template, choice, positive, settle, size
+from patterns.collectives import Binomial, RecursiveDoubling, RecursiveHalvingVectorDoubling
 from patterns.errors import PatternError
 from patterns.messages import injection_bytes, scaled_steps, total_messages
 

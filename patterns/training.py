@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from patterns.base import DEFAULT_NBYTES, Step, Template, integer, settle, size
+from patterns.collective_steps import allreduce_ring
 from patterns.errors import PatternError
 from patterns.grid import grid_lines
 from patterns.messages import message_step, repeated, within_groups
-from patterns.rounds import allreduce_ring
 
 _ALLREDUCES_PER_PASS = 2  # of a layer: after attention and after the feed-forward part
 

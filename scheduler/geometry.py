@@ -7,9 +7,8 @@ import numpy as np
 
 from fabricsim.checking import shortened
 from netsim.common.arrays import Ints
-from netsim.topology.base import Topology
+from netsim.topology.base import Topology, require_topology
 from netsim.topology.fattree import FatTree
-from netsim.topology.limits import require_topology
 from netsim.topology.structure.hierarchy import Hierarchy, hierarchy_of
 from scheduler.errors import AllocationError
 

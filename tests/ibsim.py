@@ -11,7 +11,7 @@ from ib_fabrics import read_ca_order, write_ibnetdiscover
 
 from netsim.infiniband.discover import read_ibnetdiscover
 from netsim.infiniband.dump import read_lft_dump
-from netsim.infiniband.tree_wiring import wire_fat_tree
+from netsim.infiniband.wiring import wire_fat_tree
 
 PROGRAMS = ("opensm", "ibsim", "ibnetdiscover", "ibtracert")
 PLACES = os.environ["PATH"] + ":/usr/sbin:/sbin"

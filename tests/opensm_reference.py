@@ -10,7 +10,7 @@ from ib_fabrics import read_ca_order
 from netsim.flows.partition import Partition
 from netsim.infiniband.discover import read_ibnetdiscover
 from netsim.infiniband.dump import read_lft_dump
-from netsim.infiniband.tree_wiring import wire_fat_tree
+from netsim.infiniband.wiring import wire_fat_tree
 
 FABRICS = ("ft2_4x4", "ft2_6x3", "ft3_r4", "ft3_r8", "ft3_r8_drop4")
 

@@ -35,12 +35,18 @@ from benchmarks.accuracy import comparison_of, record_comparisons
 from benchmarks.evidence import record
 from netsim.common.arrays import Floats
 from netsim.fluid.demand import DemandOf
-from netsim.registries.accuracy import ANY, FEWEST_JOBS, TRAFFIC_CLASSES, Comparison, routing_kind
+from netsim.registries.accuracy import (
+    ANY,
+    FEWEST_JOBS,
+    TRAFFIC_CLASSES,
+    Comparison,
+    machine_kind,
+    routing_kind,
+)
 from netsim.registries.contention_models import make_contention_model
 from netsim.registries.routings import make_routing
 from netsim.topology.multipath import as_built
-from netsim.topology.structure.kind import machine_kind
-from scheduler.traffic_classes import pattern_class
+from scheduler.traffic import pattern_class
 
 COMMAND = "python -m benchmarks.contention.matrix"
 KEPT = Path(__file__).with_name("matrix.json")

@@ -24,10 +24,9 @@ from measured.packets import (
 from benchmarks import asking
 from benchmarks.accuracy import comparison_of, record_comparisons
 from benchmarks.evidence import record, verdict
-from netsim.registries.accuracy import ANY, Comparison, routing_kind
+from netsim.registries.accuracy import ANY, Comparison, machine_kind, routing_kind
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import FatTree
-from netsim.topology.structure.kind import machine_kind
 
 COMMAND = "python -m benchmarks.contention.packet FOLDER"
 BARS = (  # cases, quantity of `fluid`, least, most

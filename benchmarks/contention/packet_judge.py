@@ -24,7 +24,7 @@ from measured.packets import FILES, errors, tree_of_packets
 from benchmarks import asking
 from benchmarks.accuracy import comparison_of, record_comparisons
 from benchmarks.evidence import record, verdict
-from netsim.topology.structure.kind import machine_kind
+from netsim.registries.accuracy import machine_kind
 
 COMMAND = "python -m benchmarks.contention.packet_judge FOLDER"
 

@@ -11,8 +11,8 @@ from netsim.common.errors import NetsimError
 from netsim.flows.isolation import used_links
 from netsim.registries.routings import make_routing
 from netsim.topology.base import Topology
-from patterns.algorithms import RecursiveDoubling
 from patterns.alltoall import OneToAll
+from patterns.collectives import RecursiveDoubling
 from patterns.pairs import Ring
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import Allocator, fits_by_count

@@ -216,7 +216,7 @@ def _report_export(
     import numpy as np
 
     from coupling.site.partition_check import owned_links
-    from netsim.infiniband.tree_wiring import missing_parts
+    from netsim.infiniband.wiring import missing_parts
 
     topology = tables.wiring.topology
     if not tables.wiring.whole:

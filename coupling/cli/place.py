@@ -18,8 +18,7 @@ from coupling.terminal_text import remark
 if TYPE_CHECKING:
     from coupling.site.placement_options import PlacementOption
     from coupling.site.site import Site
-    from netsim.infiniband.difference import Difference
-    from netsim.infiniband.export import Export
+    from netsim.infiniband.export import Difference, Export
 
 
 @of.with_groups
@@ -164,7 +163,7 @@ def _write_tables(here: Site, best: PlacementOption, start: Export, out: Path) -
     from coupling.site.partition_check import partition_faults, traffic_faults
     from coupling.site.place import document_of
     from netsim.common.errors import NetsimError
-    from netsim.infiniband.difference import difference_of
+    from netsim.infiniband.export import difference_of
     from netsim.routing.wraparound import Wraparound
     from netsim.topology.fattree import FatTree
 

@@ -20,7 +20,7 @@ from coupling.inputs.places import (
 )
 from netsim.topology.base import Topology
 from scheduler.queues.pinned import Pin
-from scheduler.workload.base import Workload
+from scheduler.workload.base import Source, Workload, read_source
 from scheduler.workload.entries import (
     AGAIN,
     BACKWARDS,
@@ -39,7 +39,6 @@ from scheduler.workload.slurm import (
     sacct_entries,
     tells_zone,
 )
-from scheduler.workload.source import Source, read_source
 from scheduler.workload.squeue import squeue_entries
 from scheduler.workload.states import UNFINISHED
 

@@ -28,8 +28,8 @@ from netsim.routing.base import Routing
 from netsim.routing.multipath import as_routed
 from netsim.topology.base import Topology
 from netsim.topology.switches import switch_of, with_switch
+from patterns.base import MAPPINGS, slot_of_rank
 from patterns.errors import PatternError
-from patterns.mapping import MAPPINGS, slot_of_rank
 from scheduler.job import LEAST_FRACTION
 from scheduler.traffic import RankFlows
 

@@ -9,14 +9,12 @@ from coupling.errors import CouplingError
 from fabricsim.checking import shortened, wrong
 from netsim.flows.contention import ContentionModel
 from netsim.flows.partition import Partition
-from netsim.fluid.hotspots import hot_spot
+from netsim.registries.accuracy import hot_spot
 from netsim.routing.base import Routing
-from netsim.topology.base import Topology
-from netsim.topology.limits import require_topology
+from netsim.topology.base import Topology, require_topology
 from scheduler.job import Job
 from scheduler.rates import JobRate, JobRates
-from scheduler.traffic import PlacedTraffic, TrafficOf
-from scheduler.traffic_classes import communicating_nodes, pattern_class
+from scheduler.traffic import PlacedTraffic, TrafficOf, communicating_nodes, pattern_class
 
 _THROUGH_ONE_SWITCH = 2  # links of such a way; they belong to its ends
 

@@ -44,7 +44,7 @@ from scheduler.job import Job
 from scheduler.observer import Observer
 from scheduler.rates import UncoupledRateModel
 from scheduler.simulator import Schedule, simulate
-from scheduler.traffic_classes import dominant_class
+from scheduler.traffic import dominant_class
 
 Progress = Callable[[str, int, int], None]
 """Called with what is running, jobs ended and jobs in all."""

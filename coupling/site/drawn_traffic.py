@@ -8,8 +8,16 @@ from coupling.site.state import DrawnTraffic, SiteJob, SiteState
 from netsim.common.errors import NetsimError, RoutingError
 from netsim.fluid.demand import DemandOf, JobDemand
 from patterns.errors import PatternError
-from scheduler.traffic import PlacedTraffic, RankFlows, TrafficOf, computing_s, rank_flows
-from scheduler.traffic_classes import dominant_class, pattern_class, traffic_class
+from scheduler.traffic import (
+    PlacedTraffic,
+    RankFlows,
+    TrafficOf,
+    computing_s,
+    dominant_class,
+    pattern_class,
+    rank_flows,
+    traffic_class,
+)
 
 _ROUNDING = 1e-12
 

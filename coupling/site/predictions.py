@@ -15,14 +15,12 @@ from netsim.flows.contention import ContentionModel
 from netsim.flows.isolation import shared_links
 from netsim.flows.traffic import bytes_per_link
 from netsim.flowsim.snapshot import simulate_jobs
-from netsim.fluid.hotspots import hot_spot
 from netsim.packetsim.running import LinkUse
-from netsim.registries.accuracy import Setting, setting_of
+from netsim.registries.accuracy import Setting, hot_spot, setting_of
 from netsim.registries.contention_models import make_contention_model
 from netsim.routing.multipath import require_paths
 from netsim.topology.base import Topology
-from scheduler.traffic import PlacedTraffic
-from scheduler.traffic_classes import communicating_nodes, dominant_class, traffic_class
+from scheduler.traffic import PlacedTraffic, communicating_nodes, dominant_class, traffic_class
 
 _ROUNDING = 1e-9  # of the flow-level simulation over many iterations
 

@@ -10,10 +10,10 @@ from coupling.errors import SnapshotError
 from coupling.inputs.places import array_task, het_part, stated_nodes
 from coupling.inputs.record import is_table, moment_of
 from scheduler.job import Job
+from scheduler.workload.base import Source, read_source
 from scheduler.workload.entries import BACKWARDS, Entry, workload_of
 from scheduler.workload.filters import Filters
 from scheduler.workload.slurm import sacct_entries, tells_zone
-from scheduler.workload.source import Source, read_source
 from scheduler.workload.squeue import squeue_entries
 from scheduler.workload.states import HOLDING
 

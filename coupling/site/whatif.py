@@ -29,8 +29,8 @@ from coupling.site.site import Site, known_names, read_site, site_of_snapshot
 from coupling.site.state import SiteState
 from fabricsim.checking.errors import public
 from netsim.common.arrays import Floats, Ints
-from netsim.routing.leastloaded import LeastLoaded
 from netsim.routing.shortest import Shortest
+from netsim.routing.updown import LeastLoaded
 from netsim.topology.base import Topology
 from netsim.topology.changes import leaf_tapers
 from netsim.topology.levels import links_in_service

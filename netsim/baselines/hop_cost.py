@@ -1,21 +1,24 @@
 """
-Model `hop-cost`: Mishra20's estimate of contention, from leaf switches alone.
+Models `null`, an infinite network, and `hop-cost`, which looks at leaf switches alone.
 
 Mishra et al., *Communication-aware Job Scheduling using SLURM*, ICPP Workshops 2020: equations (1)
 to (7), and the model of running jobs that is made of them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from netsim.common.arrays import Floats, Ints
+from netsim.common.errors import ContentionError
 from netsim.flows.contention import (
+    Culprits,
     Recomputed,
     Solution,
     Traffic,
     communicating_nodes,
+    no_culprits,
     step_rounds,
 )
 from netsim.flows.traffic import TrafficTimes, check_traffic
@@ -168,3 +171,56 @@ def hop_cost(topology: Topology, *, fairness: str) -> Recomputed[HopJob]:
     """Build the model `hop-cost`; `fairness` decides the communication share when alone."""
     model = HopCost(topology, fairness)
     return Recomputed(model.prepare, model.predict)
+
+
+class Null:
+    """Every job has interference 1; what the others are compared with."""
+
+    def __init__(self) -> None:
+        self._jobs: set[int] = set()
+        self._new: list[int] = []
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<Null: {len(self._jobs)} jobs>"
+
+    def start(self, job: int, traffic: Traffic) -> None:
+        """Add a job."""
+        del traffic
+        if job in self._jobs:
+            raise ContentionError(f"job {job} has been started already.")
+        self._jobs.add(job)
+        self._new.append(job)
+
+    def end(self, job: int) -> None:
+        """Take a job away."""
+        if job not in self._jobs:
+            raise ContentionError(f"job {job} has not been started.")
+        self._jobs.remove(job)
+
+    def solve(self) -> Mapping[int, float]:
+        """Return 1 for every job that was started since the last call."""
+        new, self._new = self._new, []
+        return dict.fromkeys((job for job in new if job in self._jobs), 1.0)
+
+    def blame(self, job: int) -> Mapping[int, float]:
+        """Return nothing: no job delays another."""
+        self.worst_link(job)
+        return {}
+
+    def culprits(self, jobs: Iterable[int], kinds: Ints | None = None) -> Culprits:
+        """Return nothing: no job delays another."""
+        del jobs, kinds
+        return no_culprits()
+
+    def worst_link(self, job: int) -> int:
+        """Return that no link holds a job up."""
+        if job not in self._jobs:
+            raise ContentionError(f"job {job} has not been started.")
+        return -1
+
+
+def null(topology: Topology, *, fairness: str) -> Null:
+    """Build the model `null`."""
+    del topology, fairness
+    return Null()

@@ -99,3 +99,14 @@ class Tabled(ABC):
     def _repr_html_(self) -> str:
         """Return the table as notebooks show it."""
         return str(self.to_frame().to_html(max_rows=20))
+
+
+def occurrence_numbers(key: Ints) -> Ints:
+    """Return how many earlier entries are equal (n,): 0 for the first of its kind."""
+    order = np.argsort(key, kind="stable")
+    ordered = key[order]
+    first = np.flatnonzero(np.diff(ordered, prepend=-1))
+    number = np.arange(key.size) - np.repeat(first, np.diff(first, append=key.size))
+    found = np.empty_like(number)
+    found[order] = number
+    return found

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -10,6 +10,24 @@ from netsim.common.arrays import Floats, Ints, distinct_numbers
 from netsim.common.errors import ContentionError
 from netsim.topology.base import Topology
 from netsim.topology.routes import Routes
+
+STEP = np.dtype(  # of a job
+    [
+        ("drain_s", np.float64),  # tau, of the link with the most bytes
+        ("latency_s", np.float64),  # lam, of the longest path
+        ("injection_s", np.float64),  # if the links of the nodes alone limited it, lam included
+    ],
+    align=True,
+)
+
+
+class Hops(NamedTuple):
+    """Directed links that flows cross in order of travel; `share`: part of the flow on each."""
+
+    indptr: Ints
+    link: Ints
+    share: Floats
+
 
 _T = TypeVar("_T")
 

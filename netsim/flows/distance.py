@@ -6,9 +6,8 @@ import numpy as np
 
 from netsim.common.arrays import Floats, Ints, numbers_below, numbers_from
 from netsim.common.errors import NetsimError, TopologyError
-from netsim.topology.base import Topology
+from netsim.topology.base import Topology, require_topology
 from netsim.topology.fattree import FatTree
-from netsim.topology.limits import require_topology
 
 
 def average_pairwise_hops(topology: Topology, nodes: Ints) -> float:

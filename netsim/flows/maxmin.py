@@ -6,7 +6,7 @@ from fabricsim.checking import unknown
 from netsim.common.arrays import Bools, Floats, Ints, numbers_below, numbers_from
 from netsim.common.errors import NetsimError
 from netsim.common.jit import load_kernels
-from netsim.flows.tables import Hops
+from netsim.flows.contention import Hops
 from netsim.topology.base import Topology
 from netsim.topology.routes import Routes, require_routes
 

@@ -10,9 +10,8 @@ from fabricsim.checking import number, whole
 from netsim.common.arrays import Floats, Ints, Table
 from netsim.common.errors import ContentionError
 from netsim.common.jit import load_kernels
-from netsim.flows.contention import Traffic, step_rounds
+from netsim.flows.contention import Hops, Traffic, step_rounds
 from netsim.flows.maxmin import is_per_sender
-from netsim.flows.tables import Hops
 from netsim.topology.base import Topology
 from netsim.topology.rails import n_senders, node_bundles
 from netsim.topology.routes import Routes, require_routes

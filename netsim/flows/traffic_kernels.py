@@ -9,7 +9,7 @@ from numba import float64, from_dtype, int64, types, void
 
 from netsim.common.arrays import Floats, Ints, Table
 from netsim.common.jit import njit
-from netsim.flows.tables import STEP, Hops
+from netsim.flows.contention import STEP, Hops
 
 INTS = types.Array(int64, 1, "C", readonly=True)
 FLOATS = types.Array(float64, 1, "C", readonly=True)

@@ -9,15 +9,25 @@ from netsim.common.arrays import Floats, Ints, Tabled, numbers_from
 from netsim.common.errors import NetsimError
 from netsim.flows.contention import Traffic
 from netsim.flows.latency import LatencyOf
-from netsim.flows.load import link_bytes, link_flows
 from netsim.flows.partition import Partition
 from netsim.flowsim.cosimulation import CoSimulation, Links
 from netsim.routing.base import Routing, flow_ends, queue_pairs
 from netsim.routing.multipath import as_routed, require_paths
-from netsim.topology.base import Topology
-from netsim.topology.limits import require_topology
+from netsim.topology.base import Topology, require_topology
 from netsim.topology.rails import senders
 from netsim.topology.routes import Routes
+
+
+def link_flows(routes: Routes) -> Ints:
+    """Count the flows on every directed link (E,)."""
+    return np.bincount(routes.links, minlength=routes.n_links)
+
+
+def link_bytes(routes: Routes, nbytes: Floats) -> Floats:
+    """Add up the bytes on every directed link (E,)."""
+    carried = np.repeat(np.asarray(nbytes, dtype=np.float64), routes.hops)
+    load = np.bincount(routes.links, weights=carried, minlength=routes.n_links)
+    return load.astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,8 +11,7 @@ from netsim.common.jit import load_kernels
 from netsim.common.rng import shuffled
 from netsim.flows.contention import Culprits, Traffic
 from netsim.fluid.demand import DemandOf, JobDemand
-from netsim.fluid.store import Store
-from netsim.fluid.tables import STATES
+from netsim.fluid.tables import STATES, Store
 from netsim.topology.base import Topology
 
 _RECOUNT_EVERY = 512  # events; rounding of the totals stays far below any tolerance

@@ -6,11 +6,10 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from netsim.common.arrays import Bools, Ints
+from netsim.common.arrays import Bools, Ints, occurrence_numbers
 from netsim.common.errors import RoutingError
 from netsim.infiniband.lft import LFT
 from netsim.infiniband.wiring import Wiring
-from netsim.topology.counters import occurrence_numbers
 from netsim.topology.fattree import FatTree
 from netsim.topology.levels import links_in_service
 

@@ -1,13 +1,24 @@
-"""A topology and the InfiniBand fabric it stands for: as a graph, or made from a tree."""
+"""A topology and the InfiniBand fabric it stands for: a graph or a PGFT, also damaged."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 
 from netsim.common.arrays import Ints
+from netsim.common.errors import RoutingError, TopologyError
 from netsim.common.units import Quantity, parse_rate
 from netsim.infiniband.discover import IbFabric
+from netsim.infiniband.ftree import ftree_tables
 from netsim.topology.base import Topology
+from netsim.topology.fattree import FatTree
+from netsim.topology.structure.recognise import (
+    Recognition,
+    irregular,
+    recognise_damaged_tree,
+    recognise_tree,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,3 +66,129 @@ def wire_graph(fabric: IbFabric, bandwidth: Quantity = "1 B/s") -> Wiring:
 def device_name(fabric: IbFabric, device: int) -> str:
     """Name a device in a message."""
     return f"{fabric.devices[device].name!r} ({fabric.devices[device].guid:016x})"
+
+
+def wire_fat_tree(fabric: IbFabric, bandwidth: Quantity = "1 B/s") -> Wiring:
+    """
+    Recognise a whole PGFT with its ports in OpenSM's order; holes are missing nodes and leaves.
+
+    Down-ports first and up-ports after them; up-port q of an element leads to parent ``q mod w`` on
+    cable ``q div w``. Adapters are numbered by the rule that OpenSM follows.
+    """
+    graph = wire_graph(fabric, bandwidth)
+    name = _device_names(graph)
+    found = recognise_tree(graph.topology, graph.port, name)
+    wiring = found_wiring(graph, found)
+    tree = found.tree
+    order = opensm_order(fabric, tree, wiring.device)
+    if tree.order is not None or np.any(order != np.arange(tree.n_nodes)):
+        wiring = replace(wiring, topology=replace(tree, order=order))
+    return wiring
+
+
+def wire_damaged_tree(
+    fabric: IbFabric, bandwidth: Quantity = "1 B/s", like: FatTree | None = None
+) -> Wiring:
+    """
+    Recognise a PGFT in which something is missing, as it would be whole.
+
+    `like`: the tree that it was. Subtrees and classes are numbered by the ports that lead to them,
+    where all switches of a level are cabled alike; else in the order of ports and GUIDs.
+    """
+    graph = wire_graph(fabric, bandwidth)
+    name = _device_names(graph)
+    ends = graph.topology, graph.port, name
+    try:
+        found = recognise_damaged_tree(*ends, by_port=True, like=like)
+    except TopologyError:
+        if like is not None:
+            raise
+        found = recognise_damaged_tree(*ends, by_port=False)
+    wiring, tree = found_wiring(graph, found), found.tree
+    nodes, roots = wiring.device[: tree.n_nodes], wiring.device[-tree.counts[-1] :]
+    try:
+        ca_order = ftree_tables(fabric, *(own[own >= 0].tolist() for own in (nodes, roots))).order
+    except RoutingError as error:
+        raise irregular(str(error).rstrip(".")) from None
+    number = np.full(len(fabric.devices), -1, dtype=np.int64)
+    taken = np.array(ca_order)
+    number[taken[taken >= 0]] = np.flatnonzero(taken >= 0)
+    order = np.where(nodes >= 0, number[nodes], -1)
+    tree = replace(tree, absent=np.flatnonzero(wiring.port < 0), order=order)
+    return replace(wiring, topology=tree, whole=False)
+
+
+def found_wiring(graph: Wiring, found: Recognition) -> Wiring:
+    """Return the wiring of the tree that was found in a graph."""
+    device = np.where(found.vertex >= 0, graph.device[found.vertex], -1)
+    port = np.where(found.link >= 0, graph.port[found.link], -1)
+    return Wiring(found.tree, graph.fabric, device, port)
+
+
+def _device_names(graph: Wiring) -> Callable[[int], str]:
+    """Return how vertices are called in messages, once no node has several cables."""
+
+    def name(vertex: int) -> str:
+        return device_name(graph.fabric, int(graph.device[vertex]))
+
+    topology = graph.topology
+    cables = np.bincount(topology.link_tail, minlength=1)[: topology.n_nodes]
+    if not cables.size:
+        raise irregular("no switch has nodes")
+    if cables.max() > 1:
+        raise irregular(f"{name(int(cables.argmax()))} has {cables.max()} cables, expected 1")
+    return name
+
+
+def opensm_order(fabric: IbFabric, tree: FatTree, device: Ints) -> Ints:
+    """
+    Return each node's number d in OpenSM's ftree (n_nodes,), -1 for missing nodes.
+
+    Counting starts at the leaf whose GUID is least when its bytes are read backwards (GUIDs are
+    keys in network byte order); at every level the subtree of that leaf comes first and its
+    siblings follow by port. On each leaf the present nodes count in port order, and every leaf
+    takes as many numbers as the fullest. Found by comparison with the ca-order of OpenSM 3.3.23 on
+    fabrics with random GUIDs.
+    """
+    there = device[: tree.n_nodes] >= 0
+    on_leaf = there.reshape(-1, tree.nodes_per_leaf)
+    guid = {
+        x: fabric.devices[int(device[tree.n_nodes + x])].guid
+        for x in np.flatnonzero(on_leaf.any(axis=1)).tolist()
+    }
+    start = min(guid, key=lambda x: guid[x].to_bytes(8, "little"))
+
+    # subtrees from the top down; that of the first leaf comes before its siblings
+    sizes = [prod(tree.children[1:level]) for level in range(tree.levels, 0, -1)]
+    keys = {x: [-1 if x // n == start // n else x // n for n in sizes] for x in guid}
+    order = np.full(tree.n_nodes, -1, dtype=np.int64)
+    width = int(on_leaf.sum(axis=1).max())
+    for rank, leaf in enumerate(sorted(guid, key=keys.__getitem__)):
+        nodes = leaf * tree.nodes_per_leaf + np.flatnonzero(on_leaf[leaf])
+        order[nodes] = rank * width + np.arange(nodes.size)
+    return order
+
+
+def missing_parts(wiring: Wiring) -> list[str]:
+    """Say what a damaged tree lacks."""
+    tree = wiring.topology
+    if not isinstance(tree, FatTree):
+        return []
+    first_l2 = tree.n_nodes + tree.n_leaves
+    there = wiring.device >= 0
+    lost = np.flatnonzero(~there[first_l2:]) + first_l2
+    up = np.concatenate(
+        [np.arange(a, b) for a, b in zip(tree.up_base, tree.down_base, strict=True)]
+    )
+    ends = there[tree.link_tail[up]] & there[tree.link_head[up]]
+    cut = up[ends & (wiring.port[up] < 0)]
+    leaves = np.arange(tree.n_nodes, first_l2)
+    nodes = there[: tree.n_nodes].reshape(-1, tree.nodes_per_leaf).any(axis=1)
+    empty = leaves[there[leaves] & ~nodes]
+    name = tree.vertex_name
+    found = (
+        ("switches", [name(int(v)) for v in lost]),
+        ("cables", [tree.link_name(int(link)) for link in cut]),
+        ("leaves without nodes", [name(int(v)) for v in empty]),
+    )
+    return [f"{len(names)} {what} ({names[0]} first)" for what, names in found if names]

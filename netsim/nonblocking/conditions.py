@@ -1,16 +1,69 @@
-"""Jigsaw's formal conditions: which of them a partition fulfils, and where it breaks them."""
+"""Jigsaw's formal conditions: which a partition fulfils or breaks, and its legal part."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from netsim.common.arrays import Bools, Ints
 from netsim.flows.partition import Partition, TreePartition, on_tree
-from netsim.nonblocking.bundles import has_bundles, unbundled
-from netsim.topology.fattree import FatTree
+from netsim.topology.fattree import FatTree, build_fat_tree
 
 _THREE_LEVELS = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unbundled:
+    """
+    A tree of three levels with bundles, as one without.
+
+    Where p cables join a leaf and an L2 switch, the switch is p switches: switch k has cable k of
+    every bundle and the k-th share of the up-ports. That takes ways away and adds none: what is
+    rearrangeable non-blocking there is so on the tree itself.
+    """
+
+    tree: FatTree  # without bundles; nodes, leaves and their links are numbered as before
+    # (E,): link of the tree with bundles for each link of this one, -1 where it has none
+    link: Ints
+
+    def inside(self, partition: Partition) -> Partition:
+        """Return a partition of the tree with bundles as one of this one."""
+        if partition.links is None:
+            return partition
+        return Partition(partition.nodes, np.flatnonzero(np.isin(self.link, partition.links)))
+
+    def outside(self, partition: Partition) -> Partition:
+        """Return a partition of this tree as one of the tree with bundles."""
+        if partition.links is None:
+            return partition
+        return Partition(partition.nodes, self.link[partition.links])
+
+
+def has_bundles(tree: FatTree) -> bool:
+    """Say whether cables between leaves and L2 switches are parallel below further switches."""
+    return tree.levels == _THREE_LEVELS and tree.parallel[1] > 1
+
+
+@lru_cache(maxsize=8)
+def unbundled(tree: FatTree) -> Unbundled:
+    """Return a tree with bundles as one without."""
+    cables, width, up = tree.parallel[1], tree.parents[1], tree.ports[2]
+    share = np.arange(up) * cables // up  # of which switch each up-port is
+    place = np.arange(up) - np.searchsorted(share, share)
+    size = int(np.bincount(share).max())
+    parents = (tree.parents[0], width * cables, size)
+    plain = build_fat_tree(tree.children, parents, (tree.parallel[0], 1, 1), "1 B/s")
+    link = np.full(plain.n_links, -1, dtype=np.int64)
+    link[: plain.up_base[2]] = np.arange(plain.up_base[2])
+    switch, port = np.divmod(np.arange(tree.counts[2] * up), up)
+    pod, l2 = np.divmod(switch, width)
+    mine = ((pod * cables + share[port]) * width + l2) * size + place[port]
+    for here, there in ((plain.up_base, tree.up_base), (plain.down_base, tree.down_base)):
+        link[here[2] + mine] = there[2] + np.arange(mine.size)
+    if tree.absent is not None:
+        link[np.isin(link, tree.absent)] = -1
+    return Unbundled(plain, link)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +115,7 @@ def broken_conditions(tree: FatTree, partition: Partition) -> list[Breach]:
     no spine links; the pod of the remainder leaf is the remainder tree; L_T^r may be 0. A
     two-level tree with parallel cables counts each cable as a root of its own. Three levels with
     parallel cables between leaves and L2 switches count each as an L2 switch of its own that has
-    its share of the up-ports (`netsim.nonblocking.bundles`); what breaks that is ``"tree"``. A
+    its share of the up-ports (`netsim.nonblocking.conditions`); what breaks that is ``"tree"``. A
     tapered tree has fewer uplinks than nodes on a leaf, or than leaves in a pod: a partition is
     legal that owns as many as it has nodes and leaves, so a leaf serves no more of its nodes than
     it has uplinks.
@@ -226,3 +279,76 @@ def _spines(job: TreePartition, i: int, pods: tuple[int, int], expected: str) ->
     mine, yours = (np.flatnonzero(owned[pod, i]).tolist() for pod in pods)
     names = [_l2_name(job, pod, i) for pod in pods]
     return f"{names[0]} has spines {mine}, {expected} of {names[1]}: {yours}."
+
+
+def legal_part(tree: FatTree, partition: Partition) -> Partition | None:
+    """
+    Return the same nodes with a legal choice of the links, None where there is none.
+
+    What contains a legal partition is rearrangeable non-blocking, whatever else it owns. Node
+    counts against (1)-(3) are not looked at, so the result needs the check of the conditions.
+    Taking indices in ascending order loses nothing: whether index i can be in S, and in S^r,
+    depends on the links of that index alone, and what can be in S^r can be in S.
+    """
+    job = on_tree(tree, partition)
+    if job.leaves.size == 1:
+        return Partition(partition.nodes, np.empty(0, dtype=np.int64))
+    if has_bundles(tree):
+        apart = unbundled(tree)
+        part = legal_part(apart.tree, apart.inside(partition))
+        return None if part is None else apart.outside(part)
+    roles = roles_of(job)
+    own_leaf, own_l2 = job.leaf_up & job.leaf_down, job.l2_up & job.l2_down
+    full = np.setdiff1d(np.arange(job.leaves.size), roles.short)
+    can_s: Bools = np.logical_and.reduce(own_leaf[full], axis=0)
+    can_rest: Bools = can_s & own_leaf[roles.short].all(axis=0)
+    spread = _leaves_per_pod(job, full)
+    trees = [pod for pod in range(job.pods.size) if pod != roles.rest_pod]
+    several = job.pods.size > 1
+    if several:
+        common: Bools = np.logical_and.reduce(
+            own_l2[trees], axis=0
+        )  # (l2_per_pod, ports): S_i^* at most
+        rest: Bools = common & own_l2[roles.rest_pod] if roles.rest_pod >= 0 else common
+        in_rest = int(spread[roles.rest_pod]) if roles.rest_pod >= 0 else 0
+        can_s &= (common.sum(axis=1) >= spread[trees[0]]) & (rest.sum(axis=1) >= in_rest)
+        can_rest &= can_s & (rest.sum(axis=1) > in_rest)
+    n_rest = int(job.nodes_on_leaf[roles.short].max(initial=0))
+    s_rest = _first(can_rest, n_rest)
+    s = s_rest | _first(can_s & ~s_rest, roles.n_l - n_rest)
+    if s.sum() < roles.n_l or s_rest.sum() < n_rest:
+        return None
+    chosen = np.tile(s, (job.leaves.size, 1))
+    chosen[roles.short] = s_rest
+    links = [_links(tree, 1, job.leaves, chosen)]
+    if several:
+        sets = np.zeros_like(own_l2)
+        for i in np.flatnonzero(s).tolist():
+            used = in_rest + int(s_rest[i])
+            star_rest = _first(rest[i], used) if roles.rest_pod >= 0 else np.zeros_like(rest[i])
+            missing = int(spread[trees[0]]) - int(star_rest.sum())
+            star = star_rest | _first(common[i] & ~star_rest, missing)
+            sets[trees, i] = star
+            if roles.rest_pod >= 0:
+                sets[roles.rest_pod, i] = star_rest
+        switches = (job.pods[:, None] * tree.parents[1] + np.arange(tree.parents[1])).ravel()
+        links.append(_links(tree, 2, switches, sets.reshape(switches.size, -1)))
+    return Partition(partition.nodes, np.concatenate(links))
+
+
+def _leaves_per_pod(job: TreePartition, leaves: Ints) -> Ints:
+    """Count some leaves by pod."""
+    return np.bincount(job.pod_of_leaf[leaves], minlength=job.pods.size)
+
+
+def _first(mask: Bools, count: int) -> Bools:
+    """Keep the first set places of a mask."""
+    lowest: Bools = mask & (np.cumsum(mask) <= count)
+    return lowest
+
+
+def _links(tree: FatTree, level: int, switches: Ints, ports: Bools) -> Ints:
+    """Return both directions of the cables at chosen up-ports of switches."""
+    row, port = np.nonzero(ports)
+    offset = switches[row] * tree.ports[level] + port
+    return np.concatenate([tree.up_base[level] + offset, tree.down_base[level] + offset])

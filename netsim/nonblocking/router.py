@@ -8,8 +8,7 @@ from netsim.common.arrays import Ints
 from netsim.common.errors import PartitionError, RoutingError
 from netsim.common.jit import load_kernels
 from netsim.flows.partition import Partition, on_tree
-from netsim.nonblocking.bundles import has_bundles, unbundled
-from netsim.nonblocking.conditions import broken_conditions, roles_of
+from netsim.nonblocking.conditions import broken_conditions, has_bundles, roles_of, unbundled
 from netsim.routing.updown import up_down_routes
 from netsim.topology.fattree import FatTree
 from netsim.topology.routes import Routes

@@ -11,9 +11,8 @@ from fabricsim.checking import whole, wrong
 from netsim.common.arrays import Ints
 from netsim.common.errors import PartitionError, RoutingError
 from netsim.flows.partition import Partition, TreePartition, on_tree
-from netsim.nonblocking.conditions import broken_conditions
+from netsim.nonblocking.conditions import broken_conditions, legal_part
 from netsim.nonblocking.exact import ExactRouter, Witness
-from netsim.nonblocking.legal_part import legal_part
 from netsim.nonblocking.router import PermutationRouter
 from netsim.routing.base import flow_ends
 from netsim.topology.fattree import FatTree

@@ -4,15 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netsim.common.arrays import Ints, Table
+from netsim.common.arrays import Ints, Table, occurrence_numbers
 from netsim.common.errors import ContentionError
 from netsim.flows.isolation import minimal_links, used_links
 from netsim.packetsim.records import ADAPTIVE, LINK_END, NEXT_HOP, NONE, SPRAY, Ints32
 from netsim.topology.base import Topology
-from netsim.topology.counters import occurrence_numbers
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.fattree import FatTree
-from netsim.topology.moves import Moves
+from netsim.topology.levels import Moves
 from netsim.topology.routes import Routes
 from netsim.topology.torus import Torus
 
@@ -35,7 +34,7 @@ class NextHops:
     n_channels : int
         Virtual channels of each link: 1 on trees, 3 on tori, as many as paths turn on dragonflies.
     n_states : int
-        Places where a packet can be: vertices, on trees twice (`netsim.topology.moves.Moves`).
+        Places where a packet can be: vertices, on trees twice (`netsim.topology.levels.Moves`).
     n_groups : int
         Groups of a dragonfly on which packets may go through a third one; 0 elsewhere.
     longest : int

@@ -7,6 +7,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from netsim.common.arrays import Ints
+from netsim.flows.contention import Traffic
 from netsim.infiniband.lft import LFT
 from netsim.routing.base import Routing
 from netsim.routing.cluster import ClusterRouting
@@ -14,14 +18,21 @@ from netsim.routing.dimension import DimensionOrder
 from netsim.routing.dmodk import DModK, SModK
 from netsim.routing.dragonfly import Minimal, Valiant
 from netsim.routing.ecmp import Ecmp, GraphEcmp
-from netsim.routing.leastloaded import LeastLoaded
 from netsim.routing.multipath import MultipathRouting
 from netsim.routing.shortest import Rerouted, Shortest
+from netsim.routing.updown import LeastLoaded
 from netsim.routing.wraparound import Wraparound
 from netsim.topology.base import Topology
-from netsim.topology.structure.kind import machine_kind
+from netsim.topology.dragonfly import Dragonfly
+from netsim.topology.fattree import FatTree
+from netsim.topology.gpucluster import GpuCluster
 from netsim.topology.switches import SWITCHES, switch_of
+from netsim.topology.torus import Torus
 
+IRREGULAR = "irregular fabric"
+FEWEST_SENDERS = 4
+_ONCE = 1.0 + 1e-9  # rounding of an all-to-all
+_BY_A_SWITCH = 2  # links of a path that no other job's packets wait on
 TABLE = "accuracy.json"
 FEW, MANY, ONE, STEPS, ANY = "low-fanout", "high-fanout", "incast", "multi-step", "mixed"
 """Traffic classes: few or many open messages a sender; one rank has most; steps; some of all."""
@@ -51,6 +62,101 @@ _ROUTINGS: Mapping[type, str] = {
 }
 
 
+def machine_kind(topology: Topology) -> str:
+    """
+    Return the kind of a machine, whatever its size.
+
+    Result: ``full fat-tree``, ``tapered fat-tree``, ``torus``, ``dragonfly``, ``irregular fabric``
+    and others; what is missing, half-duplex or of unequal speed comes behind a comma.
+
+    Examples
+    --------
+    >>> from netsim.registries.topologies import make_topology
+    >>> machine_kind(make_topology("synth-1024"))
+    'full fat-tree'
+    >>> machine_kind(make_topology({"kind": "torus", "dims": [4, 4], "duplex": "half"}))
+    'torus, half duplex'
+    """
+    parts = [_shape(topology)]
+    if topology.absent is not None and topology.absent.size:
+        parts.append("parts missing")
+    if topology.half_duplex:
+        parts.append("half duplex")
+    rates = topology.capacity if topology.multipath is None else topology.multipath.capacity
+    if rates.size and rates.min() < rates.max():
+        parts.append("unequal links")
+    return ", ".join(parts)
+
+
+def _shape(topology: Topology) -> str:
+    """Return the kind of the fabric as it was built."""
+    if isinstance(topology, GpuCluster):
+        return f"GPU cluster, {topology.fabric}"
+    if isinstance(topology, FatTree):
+        return _tree(topology)
+    if isinstance(topology, Dragonfly):
+        in_rows = topology.rows > 1 and topology.columns > 1
+        return "dragonfly of rows and columns" if in_rows else "dragonfly"
+    if isinstance(topology, Torus):
+        return "torus" if all(topology.wrap) else "mesh"
+    return IRREGULAR
+
+
+def _tree(tree: FatTree) -> str:
+    """Return the kind of a tree: rails, then what its levels carry upwards."""
+    if tree.parents[0] > 1:
+        return "rail tree"
+    below = zip(tree.children[:-1], tree.parallel[:-1], tree.ports[1:], strict=True)
+    spare = [up - m * p for m, p, up in below]
+    if min(spare) < 0:
+        return "tapered fat-tree"
+    if max(spare) > 0:
+        return "fat-tree with spare uplinks"
+    return "full fat-tree" + (" of parallel cables" if max(tree.parallel) > 1 else "")
+
+
+def hot_spot(topology: Topology, jobs: Iterable[Traffic], before: str = "") -> str:
+    """
+    Name the receiver that most senders of a job saturate at once, as ``17 senders to n5``.
+
+    `before`: what was found so far. Result: empty where there is none. Senders saturate a link if
+    they could fill it more than once; those on the receiver's own switch do not count, as nothing
+    of other jobs waits behind their packets.
+    """
+    most, found = int(before.split(maxsplit=1)[0]) if before else FEWEST_SENDERS - 1, before
+    for own in jobs:
+        senders, node = _most_senders(topology, own, most)
+        if senders > most:
+            most, found = senders, f"{senders} senders to {topology.vertex_name(node)}"
+    return found
+
+
+def _most_senders(topology: Topology, own: Traffic, least: int) -> tuple[int, int]:
+    """Return how many senders saturate a receiver of a job in a step, and which; 0 for `least`."""
+    indptr, links = own.routes.indptr, own.routes.links
+    hops = np.diff(indptr)
+    node = np.full(hops.size, -1, dtype=np.int64)
+    node[hops > 0] = topology.link_head[links[indptr[1:][hops > 0] - 1]]
+    across = hops > _BY_A_SWITCH
+    if not across.any() or np.bincount(node[across]).max() <= least:
+        return 0, 0
+    sender = _numbered(own.step, own.sender)
+    weight = np.where(hops > 0, 1.0 / np.bincount(sender[hops > 0], minlength=hops.size)[sender], 0)
+    receiver = _numbered(own.step[across], node[across])
+    total = np.bincount(receiver, weight[across])
+    pairs = np.unique(receiver * hops.size + sender[across])
+    senders = np.bincount(pairs // hops.size, minlength=total.size) * (total > _ONCE)
+    place = int(np.argmax(senders))
+    first = int(np.argmax(receiver == place))
+    return int(senders[place]), int(node[across][first])
+
+
+def _numbered(step: Ints, end: Ints) -> Ints:
+    """Return the number of the pair of step and end of each flow, from 0."""
+    found: Ints = np.unique(step * (int(end.max()) + 1) + end, return_inverse=True)[1].reshape(-1)
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """
@@ -59,7 +165,7 @@ class Comparison:
     Parameters
     ----------
     machine : str
-        As `netsim.topology.structure.kind.machine_kind` names it.
+        As `netsim.registries.accuracy.machine_kind` names it.
     routing : str
         As `routing_kind` names it.
     ranks_per_node : int
@@ -123,14 +229,14 @@ class Setting:
     # model, fairness: as in an experiment
     model: str
     fairness: str
-    machine: str  # as `netsim.topology.structure.kind.machine_kind` names it
+    machine: str  # as `netsim.registries.accuracy.machine_kind` names it
     # as `routing_kind` names them; jobs that own links may be routed otherwise than others
     routings: tuple[str, ...]
     ranks_per_node: tuple[int, ...]
     buffer_bytes: float  # buffer of a port; 0 where the fabric states none
     traffic_class: str = ANY  # of most of the communication of its jobs, as in a comparison
     nodes: int = 0  # nodes of the machine; 0 in results that do not say
-    # receiver that many senders saturate, as `netsim.fluid.hotspots.hot_spot` names it
+    # receiver that many senders saturate, as `netsim.registries.accuracy.hot_spot` names it
     hot_spot: str = ""
 
     @classmethod

@@ -9,15 +9,14 @@ from netsim.common.errors import ContentionError
 from netsim.flows.contention import ContentionModel
 from netsim.flows.maxmin import is_per_sender
 from netsim.routing.multipath import require_paths
-from netsim.topology.base import Topology
-from netsim.topology.limits import require_topology
+from netsim.topology.base import Topology, require_topology
 
 CONTENTION_MODELS: Registry[Callable[..., ContentionModel]] = Registry(
     {
         "fluid": "netsim.fluid.model:Fluid",
-        "flow-level": "netsim.flowsim.model:flow_level",
+        "flow-level": "netsim.flowsim.snapshot:flow_level",
         "packets": "netsim.packetsim.model:packets",
-        "null": "netsim.baselines.null:null",
+        "null": "netsim.baselines.hop_cost:null",
         "hop-cost": "netsim.baselines.hop_cost:hop_cost",
     }
 )

@@ -13,15 +13,14 @@ from netsim.routing.dimension import DimensionOrder
 from netsim.routing.dmodk import DModK, SModK
 from netsim.routing.dragonfly import Minimal, Valiant
 from netsim.routing.ecmp import Ecmp, GraphEcmp
-from netsim.routing.leastloaded import LeastLoaded
 from netsim.routing.multipath import MULTIPATH_RULES, MultipathRouting
 from netsim.routing.shortest import Rerouted, Shortest
+from netsim.routing.updown import LeastLoaded
 from netsim.routing.wraparound import Wraparound
-from netsim.topology.base import Topology
+from netsim.topology.base import Topology, require_topology
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.fattree import FatTree
 from netsim.topology.gpucluster import GpuCluster
-from netsim.topology.limits import require_topology
 from netsim.topology.torus import Torus
 
 _USUAL = (
@@ -105,7 +104,7 @@ def on_changed(routing: Routing, topology: Topology) -> Routing:
 
 def _loaded(table: Options, topology: Topology) -> Routing:
     """Read forwarding tables; the readers of files are slow to import."""
-    from netsim.formats.forwarding_tables import load_tables  # noqa: PLC0415
+    from netsim.formats.importers.infiniband import load_tables  # noqa: PLC0415
 
     return load_tables(table, topology)
 

@@ -10,7 +10,7 @@ from fabricsim.checking import unknown
 from netsim.common.errors import TopologyError, UnitError
 from netsim.common.units import parse_rates
 from netsim.formats.fields import Fields
-from netsim.topology.base import Topology
+from netsim.topology.base import Topology, require_sane
 from netsim.topology.building import FabricTooLargeError
 from netsim.topology.dragonfly import build_dragonfly
 from netsim.topology.fattree import FatTree, build_fat_tree, fat_tree_of_radix
@@ -23,7 +23,6 @@ from netsim.topology.gpucluster import (
     Hosts,
     build_gpu_cluster,
 )
-from netsim.topology.limits import require_sane
 from netsim.topology.machines import MACHINES
 from netsim.topology.outage import depopulate, exclude, fail
 from netsim.topology.switches import DEFAULT_SWITCH, SWITCHES, Switch

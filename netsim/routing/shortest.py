@@ -13,8 +13,7 @@ from netsim.routing.base import CheckedRouting, Routing, flow_ends, no_path, que
 from netsim.routing.dmodk import rail_numbers
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
-from netsim.topology.levels import choice_divisors, links_in_service
-from netsim.topology.moves import Moves, row_entries
+from netsim.topology.levels import Moves, choice_divisors, links_in_service, row_entries
 from netsim.topology.routes import Routes
 
 _KEYS = 2**62  # of hashes, before a switch takes them modulo its links

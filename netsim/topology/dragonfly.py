@@ -6,12 +6,11 @@ from functools import cached_property
 
 import numpy as np
 
-from netsim.common.arrays import Floats, Ints
+from netsim.common.arrays import Floats, Ints, occurrence_numbers
 from netsim.common.errors import TopologyError
 from netsim.common.units import Bandwidth, Quantity
 from netsim.topology.base import Topology
 from netsim.topology.building import cable_rates, check_size, latency_seconds, reverse_links
-from netsim.topology.counters import occurrence_numbers
 from netsim.topology.gateways import VARIANTS
 
 _CLASSES = ("green", "black", "blue")

@@ -9,13 +9,13 @@ from math import prod
 import numpy as np
 
 from fabricsim.checking import flag, whole, wholes
-from netsim.common.arrays import Floats, Ints
+from netsim.common.arrays import Bools, Floats, Ints, occurrence_numbers
 from netsim.common.errors import TopologyError
 from netsim.common.units import Bandwidth, Quantity
 from netsim.topology.base import Topology
 from netsim.topology.building import cable_rates, check_size, latency_seconds
-from netsim.topology.counters import counted_ports
 
+_Shape = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]  # m, w, p
 _UP_CLASSES = ("injection", "leaf-up", "L2-up", "L3-up")
 _DOWN_CLASSES = ("ejection", "leaf-down", "L2-down", "L3-down")
 
@@ -139,7 +139,7 @@ class FatTree(Topology):
         there[self.absent if self.absent is not None else []] = False
         uplinks = there[self.up_base[1] : self.down_base[1]]
         per_leaf = uplinks.reshape(self.n_nodes // self.nodes_per_leaf, -1)
-        return counted_ports(shape, order, np.any(per_leaf, axis=1))
+        return _counted_ports(shape, order, np.any(per_leaf, axis=1))
 
     @property
     def nodes_per_leaf(self) -> int:
@@ -448,3 +448,46 @@ def level_cables(
     above = digit_and_above // m[level]
     parent = below + low * (q % w[level]) + low * w[level] * above
     return child, parent, q // w[level]
+
+
+def _counted_ports(shape: _Shape, order: Ints, leaf_there: Bools) -> Ints:
+    """
+    Return the up-ports towards every node (h, n_nodes); 0 for missing nodes.
+
+    OpenSM takes the numbers one after another, dummies included, and lets each climb from its own
+    leaf: every switch on the way gives it the up-port it has given away least. So the n-th number
+    that climbs through a level-l switch gets port ``n mod (w[l] * p[l])`` there, and the switches
+    elsewhere use the same port towards it. Without holes this is ``floor(d / (w[0]*...*w[l-1])) mod
+    (w[l] * p[l])``. Checked against OpenSM 3.3.23 with missing nodes, missing leaves and leaves
+    without nodes.
+    """
+    m, w, p = shape
+    present = np.flatnonzero(order >= 0)
+    leaf = present // m[0]
+    on_leaf = np.bincount(leaf, minlength=leaf_there.size)
+    most = int(on_leaf.max())
+    leaf_of_block = np.full(np.count_nonzero(leaf_there | (on_leaf > 0)), -1)
+    leaf_of_block[order[present] // most] = leaf
+    empty = np.flatnonzero(leaf_there & (on_leaf == 0))
+    leaf_of_block[leaf_of_block < 0] = _in_order(empty, int(leaf_of_block[0]), m)
+    leaf_of_number = np.repeat(leaf_of_block, most)
+    number = np.arange(leaf_of_number.size)
+    ports = np.zeros((len(m), order.size), dtype=np.int64)
+    below = np.zeros_like(number)
+    for level in range(len(m)):
+        low, width = prod(w[:level]), w[level] * p[level]
+        switch = below + low * (leaf_of_number // prod(m[1:level]))
+        port = (occurrence_numbers(switch) if level else number) % width
+        ports[level, present] = port[order[present]]
+        below += low * (port % w[level])
+    return ports
+
+
+def _in_order(leaves: Ints, start: int, m: tuple[int, ...]) -> list[int]:
+    """Sort leaves as they are numbered from a first one: at every level its subtree leads."""
+    sizes = [prod(m[1:level]) for level in range(len(m), 0, -1)]
+    keys = {
+        x: [-1 if start >= 0 and x // size == start // size else x // size for size in sizes]
+        for x in leaves.tolist()
+    }
+    return sorted(keys, key=keys.__getitem__)

@@ -11,9 +11,8 @@ import numpy as np
 
 from netsim.common.arrays import Ints
 from netsim.common.errors import TopologyError
-from netsim.topology.base import Topology
+from netsim.topology.base import Endpoints, Topology
 from netsim.topology.building import check_size, reverse_links
-from netsim.topology.endpoints import Endpoints
 from netsim.topology.fattree import FatTree, build_fat_tree
 
 FABRICS = ("rail", "rail-only", "clos", "dual-plane")

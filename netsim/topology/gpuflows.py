@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from netsim.common.arrays import Bools, Ints
+from netsim.common.arrays import Bools, Ints, occurrence_numbers
 from netsim.common.errors import RoutingError
-from netsim.topology.counters import occurrence_numbers
 from netsim.topology.gpucluster import GpuCluster
 from netsim.topology.levels import links_in_service
 from netsim.topology.reach import switch_meetings

@@ -5,9 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
-from netsim.common.arrays import Bools, Floats, Ints
+from netsim.common.arrays import Bools, Floats, Ints, occurrence_numbers
 from netsim.topology.base import Topology
-from netsim.topology.counters import occurrence_numbers
 from netsim.topology.fattree import FatTree
 from netsim.topology.gpucluster import GpuCluster
 from netsim.topology.gpuflows import cluster_flows

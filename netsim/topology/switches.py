@@ -11,10 +11,9 @@ from typing import Any
 from fabricsim.checking import Table, choice
 from netsim.common.errors import ContentionError, UnitError
 from netsim.common.units import parse_buffer, parse_latency, parse_size
-from netsim.topology.base import Topology
+from netsim.topology.base import LEAST_PACKET, MOST_BUFFER, MOST_PACKET, Topology
 from netsim.topology.gpucluster import GpuCluster
 from netsim.topology.gpuflows import lost_rails
-from netsim.topology.limits import LEAST_PACKET, MOST_BUFFER, MOST_PACKET
 
 ARBITRATIONS = ("first-come", "round-robin")
 SWITCHINGS = ("store-and-forward", "cut-through")

@@ -18,8 +18,8 @@ from netsim.baselines.hop_cost import (
 from netsim.common.arrays import Bools, Ints
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
-from patterns.algorithms import RecursiveDoubling
 from patterns.base import Pattern
+from patterns.collectives import RecursiveDoubling
 from scheduler.allocation import Allocation, lowest_bits, mask_bits
 from scheduler.allocators.base import check_choice, check_size, now_or_later
 from scheduler.cluster import Cluster

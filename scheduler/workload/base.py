@@ -1,21 +1,55 @@
 """Workload: the jobs of a log or generator, with an account of what was left out."""
 
+import codecs
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import nan
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fabricsim.checking import shortened
+from fabricsim.checking.inputs import Input as Source
+from fabricsim.checking.inputs import read_input, require_text
+from scheduler.errors import WorkloadError
 from scheduler.job import Job
 
 if TYPE_CHECKING:
     import pandas as pd
 
+__all__ = ["MOST_ENTRIES", "Source", "bounded", "read_source"]
+
+MOST_ENTRIES = 2_000_000
+"""Jobs of a log that is read job by job; each takes a kilobyte of memory."""
+
+_Item = TypeVar("_Item")
 _COLUMNS = (
     *("id", "submit_s", "n_nodes", "runtime_s", "requested_s"),
     *("user", "group", "executable", "queue", "name"),
 )
+
+
+def read_source(path: str | Path, *, binary: bool = False) -> Source:
+    """
+    Read an input whole; gzip is recognised by its content.
+
+    `binary`: whether zero bytes are expected; in text they are refused.
+    """
+    source = read_input(path, WorkloadError)
+    if not source.data:
+        raise WorkloadError(f"{source.name}: expected some content, got an empty file.")
+    if binary:
+        return source
+    require_text(source.data, source.name, 1, WorkloadError)
+    return Source(source.name, source.data.removeprefix(codecs.BOM_UTF8), source.sha256)
+
+
+def bounded(entries: Iterable[_Item], source: Source) -> Iterator[_Item]:
+    """Refuse a log that holds more than `MOST_ENTRIES` jobs, before memory is full."""
+    for number, entry in enumerate(entries):
+        if number == MOST_ENTRIES:
+            raise WorkloadError(f"{source.name}: expected at most {number:,} jobs, got more.")
+        yield entry
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from netsim.common import hostlist
 from netsim.common.arrays import Ints
 from netsim.common.errors import TopologyError
 from scheduler.errors import WorkloadError
-from scheduler.workload.base import Workload
+from scheduler.workload.base import Source, Workload
 from scheduler.workload.filters import (
     LABELS,
     LARGEST,
@@ -20,7 +20,6 @@ from scheduler.workload.filters import (
     Records,
     select_jobs,
 )
-from scheduler.workload.source import Source
 
 
 def expand_hostlist(text: str) -> list[str]:

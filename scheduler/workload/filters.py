@@ -15,8 +15,7 @@ from netsim.common.errors import UnitError
 from netsim.common.units import Quantity, parse_time
 from scheduler.errors import WorkloadError
 from scheduler.job import Job
-from scheduler.workload.base import DroppedJob, Workload
-from scheduler.workload.source import Source
+from scheduler.workload.base import DroppedJob, Source, Workload
 
 MISSING = -1  # as in the Standard Workload Format
 LABELS = ("user", "group", "executable", "queue")

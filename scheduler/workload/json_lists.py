@@ -7,7 +7,7 @@ from typing import Any, Unpack
 from fabricsim.checking.documents import parse_json
 from fabricsim.checking.inputs import decoded
 from scheduler.errors import WorkloadError
-from scheduler.workload.base import Workload
+from scheduler.workload.base import Source, Workload, bounded, read_source
 from scheduler.workload.entries import (
     Entry,
     is_missing,
@@ -17,7 +17,6 @@ from scheduler.workload.entries import (
     workload_of,
 )
 from scheduler.workload.filters import MISSING, Filters, ReadOptions
-from scheduler.workload.source import Source, bounded, read_source
 
 
 def load_json(source: Source) -> Any:  # noqa: ANN401 (whatever the file holds)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Unpack
 
 from scheduler.errors import WorkloadError
-from scheduler.workload.base import Workload
+from scheduler.workload.base import Workload, bounded, read_source
 from scheduler.workload.entries import (
     Entry,
     is_missing,
@@ -15,7 +15,6 @@ from scheduler.workload.entries import (
     workload_of,
 )
 from scheduler.workload.filters import Filters, ReadOptions
-from scheduler.workload.source import bounded, read_source
 
 _PLACE, _REMOVE = {"P", "PLACE"}, {"F", "R", "REMOVE", "FREE"}
 _SHORT, _LONG = 2, 3  # words of a line that removes and of one that places, without time

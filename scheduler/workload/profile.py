@@ -15,9 +15,9 @@ from patterns.base import LEAST_BYTES, MOST_BYTES
 from patterns.errors import PatternError
 from patterns.registry import PATTERNS, make_pattern
 from scheduler.errors import WorkloadError
+from scheduler.workload.base import read_source
 from scheduler.workload.distributions import Distribution, read_distribution
 from scheduler.workload.match import Match, read_match
-from scheduler.workload.source import read_source
 
 
 def located(spec: Mapping[str, Any], folder: Path) -> dict[str, Any]:

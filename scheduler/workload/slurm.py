@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 from fabricsim.checking.sheets import refuse_separator
 from scheduler.errors import WorkloadError
-from scheduler.workload.base import Workload
+from scheduler.workload.base import Source, Workload, bounded, read_source
 from scheduler.workload.entries import (
     Entry,
     backwards_reason,
@@ -24,7 +24,6 @@ from scheduler.workload.entries import (
 )
 from scheduler.workload.filters import MISSING, Filters, ReadOptions
 from scheduler.workload.json_lists import job_tables
-from scheduler.workload.source import Source, bounded, read_source
 from scheduler.workload.squeue import unwrapped
 from scheduler.workload.states import UNFINISHED
 

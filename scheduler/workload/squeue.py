@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from scheduler.errors import WorkloadError
-from scheduler.workload.base import Workload
+from scheduler.workload.base import Source, Workload, read_source
 from scheduler.workload.entries import (
     BACKWARDS,
     Entry,
@@ -19,7 +19,6 @@ from scheduler.workload.entries import (
 )
 from scheduler.workload.filters import MISSING, Filters, ReadOptions
 from scheduler.workload.json_lists import job_tables
-from scheduler.workload.source import Source, read_source
 from scheduler.workload.states import HOLDING, UNFINISHED
 
 # what Slurm's numbers of 16 and 32 bits are where a number is not set (slurm.h: NO_VAL16,

@@ -20,9 +20,8 @@ from netsim.common.arrays import Floats, Ints
 from netsim.common.atomic_write import replace_file
 from scheduler.errors import WorkloadError
 from scheduler.job import Job
-from scheduler.workload.base import Workload
+from scheduler.workload.base import Source, Workload
 from scheduler.workload.filters import LARGEST, Filters, ReadOptions, Records, nodes_of, select_jobs
-from scheduler.workload.source import Source
 
 MOST_JOBS = 5_000_000
 """Jobs of a log, of which each takes 300 bytes of memory."""

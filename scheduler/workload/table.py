@@ -11,7 +11,7 @@ from fabricsim.checking.inputs import MOST_BYTES, decoded
 from fabricsim.checking.parquets import parquet_table
 from fabricsim.checking.sheets import plain_cell, refuse_separator
 from scheduler.errors import WorkloadError
-from scheduler.workload.base import Workload
+from scheduler.workload.base import MOST_ENTRIES, Source, Workload, bounded, read_source
 from scheduler.workload.entries import (
     Entry,
     is_missing,
@@ -21,7 +21,6 @@ from scheduler.workload.entries import (
     workload_of,
 )
 from scheduler.workload.filters import LABELS, MISSING, Filters, ReadOptions
-from scheduler.workload.source import MOST_ENTRIES, Source, bounded, read_source
 
 if TYPE_CHECKING:
     import pandas as pd

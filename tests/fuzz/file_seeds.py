@@ -10,7 +10,7 @@ from ib_fabrics import tree_fabric, write_ibnetdiscover
 
 from netsim.infiniband.discover import read_ibnetdiscover
 from netsim.infiniband.export import export
-from netsim.infiniband.tree_wiring import wire_fat_tree
+from netsim.infiniband.wiring import wire_fat_tree
 from netsim.topology.fattree import build_fat_tree
 
 DATA = Path(__file__).parents[1] / "data"

@@ -15,8 +15,7 @@ from netsim.flows.partition import Partition
 from netsim.registries.topologies import make_topology
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import FatTree
-from patterns.base import Pattern
-from patterns.mapping import slot_of_rank
+from patterns.base import Pattern, slot_of_rank
 from patterns.registry import PATTERNS, make_pattern
 from scheduler.traffic import RankFlows, TrafficOf, rank_flows
 

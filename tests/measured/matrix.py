@@ -20,8 +20,7 @@ from netsim.routing.base import Routing
 from netsim.routing.multipath import as_routed
 from netsim.topology.base import Topology
 from netsim.topology.switches import Switch
-from patterns.base import Pattern
-from patterns.mapping import slot_of_rank
+from patterns.base import Pattern, slot_of_rank
 from scheduler.traffic import RankFlows, TrafficOf, rank_flows
 
 ITERATIONS = 12  # of the slowest job of a scene; the first does not count

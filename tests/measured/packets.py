@@ -18,8 +18,7 @@ from netsim.registries.contention_models import make_contention_model
 from netsim.routing.dmodk import DModK
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree, fat_tree_of_radix
-from scheduler.traffic import RankFlows
-from scheduler.traffic_classes import traffic_class
+from scheduler.traffic import RankFlows, traffic_class
 
 CONTENDED = 1.05  # true slowdown above which a job counts as contended
 BANDWIDTH = 12.5e9  # bytes per second of every link of the packet simulation

@@ -16,7 +16,7 @@ from coupling.site.outcome import solve
 from coupling.site.site import Site, read_site
 from netsim.common.arrays import Floats
 from netsim.infiniband.discover import IbFabric
-from netsim.infiniband.tree_wiring import wire_fat_tree
+from netsim.infiniband.wiring import wire_fat_tree
 from netsim.topology.fattree import build_fat_tree
 
 WORD = 4

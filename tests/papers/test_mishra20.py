@@ -12,7 +12,7 @@ from coupling.papers.runs import specs_of
 from coupling.runs.assembly import assemble
 from coupling.runs.engine import run
 from netsim.topology.fattree import build_fat_tree
-from patterns.algorithms import RecursiveDoubling, RecursiveHalvingVectorDoubling
+from patterns.collectives import RecursiveDoubling, RecursiveHalvingVectorDoubling
 from scheduler.allocation import Allocation
 from scheduler.allocators import make_allocator
 from scheduler.allocators.leaves import placement_cost

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from patterns import PatternError
-from patterns.mapping import MAPPINGS, slot_of_rank
+from patterns.base import MAPPINGS, slot_of_rank
 
 
 @pytest.mark.parametrize(

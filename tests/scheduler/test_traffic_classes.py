@@ -8,11 +8,13 @@ from netsim.registries.accuracy import FEW, MANY, ONE, STEPS
 from netsim.registries.topologies import make_topology
 from netsim.routing.dmodk import DModK
 from patterns.registry import make_pattern
-from scheduler.traffic import RankFlows, TrafficOf, rank_flows
-from scheduler.traffic_classes import (
+from scheduler.traffic import (
+    RankFlows,
+    TrafficOf,
     communicating_nodes,
     dominant_class,
     pattern_class,
+    rank_flows,
     traffic_class,
 )
 

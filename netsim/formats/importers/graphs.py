@@ -1,7 +1,11 @@
 """NetworkX graphs as fabrics: one's own, or what GraphML holds."""
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
+from xml.etree.ElementTree import ParseError
+
+import networkx as nx
 
 from fabricsim.checking.errors import public
 from netsim.common.errors import TopologyError
@@ -15,11 +19,11 @@ from netsim.formats.importers.edges import (
     rate_of,
 )
 from netsim.formats.importers.sketch import Settings
-from netsim.topology.base import Topology
+from netsim.topology.base import Topology, require_sane
 from netsim.topology.building import cable_rates
-from netsim.topology.limits import require_sane
 
 _RATES = ("bandwidth", "bandwidth_bytes_per_s", "capacity")
+FORM = "graphml"
 
 
 @public
@@ -115,3 +119,24 @@ def _edge(a: str, b: str, data: Mapping[str, Any], place: str) -> Edge:
     name = next((key for key in _RATES if key in data), "")
     rate = rate_of(data.get(name, ""), place, name)
     return Edge(place, a, b, rate, count_of(data.get("cables", ""), place))
+
+
+def read_graphml(text: str, source: str, settings: Settings) -> Topology:
+    """Read GraphML: vertices with ``kind``, ``name``, edges with ``bandwidth``, ``cables``."""
+    return graph_topology(_parsed(text, source), source, FORM, settings)
+
+
+def _parsed(text: str, source: str) -> Any:  # noqa: ANN401 (NetworkX publishes no types)
+    """Let NetworkX read the graph."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # attributes without a type are texts, which will do
+            return nx.parse_graphml(text)
+    except ParseError as error:
+        line = error.position[0]
+        reason = str(error).partition(":")[0]
+        raise TopologyError(f"{source}:{line}: expected XML: {reason}.") from None
+    except (nx.NetworkXError, LookupError, ValueError, AttributeError, TypeError) as error:
+        # what NetworkX raises where XML is no GraphML
+        reason = str(error)[:80] or type(error).__name__
+        raise TopologyError(f"{source}: expected GraphML: {reason}.") from None

@@ -4,20 +4,25 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from fabricsim.checking.inputs import read_text
 from netsim.common.arrays import Ints
-from netsim.common.errors import TopologyError
+from netsim.common.errors import RoutingError, TopologyError
 from netsim.formats.importers.sketch import Settings, complete_labels, fit_capacities, fit_labels
 from netsim.infiniband.discover import Device, IbFabric, Port, read_ibnetdiscover
-from netsim.infiniband.tree_wiring import (
+from netsim.infiniband.dump import read_lft_dump, tables_of
+from netsim.infiniband.lft import LFT
+from netsim.infiniband.wiring import (
+    Wiring,
     found_wiring,
     missing_parts,
     wire_damaged_tree,
     wire_fat_tree,
+    wire_graph,
 )
-from netsim.infiniband.wiring import Wiring, wire_graph
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from netsim.topology.names import Origin, guid_name
@@ -50,6 +55,8 @@ _CARD = re.compile(  # what follows the host in a name map: device, part number 
 
 Hosts = Callable[[Device, Mapping[str, str]], str]
 """Takes an adapter and names by GUID; returns its host, empty where it is not known."""
+_LINE = re.compile(r'(?:0x|[SH]-)?([0-9a-fA-F]{1,16})\s+(?:"([^"]+)"|(\S+))\s*(?:#.*)?')
+KEYS = ("lft", "fabric")
 
 
 def read_wiring(
@@ -377,9 +384,6 @@ def _rate(fabric: IbFabric, device: int, port: int, source: str) -> float | None
     return int(width) * LANE_GBITS[speed] * 1e9 / 8
 
 
-_LINE = re.compile(r'(?:0x|[SH]-)?([0-9a-fA-F]{1,16})\s+(?:"([^"]+)"|(\S+))\s*(?:#.*)?')
-
-
 def read_name_map(text: str, source: str) -> dict[str, str]:
     """
     Read a map of GUIDs to names.
@@ -407,3 +411,30 @@ def read_name_map(text: str, source: str) -> dict[str, str]:
             raise TopologyError(f"{source}:{number}: GUID {guid} again.")
         names[guid] = name
     return names
+
+
+def load_tables(spec: Mapping[str, Any], topology: Topology) -> LFT:
+    """Read forwarding tables (``lft``) and their fabric (``fabric``, if not `topology`)."""
+    unknown = sorted(set(spec) - set(KEYS))
+    if unknown:
+        raise RoutingError(f"unknown key {unknown[0]!r}; choose from {', '.join(KEYS)}.")
+    origin = topology.origin
+    own = origin.source if origin is not None and origin.form == FORM else None
+    dump, fabric = spec["lft"], spec.get("fabric", own)
+    for key, path in (("lft", dump), ("fabric", fabric)):
+        if not isinstance(path, str):
+            expected = "the path of a dump" if key == "lft" else "the path of ibnetdiscover output"
+            raise RoutingError(f"{key}: expected {expected}, got {path!r}.")
+    wiring, _ = read_wiring(read_text(fabric, RoutingError), fabric)
+    wired = wiring.topology
+    same = (wired.n_nodes, wired.n_switches) == (topology.n_nodes, topology.n_switches)
+    if not (
+        same
+        and np.array_equal(wired.link_tail, topology.link_tail)
+        and np.array_equal(wired.link_head, topology.link_head)
+    ):
+        raise RoutingError(
+            f"{fabric}: expected the fabric {topology.summary}, got {wired.summary}."
+        )
+    tables = tables_of(read_lft_dump(read_text(dump, RoutingError), dump), wiring)
+    return LFT(topology, tables.out)

@@ -81,7 +81,7 @@ def guess_format(text: str, source: str) -> str:
 
 def _graphml(text: str, source: str, settings: Settings) -> Topology:
     """Read GraphML; NetworkX is slow to import."""
-    from netsim.formats.importers.graphml import read_graphml  # noqa: PLC0415
+    from netsim.formats.importers.graphs import read_graphml  # noqa: PLC0415
 
     return read_graphml(text, source, settings)
 

@@ -5,11 +5,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from netsim.common.arrays import Floats, Ints
+from netsim.common.arrays import Floats, Ints, occurrence_numbers
 from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology
 from netsim.topology.building import cable_rates, latency_seconds
-from netsim.topology.counters import occurrence_numbers
 from netsim.topology.fattree import FatTree
 from netsim.topology.levels import vertex_levels
 from netsim.topology.names import Origin

@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from netsim.common.arrays import Ints
+from netsim.common.arrays import Ints, occurrence_numbers
 from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology
-from netsim.topology.counters import occurrence_numbers
 from netsim.topology.levels import LevelGraph, links_in_service, steps_from
 from netsim.topology.reach import unreachable
 from netsim.topology.structure.recognise import Recognition, TreePlaces, with_graph_parts

@@ -7,10 +7,9 @@ from math import prod
 
 import numpy as np
 
-from netsim.common.arrays import Bools, Ints
+from netsim.common.arrays import Bools, Ints, occurrence_numbers
 from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology
-from netsim.topology.counters import occurrence_numbers
 from netsim.topology.fattree import FatTree, build_fat_tree
 from netsim.topology.levels import LevelGraph, links_in_service, vertex_levels
 from netsim.topology.outage import depopulate

@@ -13,7 +13,7 @@ from coupling.errors import SnapshotError
 from netsim.infiniband.discover import read_ibnetdiscover
 from netsim.infiniband.dump import read_lft_dump, tables_of
 from netsim.infiniband.export import export
-from netsim.infiniband.tree_wiring import wire_fat_tree
+from netsim.infiniband.wiring import wire_fat_tree
 from netsim.topology.fattree import build_fat_tree
 
 GB = 1e9

@@ -11,7 +11,7 @@ from partitions import cable, cables
 from netsim.infiniband.discover import read_ibnetdiscover
 from netsim.infiniband.dump import read_lft_dump, tables_of, write_lft_dump
 from netsim.infiniband.export import base_dump, export
-from netsim.infiniband.tree_wiring import wire_damaged_tree, wire_fat_tree
+from netsim.infiniband.wiring import wire_damaged_tree, wire_fat_tree
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 
 TREE = fat_tree_of_radix(6, 12.5e9)  # 54 nodes, 18 leaves of 3, 6 pods

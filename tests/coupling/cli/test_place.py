@@ -10,7 +10,7 @@ from ib_fabrics import tree_fabric, write_ibnetdiscover
 from netsim.infiniband.discover import read_ibnetdiscover
 from netsim.infiniband.dump import read_lft_dump
 from netsim.infiniband.export import export
-from netsim.infiniband.tree_wiring import wire_fat_tree
+from netsim.infiniband.wiring import wire_fat_tree
 from netsim.topology.fattree import build_fat_tree
 
 SITE = Path(__file__).parents[3] / "examples" / "site"

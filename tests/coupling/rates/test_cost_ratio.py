@@ -6,7 +6,7 @@ from coupling.errors import ExperimentError
 from coupling.rates.baseline_rates import CostRatio, HopCostRateModel
 from coupling.runs.engine import run
 from netsim.topology.fattree import build_fat_tree
-from patterns.algorithms import RecursiveDoubling
+from patterns.collectives import RecursiveDoubling
 from scheduler.allocation import Allocation
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError

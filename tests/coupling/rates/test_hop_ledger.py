@@ -9,7 +9,7 @@ from coupling.rates.hop_ledger import HopLedger
 from coupling.runs.engine import run
 from netsim.topology.base import Topology
 from netsim.topology.fattree import build_fat_tree
-from patterns.algorithms import RecursiveDoubling
+from patterns.collectives import RecursiveDoubling
 from scheduler.allocation import Allocation
 from scheduler.cluster import Cluster
 from scheduler.job import Communication, Job

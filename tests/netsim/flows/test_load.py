@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from netsim.flows.load import link_bytes, link_flows
+from netsim.flowsim.flow_report import link_bytes, link_flows
 from netsim.topology.routes import Routes
 
 

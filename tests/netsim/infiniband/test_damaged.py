@@ -22,13 +22,13 @@ from netsim.infiniband.discover import read_ibnetdiscover
 from netsim.infiniband.dump import tables_of
 from netsim.infiniband.export import base_dump
 from netsim.infiniband.ftree import ftree_tables
-from netsim.infiniband.tree_wiring import (
+from netsim.infiniband.walk import up_down_reach, walk_fault
+from netsim.infiniband.wiring import (
     missing_parts,
     wire_damaged_tree,
     wire_fat_tree,
+    wire_graph,
 )
-from netsim.infiniband.walk import up_down_reach, walk_fault
-from netsim.infiniband.wiring import wire_graph
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 from netsim.topology.structure.recognise import wave_levels

@@ -11,8 +11,7 @@ from opensm_reference import FABRICS, described, text
 
 from netsim.common.errors import TopologyError
 from netsim.infiniband.discover import read_ibnetdiscover
-from netsim.infiniband.tree_wiring import wire_fat_tree
-from netsim.infiniband.wiring import wire_graph
+from netsim.infiniband.wiring import wire_fat_tree, wire_graph
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 from netsim.topology.outage import depopulate
 

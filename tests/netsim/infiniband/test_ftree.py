@@ -11,7 +11,7 @@ from opensm_reference import FABRICS, dump, text, wiring
 
 from netsim.common.errors import RoutingError
 from netsim.infiniband.ftree import ftree_tables
-from netsim.infiniband.tree_wiring import wire_fat_tree
+from netsim.infiniband.wiring import wire_fat_tree
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 from netsim.topology.outage import depopulate

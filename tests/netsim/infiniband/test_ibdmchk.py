@@ -14,10 +14,9 @@ from ib_fabrics import tree_fabric
 from ibsim import MISSING, PLACES, Simulation
 from partitions import Shape, place
 
-from netsim.infiniband.difference import difference_of
 from netsim.infiniband.discover import Device, IbFabric, read_ibnetdiscover
 from netsim.infiniband.dump import tables_of
-from netsim.infiniband.export import tables_in_force
+from netsim.infiniband.export import difference_of, tables_in_force
 from netsim.infiniband.walk import credit_loop
 from netsim.infiniband.wiring import wire_graph
 from netsim.routing.wraparound import Wraparound

@@ -14,8 +14,7 @@ from netsim.infiniband.discover import read_ibnetdiscover
 from netsim.infiniband.dump import LftDump, read_lft_dump, tables_of, write_lft_dump
 from netsim.infiniband.export import dump_of, export
 from netsim.infiniband.lft import LFT, d_mod_k_tables
-from netsim.infiniband.tree_wiring import wire_fat_tree
-from netsim.infiniband.wiring import wire_graph
+from netsim.infiniband.wiring import wire_fat_tree, wire_graph
 from netsim.routing.dmodk import DModK
 from netsim.routing.wraparound import Wraparound
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix

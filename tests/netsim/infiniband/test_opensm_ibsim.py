@@ -23,7 +23,7 @@ from netsim.infiniband.discover import read_ibnetdiscover
 from netsim.infiniband.dump import read_lft_dump, tables_of
 from netsim.infiniband.export import base_dump, export
 from netsim.infiniband.lft import d_mod_k_tables
-from netsim.infiniband.tree_wiring import wire_damaged_tree
+from netsim.infiniband.wiring import wire_damaged_tree
 from netsim.routing.wraparound import Wraparound
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 from netsim.topology.outage import depopulate

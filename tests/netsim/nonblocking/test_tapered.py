@@ -9,8 +9,7 @@ from certificates import assert_permutation_routed
 from partitions import KINDS, cables, place, random_shape
 
 from netsim.flows.partition import Partition
-from netsim.nonblocking.bundles import unbundled
-from netsim.nonblocking.conditions import broken_conditions
+from netsim.nonblocking.conditions import broken_conditions, unbundled
 from netsim.nonblocking.verdict import Status, flow_matrices, rearrangeable
 from netsim.topology.fattree import build_fat_tree
 

@@ -12,6 +12,7 @@ from netsim.registries.accuracy import (
     Setting,
     accuracy_line,
     known_accuracy,
+    machine_kind,
     nearest_comparisons,
     routing_kind,
     setting_of,
@@ -19,7 +20,6 @@ from netsim.registries.accuracy import (
 from netsim.registries.routings import ROUTINGS, make_routing
 from netsim.registries.topologies import make_topology
 from netsim.topology.fattree import FatTree
-from netsim.topology.structure.kind import machine_kind
 
 ROOT = Path(__file__).parents[3]
 FULL = Setting("fluid", "per-sender", "full fat-tree", ("d-mod-k",), (1,), 65536.0)

@@ -14,13 +14,13 @@ from netsim.flows.isolation import minimal_links
 from netsim.flows.partition import Partition
 from netsim.formats.exporters.writers import write_simgrid
 from netsim.infiniband.lft import d_mod_k_tables
+from netsim.registries.accuracy import machine_kind
 from netsim.registries.contention_models import make_contention_model
 from netsim.registries.routings import make_routing, on_changed
 from netsim.registries.topologies import make_topology
 from netsim.routing.multipath import as_routed
 from netsim.topology.multipath import link_groups
 from netsim.topology.outage import fail
-from netsim.topology.structure.kind import machine_kind
 
 GB = 1e9
 TREE = {"kind": "fat-tree", "radix": 4, "bandwidth": GB, "latency": "none"}

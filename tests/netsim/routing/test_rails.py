@@ -14,7 +14,7 @@ from netsim.formats.importers.sketch import Settings
 from netsim.registries.routings import make_routing
 from netsim.registries.topologies import make_topology
 from netsim.routing.base import RankRouting
-from netsim.topology.endpoints import Endpoints
+from netsim.topology.base import Endpoints
 from netsim.topology.fattree import build_fat_tree
 from netsim.topology.outage import depopulate
 from netsim.topology.rails import Rails

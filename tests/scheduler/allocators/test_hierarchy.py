@@ -10,7 +10,7 @@ from netsim import build_fat_tree, make_topology
 from netsim.topology.base import Topology
 from netsim.topology.outage import exclude, fail
 from netsim.topology.structure.hierarchy import hierarchy_of
-from patterns.algorithms import RecursiveDoubling
+from patterns.collectives import RecursiveDoubling
 from scheduler.allocators import make_allocator
 from scheduler.allocators.leaves import placement_cost
 from scheduler.allocators.ordering import allocation_of

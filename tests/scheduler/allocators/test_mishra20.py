@@ -14,7 +14,7 @@ from netsim.registries.contention_models import make_contention_model
 from netsim.registries.routings import make_routing
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 from netsim.topology.torus import build_torus
-from patterns.algorithms import Binomial, RecursiveDoubling, RecursiveHalvingVectorDoubling
+from patterns.collectives import Binomial, RecursiveDoubling, RecursiveHalvingVectorDoubling
 from scheduler.allocation import Allocation
 from scheduler.allocators import make_allocator
 from scheduler.allocators.emergent import CANDIDATES
