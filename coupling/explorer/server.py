@@ -2,14 +2,13 @@
 
 import asyncio
 import hmac
-import json
 import logging
 import re
 import secrets
 import signal
 import socket
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, cast
@@ -17,7 +16,6 @@ from typing import Any, cast
 from bokeh.application import Application
 from bokeh.application.handlers.function import FunctionHandler
 from bokeh.document import Document
-from bokeh.embed.util import RenderItem
 from bokeh.server.auth_provider import AuthProvider
 from bokeh.server.server import BaseServer
 from bokeh.server.tornado import BokehTornado
@@ -32,42 +30,14 @@ from tornado.web import HTTPError, OutputTransform, RequestHandler
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from coupling.errors import CouplingError, ResultError
-from coupling.explorer.address import BY
 from coupling.explorer.cells import SweepView
 from coupling.explorer.channel import Follower
-from coupling.explorer.figures import Axis
 from coupling.explorer.moment import Moment, moment_of
-from coupling.explorer.moment_session import MomentSession, moment_fields
+from coupling.explorer.page_view import PageView, page_html, page_view
 from coupling.explorer.run_view import RunView, exhibit_of
-from coupling.explorer.session import Session
-from coupling.explorer.side_panel import html, templates
-from coupling.report.plots.colours import LOAD
 from fabricsim.checking.outputs import PLAN
 
 HOST = "127.0.0.1"
-KEYS = (
-    ("← →", "earlier, later"),
-    ("↑ ↓", "other nodes"),
-    ("+ -", "less or more time"),
-    ("] [", "fewer or more nodes"),
-    ("0", "all of it"),
-    ("j k", "next, previous job"),
-    ("Esc", "choose nothing"),
-    ("b", "colour by something else"),
-    ("r", "another run"),
-    ("c", "another run beside it"),
-    ("/", "type a job's number"),
-    (", .", "an earlier, a later moment of the fabric"),
-    ("space", "play, or stop"),
-    ("w", "the whole run instead of a moment"),
-    ("l", "type a cable's name"),
-    ("p", "to the panel"),
-    ("t", "dark or light"),
-    ("?", "show the keys, or hide them"),
-)
-_NAMED = ("fabric", "fabric-1", "heat", "rate")  # figures that have a place of their own
-_SHARED = ("j k", "Esc", "/", "l", "p", "t", "?")
-KEYS_OF_MOMENT = tuple(pair for pair in KEYS if pair[0] in _SHARED)
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -86,7 +56,6 @@ _OURS = {
     "moment.js": "text/javascript",
     "explorer.css": "text/css",
 }
-_MOST_KEYED = 12  # runs in the key of the overview
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
 _LONGEST_S = 30 * 86400  # that a page may stay open before it is joined
 
@@ -176,7 +145,7 @@ class _Page(SessionHandler):
     """The page."""
 
     def __init__(self, app: BokehTornado, *arguments: Any, **options: Any) -> None:  # noqa: ANN401
-        self.shown: RunView | Moment = options.pop("shown")
+        self.view: PageView = options.pop("view")
         context = app.applications["/app"]
         super().__init__(
             app, *arguments, application_context=context, bokeh_websocket_path="/app/ws", **options
@@ -191,65 +160,24 @@ class _Page(SessionHandler):
     async def get(self) -> None:
         """Send the page to a request with the token."""
         session = await self.get_session()
-        self.write(_page(self.shown, session))
-
-
-def _page(shown: RunView | Moment, session: Any) -> str:  # noqa: ANN401 (a session of Bokeh)
-    item = RenderItem(token=session.token, roots=session.document.roots).to_json()
-    names = {root.id: root.name for root in session.document.roots}
-    places = [
-        {"element": element, "id": root, "name": names[root]}
-        for root, element in item["roots"].items()
-    ]
-    moment = isinstance(shown, Moment)
-    own = moment_fields(shown) if isinstance(shown, Moment) else _fields(shown)
-    return (
-        templates()
-        .get_template("moment.html" if moment else "page.html")
-        .render(
-            title=shown.title,
-            keys=KEYS_OF_MOMENT if moment else KEYS,
-            strips=[place for place in places if place["name"].startswith("over-")],
-            gantts=[place for place in places if place["name"].startswith("gantt-")],
-            load=LOAD,
-            items=html(json.dumps(item).replace("<", "\\u003c")),
-            **{
-                place["name"].replace("-", "_"): place
-                for place in places
-                if place["name"] in _NAMED
-            },
-            **own,
-        )
-    )
-
-
-def _fields(exhibit: RunView) -> Mapping[str, Any]:
-    """Return what the page of runs holds from the begin."""
-    return {
-        "runs": exhibit.names,
-        "colours": {name: exhibit.colours[name] for name in exhibit.names[:_MOST_KEYED]},
-        "by": BY,
-        "end_s": exhibit.end_s,
-        "dates": Axis(exhibit.begin_unix_s, exhibit.zone).words,
-    }
+        self.write(page_html(self.view, session))
 
 
 class _Pages:
     """Gives each page that is opened its figures; those of the next page are made ahead."""
 
-    def __init__(self, shown: RunView | Moment) -> None:
-        self.shown = shown
+    def __init__(self, view: PageView) -> None:
+        self.view = view
         self.next: Follower | None = None
 
     def prepare(self) -> None:
         """Make the figures of the next page."""
         if self.next is None:
-            shown = self.shown
-            self.next = MomentSession(shown) if isinstance(shown, Moment) else Session(shown)
+            self.next = self.view.make_session()
 
     def opened(self, document: Document) -> None:
         """Put figures into a page, as Bokeh asks for it."""
-        document.title = f"{self.shown.title} - fabricsim"
+        document.title = f"{self.view.title} - fabricsim"
         self.prepare()
         cast(Follower, self.next).begin(document)
         self.next = None
@@ -291,14 +219,15 @@ class Explorer:
         self.sockets = [_listening(port)]
         self.port = int(self.sockets[0].getsockname()[1])
         self.token = secrets.token_urlsafe(24)
-        self._pages = _Pages(shown)
+        view = page_view(shown)
+        self._pages = _Pages(view)
         settings.perform_document_validation = False  # a tenth of a second a page
         application = Application(FunctionHandler(self._pages.opened))
         tornado = BokehTornado(
             {"/app": application},
             extra_patterns=[
                 (r"/", _Entry),
-                (r"/shown", _Page, {"shown": shown}),
+                (r"/shown", _Page, {"view": view}),
                 (rf"/page/({'|'.join(map(re.escape, _OURS))})", _Ours),
             ],
             extra_websocket_origins=[f"{HOST}:{self.port}", f"localhost:{self.port}"],

@@ -27,7 +27,7 @@ from coupling.explorer.figures import (
 )
 from coupling.explorer.network import Fabric, Heat, look_at
 from coupling.explorer.run_view import OnReady, RunView, ViewedRun
-from coupling.explorer.side_panel import duration, job_line, key_of, story_of, waiting
+from coupling.explorer.side_panel import duration, job_line, key_of, run_panel, waiting_panel
 from coupling.runs.job_history import JobHistory
 
 _WIDEST, _TALLEST = 2400, 1200  # points of a picture
@@ -124,7 +124,7 @@ class Session(Follower):
     def _await(self, words: str, address: Address) -> None:
         """Say what has to be awaited."""
         self.dress()
-        self.channel.shown, self.channel.details = address.written(), waiting(words)
+        self.channel.shown, self.channel.details = address.written(), waiting_panel(words)
         self.channel.drawn += 1
 
     def _arrived(self) -> None:
@@ -230,7 +230,7 @@ class Session(Follower):
     def _tell(self) -> None:
         """Say all that is known of what was chosen."""
         run = self.exhibit.run(self.address.run)
-        self.channel.details = story_of(self.exhibit, run, self.address, self._on_ready)
+        self.channel.details = run_panel(self.exhibit, run, self.address, self._on_ready)
         self._draw_rate([self.address.run, self.address.beside])
 
     def _draw_rate(self, names: list[str]) -> None:

@@ -1,16 +1,24 @@
 """What the panel says about what was chosen, as HTML."""
 
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
-from coupling.explorer.address import Address, replaced
+from coupling.explorer.address import Address
 from coupling.explorer.colours import JobColours
 from coupling.explorer.grids import Cell
+from coupling.explorer.panel import (
+    MOST,
+    Section,
+    list_section,
+    panel_html,
+    picture_section,
+    templates,
+    to_cable,
+    to_job,
+    to_moment,
+)
 from coupling.explorer.run_view import OnReady, RunView, ViewedRun
 from coupling.explorer.worker import Failed
 from coupling.report.columns import seconds
@@ -18,8 +26,6 @@ from coupling.results.explained import waited, why
 from coupling.results.formatting import number, percent, ratio
 from coupling.runs.job_history import JobHistory
 
-MOST = 12
-"""Victims, culprits, cables that a list names."""
 _MOST_LISTED = 60  # users of a link
 _APART = 0.001  # of its run: how far what a job lost, worked out, may be from the result
 _REASONS = 4  # of waiting that are shown, the longest
@@ -27,40 +33,32 @@ _HOT = 5  # busiest times of a cable
 _LONG = 600  # letters of a list of nodes
 
 
-@cache
-def templates() -> Environment:
-    """Return the templates: whatever is not marked as HTML is escaped."""
-    return Environment(
-        loader=PackageLoader("coupling.explorer"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
-def story_of(exhibit: RunView, run: ViewedRun, address: Address, on_ready: OnReady) -> str:
+def run_panel(exhibit: RunView, run: ViewedRun, address: Address, on_ready: OnReady) -> str:
     """Return the panel. `on_ready`: called from another thread when more can be said."""
-    job = _job(exhibit, run, address, on_ready)
-    return (
-        templates()
-        .get_template("panel.html")
-        .render(
-            run=run.name,
-            about=exhibit.about,
-            facts=_summary(run) if job is None else [],
-            wanted=address.job,
-            job=job,
-            cable=_cable(exhibit, run, address, on_ready),
-            no_cable=bool(address.cable) and address.cable not in run.link,
-            asked=address.cable,
-        )
-    )
+    return panel_html(_sections(exhibit, run, address, on_ready))
 
 
-def waiting(words: str) -> str:
+def _sections(
+    exhibit: RunView, run: ViewedRun, address: Address, on_ready: OnReady
+) -> Iterator[Section]:
+    """Yield what is said of the chosen cable, then of the chosen job or of the run."""
+    if address.cable in run.link:
+        yield from _cable_sections(exhibit, run, address, on_ready)
+    elif address.cable:
+        yield Section(text=f"No link {address.cable} is in {run.name}.", role="alert")
+    row = run.row.get(int(address.job)) if address.job.isdecimal() else None
+    if row is not None:
+        yield from _job_sections(exhibit, run, address, row, on_ready)
+        return
+    unknown = f"No job {address.job} ran under {run.name}." if address.job else ""
+    yield Section(run.name, large=True, text=unknown, role="alert" if unknown else "")
+    yield Section(text=exhibit.about)
+    yield Section(facts=_run_facts(run), text="Click a bar, or press j, to look at a job.")
+
+
+def waiting_panel(words: str) -> str:
     """Return a panel that says what has to be awaited."""
-    return str(Markup('<p role="status">{}</p>').format(words))
+    return panel_html([Section(text=words, role="status")])
 
 
 def key_of(exhibit: RunView, by: str, shades: JobColours, ramp: Sequence[str]) -> str:
@@ -106,10 +104,9 @@ def duration(value: float) -> str:
     return seconds(value)
 
 
-def _summary(run: ViewedRun) -> list[tuple[str, str]]:
+def _run_facts(run: ViewedRun) -> list[tuple[str, str]]:
     """Return what is said of a run as a whole."""
     summary = run.result.summary
-    shares = ("utilization_steady",)
     shown = {
         "utilization_steady": "steady utilisation",
         "mean_wait_s": "mean wait",
@@ -122,57 +119,57 @@ def _summary(run: ViewedRun) -> list[tuple[str, str]]:
     for key, name in shown.items():
         value = summary.get(key)
         if isinstance(value, (int, float)):
-            text = f"{value:.1%}" if key in shares else ratio(value)
+            text = f"{value:.1%}" if key == "utilization_steady" else ratio(value)
             found.append((name, duration(value) if key.endswith("_s") else text))
     return found
 
 
-def _job(
-    exhibit: RunView, run: ViewedRun, address: Address, on_ready: OnReady
-) -> Mapping[str, Any] | None:
-    """Return what is said of the chosen job; None where there is none."""
-    row = run.row.get(int(address.job)) if address.job.isdecimal() else None
-    if row is None:
-        return None
+def _job_sections(
+    exhibit: RunView, run: ViewedRun, address: Address, row: int, on_ready: OnReady
+) -> Iterator[Section]:
+    """Yield what is said of the chosen job."""
     job = run.jobs.iloc[row]
-    nodes = str(job["nodes"])
-    return {
-        "id": str(job["id"]),
-        "facts": [
-            ("pattern", str(job["pattern"]) or "does not communicate"),
-            ("communicates", f"{job['comm_fraction']:.0%} of the time, alone"),
-            ("nodes", str(job["n_nodes"])),
-            ("submitted", duration(job["submit_s"])),
-            ("waits", duration(job["wait_s"])),
-            ("starts", duration(job["start_s"])),
-            ("runs", duration(job["end_s"] - job["start_s"])),
-            ("slowdown", ratio(job["network_slowdown"])),
-            ("by other jobs", ratio(job["interference"])),
-            ("by its placement", ratio(job["placement_factor"])),
-            ("lost to others", duration(job["interference_delay_s"])),
-        ],
-        "nodes": nodes if len(nodes) <= _LONG else f"{nodes[:_LONG]} ...",
-        "waited": _waited(run, address, int(job["id"])),
-        "no_waits": run.waits is None,
-        "pattern": _known(exhibit.flows(run.name, int(job["id"]), on_ready)),
-        "life": _life(exhibit, run, address, row, on_ready),
-        "culprits": _others(run, address, int(job["id"]), ("victim", "culprit")),
-        "victims": _others(run, address, int(job["id"]), ("culprit", "victim")),
-    }
+    number_, nodes = int(job["id"]), str(job["nodes"])
+    facts = [
+        ("pattern", str(job["pattern"]) or "does not communicate"),
+        ("communicates", f"{job['comm_fraction']:.0%} of the time, alone"),
+        ("nodes", str(job["n_nodes"])),
+        ("submitted", duration(job["submit_s"])),
+        ("waits", duration(job["wait_s"])),
+        ("starts", duration(job["start_s"])),
+        ("runs", duration(job["end_s"] - job["start_s"])),
+        ("slowdown", ratio(job["network_slowdown"])),
+        ("by other jobs", ratio(job["interference"])),
+        ("by its placement", ratio(job["placement_factor"])),
+        ("lost to others", duration(job["interference_delay_s"])),
+    ]
+    yield Section(f"Job {number_}", large=True, facts=facts)
+    waits = _wait_rows(run, address, number_)
+    unrecorded = (
+        "That is not recorded: an older version wrote the result; run its "
+        "experiment.resolved.toml again."
+    )
+    empty = unrecorded if run.waits is None else "It did not wait."
+    yield list_section("Why it waited", ("for", "why"), waits, empty, kind="why")
+    pattern, why_not = _known(exhibit.flows(run.name, number_, on_ready))
+    yield picture_section(pattern, why_not)
+    yield from _slow_sections(exhibit, run, address, row, on_ready)
+    yield Section("Its nodes", folded=nodes if len(nodes) <= _LONG else f"{nodes[:_LONG]} ...")
+    for heading, sides in (("Culprits", ("victim", "culprit")), ("Victims", ("culprit", "victim"))):
+        others = _others(run, address, number_, sides)
+        yield list_section(heading, ("job", "cost", "mostly on"), others, "None.")
 
 
-def _known(found: Any) -> Mapping[str, Any]:  # noqa: ANN401 (an answer, or none yet)
-    """Return an answer as templates take it: what is there, or why nothing is."""
+def _known(found: Any) -> tuple[Any, str]:  # noqa: ANN401 (an answer, or none yet)
+    """Return an answer, or None and why there is none."""
     if found is None:
-        return {"there": None, "why_not": "Working it out ..."}
+        return None, "Working it out ..."
     if isinstance(found, Failed):
-        return {"there": None, "why_not": f"It cannot be worked out: {found.why}"}
-    if isinstance(found, str):
-        return {"there": None, "why_not": found}
-    return {"there": found, "why_not": ""}
+        return None, f"It cannot be worked out: {found.why}"
+    return (None, found) if isinstance(found, str) else (found, "")
 
 
-def _waited(run: ViewedRun, address: Address, job: int) -> list[list[Cell]]:
+def _wait_rows(run: ViewedRun, address: Address, job: int) -> list[list[Cell]]:
     """Return why a job waited, in the words of explain, the longest first."""
     if run.waits is None:
         return []
@@ -190,88 +187,74 @@ def _waited(run: ViewedRun, address: Address, job: int) -> list[list[Cell]]:
     return rows
 
 
-def _life(
+def _slow_sections(
     exhibit: RunView, run: ViewedRun, address: Address, row: int, on_ready: OnReady
-) -> Mapping[str, Any]:
-    """Return when a job was slowed, on which link and by which jobs: its worst times, in order."""
-    job = run.jobs.iloc[row]
+) -> Iterator[Section]:
+    """Yield when a job was slowed, on which link and by which jobs: its worst times, in order."""
+    job, heading = run.jobs.iloc[row], "When it was slowed"
     found = exhibit.life(run.name, int(job["id"]), on_ready)
     if not isinstance(found, JobHistory):
-        return _known(found)
+        yield Section(heading, text=_known(found)[1])
+        return
     held = [stretch for stretch in found.stretches if stretch.interference_delay_s > 0]
     dear = sorted(held, key=lambda stretch: -stretch.interference_delay_s)[:MOST]
     rows = [
         [
-            Cell(duration(own.begin_s), f"#{replaced(address, {'at_s': own.begin_s}).written()}"),
+            to_moment(address, duration(own.begin_s), own.begin_s),
             Cell(ratio(own.interference * found.placement_factor)),
             to_cable(address, own.cable) if own.cable else Cell("-"),
             to_job(address, str(next(iter(own.culprits)))) if own.culprits else Cell("-"),
         ]
         for own in sorted(dear, key=lambda stretch: stretch.begin_s)
     ]
-    apart = abs(found.interference_delay_s - job["interference_delay_s"]) > _APART * (
-        job["end_s"] - job["start_s"]
-    )
-    return {
-        "there": True,
-        "rows": rows,
-        "more": len(held) - len(rows),
-        "apart": f"Worked out, it lost {duration(found.interference_delay_s)}; the result says "
-        f"{duration(job['interference_delay_s'])}."
-        if apart
-        else "",
-    }
+    left = len(held) - len(rows)
+    more = f"and {left} times more, that cost less" if left > 0 else ""
+    heads = ("from", "slowdown", "cable", "by")
+    yield list_section(heading, heads, rows, "Never, by other jobs.", kind="held", more=more)
+    delay_s, recorded_s = found.interference_delay_s, job["interference_delay_s"]
+    if abs(delay_s - recorded_s) > _APART * (job["end_s"] - job["start_s"]):
+        words = f"Worked out, it lost {duration(delay_s)}; the result says {duration(recorded_s)}."
+        yield Section(text=words, role="alert")
 
 
-def _cable(
+def _cable_sections(
     exhibit: RunView, run: ViewedRun, address: Address, on_ready: OnReady
-) -> Mapping[str, Any] | None:
-    """Return what is said of the chosen link; None where there is none."""
-    row = run.link.get(address.cable)
-    if row is None:
-        return None
+) -> Iterator[Section]:
+    """Yield what is said of the chosen link."""
+    row = run.link[address.cable]
     link, bins = run.result.links.iloc[row], run.load.bins[row]
+    delay_h = link["interference_delay_node_s"] / 3600
     facts = [
         ("class", str(link["class"])),
         ("carried", f"{number(link['bytes'] / 1e9)} GB"),
         ("busy over the run", f"{link['busy_fraction']:.1%}"),
-        (
-            "cost jobs that it held up",
-            f"{number(link['interference_delay_node_s'] / 3600)} node-hours",
-        ),
+        ("cost jobs that it held up", f"{number(delay_h)} node-hours"),
     ]
     if address.at_s is not None and bins.size:
         facts.append(("busy at the moment", f"{run.load.at(address.at_s)[row]:.1%}"))
+    yield Section(f"Link {address.cable}", large=True, facts=facts)
     hot = np.argsort(-bins, kind="stable")[:_HOT]
-    return {
-        "name": address.cable,
-        "facts": facts,
-        "hot": [
-            [
-                Cell(
-                    duration(float(run.load.edges[place])),
-                    f"#{replaced(address, {'at_s': float(run.load.edges[place])}).written()}",
-                ),
-                Cell(f"{bins[place]:.1%}"),
-            ]
-            for place in hot.tolist()
-            if bins[place] > 0
-        ],
-        "why_not": run.load.why_not,
-        **_users(exhibit, run, address, row, on_ready),
-    }
+    times = [
+        [to_moment(address, duration(begin_s), begin_s), Cell(f"{bins[place]:.1%}")]
+        for place in hot.tolist()
+        if bins[place] > 0
+        for begin_s in (float(run.load.edges[place]),)
+    ]
+    empty = run.load.why_not or "Never."
+    yield list_section("When it was busiest", ("from", "busy"), times, empty)
+    yield _users_section(exhibit, run, address, row, on_ready)
 
 
-def _users(
+def _users_section(
     exhibit: RunView, run: ViewedRun, address: Address, link: int, on_ready: OnReady
-) -> dict[str, Any]:
+) -> Section:
     """Return the jobs that used a link at the moment, or in what is shown."""
     if address.at_s is None:
         window = (address.begin_s or 0.0, exhibit.end_s if address.end_s is None else address.end_s)
     else:
         window = (address.at_s, float(np.nextafter(address.at_s, np.inf)))
-    found = _known(exhibit.users(run.name, link, window, on_ready))
-    uses = found["there"] or []
+    found, why_not = _known(exhibit.users(run.name, link, window, on_ready))
+    uses = found or []
     rows = [
         [
             to_job(address, str(use.job)),
@@ -281,12 +264,10 @@ def _users(
         ]
         for use in uses[:_MOST_LISTED]
     ]
-    return {
-        "users": rows,
-        "unknown": found["why_not"],
-        "more": len(uses) - len(rows),
-        "heading": "Jobs on it in what is shown" if address.at_s is None else "Jobs on it now",
-    }
+    left = len(uses) - len(rows)
+    heading = "Jobs on it in what is shown" if address.at_s is None else "Jobs on it now"
+    return list_section(heading, ("job", "from", "for", "mean share"), rows, why_not or "None.",
+                        more=f"and {left} more" if left > 0 else "")  # fmt: skip
 
 
 def _others(run: ViewedRun, address: Address, job: int, sides: tuple[str, str]) -> list[list[Cell]]:
@@ -312,18 +293,3 @@ def _others(run: ViewedRun, address: Address, job: int, sides: tuple[str, str]) 
             ]
         )
     return found
-
-
-def to_job(address: Address, job: str) -> Cell:
-    """Return a job that leads to its story."""
-    return Cell(job, f"#{replaced(address, {'job': job}).written()}")
-
-
-def to_cable(address: Address, cable: str) -> Cell:
-    """Return a link that leads to its story."""
-    return Cell(cable, f"#{replaced(address, {'cable': cable}).written()}")
-
-
-def html(text: str) -> Markup:
-    """Mark what templates here have written."""
-    return Markup(text)  # noqa: S704 (escaped by the template)
