@@ -12,8 +12,7 @@ from coupling.explorer.address import BY
 from coupling.explorer.channel import Follower
 from coupling.explorer.figures import Axis
 from coupling.explorer.moment import Moment
-from coupling.explorer.moment_session import MomentSession
-from coupling.explorer.moment_story import blame_table
+from coupling.explorer.moment_page import MomentSession, blame_table
 from coupling.explorer.panel import html, templates
 from coupling.explorer.run_view import RunView
 from coupling.explorer.session import Session
