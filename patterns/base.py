@@ -31,12 +31,22 @@ class Step:
     rounds : int
         Equal rounds that follow each other, as in a ring: each sends 1/rounds of the bytes and
         starts when all messages of the round before have arrived.
+    channel : (F,) int array, optional
+        Adapter by which a collective of GPUs sends each message, -1: that of the receiver's GPU.
+    hide_s : float, optional
+        Seconds of computation beside this step, and beside those before it that say None: the
+        next step starts when both have ended.
+    label : str
+        What tables call it.
     """
 
     src: Ints
     dst: Ints
     nbytes: Floats
     rounds: int = 1
+    channel: Ints | None = None
+    hide_s: float | None = 0.0
+    label: str = ""
 
     def __repr__(self) -> str:
         """Return one line."""

@@ -40,7 +40,7 @@ def within_groups(groups: Ints, steps: Sequence[Step]) -> list[Step]:
 
     def everywhere(step: Step) -> Step:
         src, dst = groups[:, step.src].ravel(), groups[:, step.dst].ravel()
-        return Step(src, dst, np.tile(step.nbytes, len(groups)), step.rounds)
+        return replace(step, src=src, dst=dst, nbytes=np.tile(step.nbytes, len(groups)))
 
     return replaced(steps, everywhere)
 

@@ -36,6 +36,7 @@ PATTERNS: Registry[Callable[..., Pattern]] = Registry(
         "sequence": "patterns.compose:Sequence",
         "mix": "patterns.compose:Mix",
         "matrix": "patterns.matrix:Matrix",
+        "gpu-collective": "patterns.placed:GpuCollective",
         "training": "patterns.training:Training",
     }
 )

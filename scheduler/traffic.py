@@ -1,12 +1,13 @@
 """Traffic: what a placed job puts on the network, from pattern, placement and routing."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 
-from netsim.common.arrays import Floats, Ints, distinct_numbers
+from netsim.common.arrays import Floats, Ints, distinct_numbers, occurrence_numbers
+from netsim.common.errors import RoutingError
 from netsim.flows.contention import Traffic
 from netsim.flows.latency import LatencyOf, MessageLatency, scale_to
 from netsim.flows.partition import Partition
@@ -15,8 +16,10 @@ from netsim.registries.accuracy import ANY, FEW, MANY, ONE, STEPS
 from netsim.routing.base import RankRouting, Routing
 from netsim.routing.path_sets import nonminimal_part
 from netsim.topology.base import Topology
+from netsim.topology.gpucluster import GpuCluster
 from netsim.topology.rails import senders
-from patterns.base import Pattern
+from patterns.base import Pattern, Step
+from patterns.placed import Layout, PlacedPattern
 from scheduler.job import Communication
 
 CACHED_PATTERNS = 2048  # (pattern, ranks) pairs cached; only placements differ between like jobs
@@ -39,6 +42,12 @@ class RankFlows:
     rounds: Ints | None = None  # (A,): equal rounds of each step; absent: one
     # (F,): adapter by which a collective sends each message on a GPU cluster, -1: the receiver's
     channel: Ints | None = None
+    # (A,): seconds of computation beside each step and those before it that have -1; absent: none
+    hide_s: Floats | None = None
+    # pattern whose messages depend on the hosts of the ranks: those here are of ranks on a host
+    # each
+    placed: PlacedPattern | None = None
+    labels: tuple[str, ...] = ()  # of steps, where they have some
 
     @property
     def flow_rounds(self) -> Ints:
@@ -54,17 +63,56 @@ class RankFlows:
 @lru_cache(maxsize=CACHED_PATTERNS)
 def rank_flows(pattern: Pattern, n_ranks: int) -> RankFlows:
     """Return the messages of one iteration as flat arrays."""
-    steps = pattern.steps(n_ranks)
+    flows = _flat(pattern.steps(n_ranks))
+    return replace(flows, placed=pattern) if isinstance(pattern, PlacedPattern) else flows
+
+
+@lru_cache(maxsize=64)
+def placed_flows(pattern: PlacedPattern, layout: Layout) -> RankFlows:
+    """Return the messages of one iteration of ranks on hosts as flat arrays."""
+    return _flat(pattern.placed_steps(layout) if layout.host.size > 1 else [])
+
+
+def layout_of(cluster: GpuCluster, nodes: Ints) -> Layout:
+    """Return where ranks on hosts of a GPU cluster are."""
+    own = cluster.hosts
+    numbers, first, host = np.unique(nodes, return_index=True, return_inverse=True)
+    order = np.empty_like(first)
+    order[np.argsort(first)] = np.arange(first.size)
+    gpu = occurrence_numbers(nodes)
+    count = np.bincount(host, minlength=numbers.size)
+    if int(count.max()) > own.gpus:
+        most = cluster.vertex_name(int(numbers[np.argmax(count)]))
+        raise RoutingError(
+            f"collectives of GPUs: expected at most {own.gpus} ranks on a host, one for each GPU, "
+            f"got {count.max()} on {most}."
+        )
+    gpu[count[host] == 1] = -1
+    rate = float(cluster.capacity[cluster.node_links[0][0]]) * own.planes
+    return Layout(order[host], gpu, own.gpus, own.nics, rate)
+
+
+def _flat(steps: Sequence[Step]) -> RankFlows:
+    """Return the messages of steps as flat arrays."""
     if not steps:
         none = np.empty(0, dtype=np.int64)
         return RankFlows(none, none, none, np.empty(0))
     rounds = np.array([step.rounds for step in steps])
+    hide_s = np.array([-1.0 if step.hide_s is None else step.hide_s for step in steps])
+    channel = None
+    if any(step.channel is not None for step in steps):
+        channel = np.concatenate(
+            [np.full(step.src.size, -1) if step.channel is None else step.channel for step in steps]
+        )
     return RankFlows(
         np.repeat(np.arange(len(steps)), [step.src.size for step in steps]),
         np.concatenate([step.src for step in steps]),
         np.concatenate([step.dst for step in steps]),
         np.concatenate([step.nbytes for step in steps]),
         rounds if rounds.max() > 1 else None,
+        channel,
+        hide_s if hide_s.any() else None,
+        labels=tuple(step.label for step in steps) if any(step.label for step in steps) else (),
     )
 
 
@@ -117,6 +165,7 @@ class TrafficOf:
         if communication is None or partition.nodes.size < _PAIR:
             return None
         flows = rank_flows(communication.pattern, partition.nodes.size)
+        flows = self._on_hosts(flows, partition.nodes)
         return self._placed(
             flows,
             partition,
@@ -145,7 +194,7 @@ class TrafficOf:
         where nodes have several links, each of these does, and ranks share them as in
         `netsim.topology.rails.Rails`. On a GPU cluster messages inside a host cross its network.
         """
-        outside = self._outside(flows, partition.nodes)
+        outside = self._outside(self._on_hosts(flows, partition.nodes), partition.nodes)
         step = outside.step
         n_nodes = distinct_numbers(partition.nodes).size
         if compute_s is None:
@@ -157,6 +206,17 @@ class TrafficOf:
         alone_s = compute_s + times.communication_s
         return PlacedTraffic(_computing(traffic, compute_s), ideal_s, alone_s)
 
+    def _on_hosts(self, flows: RankFlows, nodes: Ints) -> RankFlows:
+        """Return the messages of ranks on these hosts, where a pattern depends on them."""
+        if flows.placed is None:
+            return flows
+        if not isinstance(self._topology, GpuCluster):
+            raise RoutingError(
+                "collectives of GPUs: expected a fabric of kind 'gpu-cluster', got "
+                f"{self._topology.summary}."
+            )
+        return placed_flows(flows.placed, layout_of(self._topology, nodes))
+
     def _outside(self, flows: RankFlows, nodes: Ints) -> RankFlows:
         """Return the messages that cross links: on a GPU cluster those inside hosts too."""
         topology = self._topology
@@ -164,6 +224,11 @@ class TrafficOf:
             return flows
         crossing = nodes[flows.src] != nodes[flows.dst]
         numbers, step = np.unique(flows.step[crossing], return_inverse=True)
+        if flows.hide_s is not None and numbers.size < flows.hide_s.size:
+            raise RoutingError(
+                "hidden phases: a collective stays inside hosts, where traffic costs nothing; "
+                "expected a fabric with gpu_link."
+            )
         return RankFlows(
             step,
             flows.src[crossing],
@@ -171,6 +236,7 @@ class TrafficOf:
             flows.nbytes[crossing],
             None if flows.rounds is None else flows.rounds[numbers],
             None if flows.channel is None else flows.channel[crossing],
+            flows.hide_s,
         )
 
     def _placed(
@@ -184,6 +250,8 @@ class TrafficOf:
         """Return traffic whose compute time makes communication a fraction of the iteration."""
         if fraction <= 0 or not flows.src.size:
             return None
+        if flows.hide_s is not None:
+            raise RoutingError("hidden phases: expected compute_s, not a communication fraction.")
         traffic, times, latency = self._routed(flows, partition, n_nodes)
         unscaled_s = injection_s = times.injection_s
         scale = 1.0
@@ -226,6 +294,8 @@ class TrafficOf:
         traffic = Traffic(
             step, sender, nbytes, routes, 0.0, latency_s, n_nodes, nonminimal, flows.rounds
         )
+        if flows.hide_s is not None:
+            traffic = replace(traffic, hide_s=flows.hide_s)
         return traffic, self._times(traffic), latency
 
 

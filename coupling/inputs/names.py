@@ -72,6 +72,7 @@ _LINES: Mapping[str, Mapping[str, str]] = {
         "sequence": "patterns one after the other",
         "mix": "collectives as in the experiment sets of Mishra20",
         "matrix": "a measured matrix of messages",
+        "gpu-collective": "a collective of GPUs as NCCL runs it, by hosts and adapters",
         "training": "an iteration of training a transformer (DP, TP, PP)",
     },
     "topologies": {

@@ -15,6 +15,7 @@ from coupling.inputs.fabric import routing_of, topology_of
 from coupling.inputs.files import node_list, read_json
 from coupling.inputs.messages import job_flows
 from coupling.inputs.table import Table, plain
+from coupling.inputs.training import training_flows
 from fabricsim.checking import path_of, shortened, wrong
 from fabricsim.checking.errors import public
 from fabricsim.checking.values import MOST_WHOLE, WHOLE
@@ -267,8 +268,12 @@ class _Reader:
         table = table.renamed(f"{self._source}: jobs[{place}] (id {name})")
         partition = self._partition(table)
         n_ranks = self._sizes[name] = partition.nodes.size
-        flows = job_flows(table, n_ranks, self._folder)
-        fraction, compute_s = _computation(table, required=flows is not None)
+        trained = training_flows(table, n_ranks)
+        if trained is None:
+            flows = job_flows(table, n_ranks, self._folder)
+            fraction, compute_s = _computation(table, required=flows is not None)
+        else:
+            (flows, compute_s), fraction = trained, None
         iterations = None
         if table.raw("iterations") is not None:
             iterations = table.integer("iterations", least=1)

@@ -108,6 +108,10 @@ class Table:
             raise self.error(key, "a table of options")
         return dict(value)
 
+    def inner(self, key: str) -> str:
+        """Return what errors call a table inside this one."""
+        return f"{self._place} {key}:"
+
     def renamed(self, place: str) -> Self:
         """Return the same fields under a better name for errors."""
         table = type(self)(self._values, place, self._kind)

@@ -19,6 +19,7 @@ from netsim.flows.contention import (
     Traffic,
     communicating_nodes,
     no_culprits,
+    refuse_hidden,
     step_rounds,
 )
 from netsim.flows.traffic import TrafficTimes, check_traffic
@@ -122,6 +123,7 @@ class HopCost:
     def prepare(self, traffic: Traffic) -> HopJob:
         """Return what is stored of a job."""
         check_traffic(traffic, self._topology)
+        refuse_hidden(traffic, "hop-cost")
         communication_s = self._times_of(traffic).communication_s
         period_s = traffic.compute_s + communication_s
         routes, topology = traffic.routes, self._topology

@@ -61,6 +61,9 @@ class Traffic:
     rounds : (A,) int array, optional
         Equal rounds of each step, each of which sends 1/rounds of the bytes when the one before
         has ended; absent: one.
+    hide_s : (A,) float array, optional
+        Seconds of computation beside each step and those right before it that have -1: the next
+        step starts when both have ended; absent: none.
     """
 
     step: Ints
@@ -72,6 +75,7 @@ class Traffic:
     n_nodes: int | None = None
     nonminimal: Floats | None = None
     rounds: Ints | None = None
+    hide_s: Floats | None = None
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -84,12 +88,41 @@ def step_rounds(traffic: Traffic) -> Ints:
     return np.ones(n_steps, dtype=np.int64) if traffic.rounds is None else traffic.rounds
 
 
+def step_hides_s(traffic: Traffic) -> Floats:
+    """Return the computation beside each step of a job, (A,), as `Traffic.hide_s` has it."""
+    n_steps = int(traffic.step[-1]) + 1 if traffic.step.size else 0
+    return np.zeros(n_steps) if traffic.hide_s is None else traffic.hide_s
+
+
+def hidden_sum(times_s: Floats, hide_s: Floats | None) -> float:
+    """Return how long steps take in all, (A,) each, with the computation that runs beside them."""
+    if hide_s is None:
+        return float(times_s.sum())
+    total, together = 0.0, 0.0
+    for time_s, beside_s in zip(times_s.tolist(), hide_s.tolist(), strict=True):
+        together += time_s
+        if beside_s >= 0.0:
+            total += max(together, beside_s)
+            together = 0.0
+    return total
+
+
+def refuse_hidden(traffic: Traffic, model: str) -> None:
+    """Refuse computation beside communication, for models that do not have it."""
+    if traffic.hide_s is not None:
+        raise ContentionError(
+            f"model {model!r}: computation beside communication (hidden phases) needs the model "
+            "'fluid' or 'flow-level'."
+        )
+
+
 def unfolded(traffic: Traffic) -> Traffic:
     """
     Return traffic in which every round is a step of its own, with flows of its own.
 
     For models that follow each message; paths only, without `nonminimal`.
     """
+    refuse_hidden(traffic, "packets")
     if traffic.rounds is None or not traffic.step.size:
         return traffic
     first = np.flatnonzero(np.diff(traffic.step, prepend=-1))

@@ -10,7 +10,7 @@ from fabricsim.checking import number, whole
 from netsim.common.arrays import Floats, Ints, Table
 from netsim.common.errors import ContentionError
 from netsim.common.jit import load_kernels
-from netsim.flows.contention import Hops, Traffic, step_rounds
+from netsim.flows.contention import Hops, Traffic, hidden_sum, step_rounds
 from netsim.flows.maxmin import is_per_sender
 from netsim.topology.base import Topology
 from netsim.topology.rails import n_senders, node_bundles
@@ -30,16 +30,17 @@ class StepTimes:
     """
 
     steps: Table
+    hide_s: Floats | None = None  # as in `Traffic`
 
     @property
     def communication_s(self) -> float:
-        """Communication time of an iteration alone: sum of tau + lam over the steps."""
-        return float((self.steps["drain_s"] + self.steps["latency_s"]).sum())
+        """Time of an iteration alone in steps, tau + lam each, or computation beside them."""
+        return hidden_sum(self.steps["drain_s"] + self.steps["latency_s"], self.hide_s)
 
     @property
     def injection_s(self) -> float:
-        """Communication time of an iteration if only the node links limited it."""
-        return float(self.steps["injection_s"].sum())
+        """The same if only the node links limited it."""
+        return hidden_sum(self.steps["injection_s"], self.hide_s)
 
     @property
     def latency_s(self) -> float:
@@ -66,7 +67,8 @@ class TrafficTimes:
         """Return how long the steps of one job take; `check_traffic` has passed it."""
         flows = (_ints(traffic.step), _floats(traffic.nbytes), _floats(traffic.latency_s))
         rounds = _ints(step_rounds(traffic))
-        return StepTimes(self._kernel(flows, rounds, hops_of(traffic), self._links, self._drain_s))
+        found = self._kernel(flows, rounds, hops_of(traffic), self._links, self._drain_s)
+        return StepTimes(found, traffic.hide_s)
 
 
 def hops_of(traffic: Traffic) -> Hops:

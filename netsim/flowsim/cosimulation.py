@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from netsim.common.arrays import Floats, Ints
 from netsim.common.errors import ContentionError
 from netsim.common.jit import load_kernels
-from netsim.flows.contention import Traffic, step_rounds
+from netsim.flows.contention import Traffic, hidden_sum, step_hides_s, step_rounds
 from netsim.flows.maxmin import as_channels, is_per_sender
 from netsim.flowsim.state import (
     CHANGE,
@@ -156,9 +156,14 @@ class CoSimulation:
         )
         rows: Solo = self._kernels.solo_run(sent, self._fabric)
         rows.steps["rounds"][:-1] = rounds[rows.steps["first_flow"][:-1]]
-        alone_s = own.compute_s
-        for seconds in (rows.steps["rounds"] * rows.steps["solo_s"])[:-1].tolist():
-            alone_s += seconds
+        rows.steps["hide_s"][:-1] = step_hides_s(own)[own.step[rows.steps["first_flow"][:-1]]]
+        alone_s, together_s = own.compute_s, 0.0
+        solo_s = (rows.steps["rounds"] * rows.steps["solo_s"])[:-1].tolist()
+        for seconds, hide_s in zip(solo_s, rows.steps["hide_s"][:-1].tolist(), strict=True):
+            together_s += seconds
+            if hide_s >= 0.0:
+                alone_s += max(together_s, hide_s)
+                together_s = 0.0
         return SoloRun(own, alone_s, rows)
 
     def start(
@@ -244,7 +249,8 @@ class CoSimulation:
         if at < first:
             done_s = min(spent_s, compute_s)
         else:
-            before_s = (steps["rounds"][first:at] * steps["solo_s"][first:at]).sum()
+            ended = steps[first:at]
+            before_s = hidden_sum(ended["rounds"] * ended["solo_s"], ended["hide_s"])
             round_s = float(steps["solo_s"][at])
             done_s = float(compute_s + before_s + int(state["round"]) * round_s)
             done_s += min(spent_s, round_s)
@@ -375,6 +381,7 @@ class CoSimulation:
         changes["flow"] += first["flows"]
         for table, name in (
             (steps, "solo_s"),
+            (steps, "hide_s"),
             (changes, "at_s"),
             (flows, "nbytes"),
             (flows, "latency_s"),
@@ -412,6 +419,7 @@ def outside_nodes(traffic: Traffic) -> Traffic:
         traffic.compute_s,
         np.asarray(traffic.latency_s[keep], dtype=np.float64),
         rounds=traffic.rounds,
+        hide_s=traffic.hide_s,
     )
 
 

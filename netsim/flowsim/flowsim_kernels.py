@@ -344,8 +344,18 @@ def solo_run(sent: Sent, fabric: Fabric) -> Solo:
 def _next_phase(slot: int, now: float, state: State) -> bool:
     """End the phase of a job and begin the next; return whether it has made its iterations."""
     job, enough = state.jobs[slot], False
+    last = job.at < job.first_step or job.round + 1 == state.steps[job.at].rounds
+    if job.at >= job.first_step and last and state.steps[job.at].hide_s >= 0.0:
+        until_s = job.beside_s + state.steps[job.at].hide_s
+        if until_s > now and not job.computes:
+            job.computes = True
+            heap_set(state.clock, state.flows.size + slot, until_s)
+            return enough
+        job.computes, job.beside_s = False, now
     job.round += 1
-    if job.at < job.first_step or job.round == state.steps[job.at].rounds:
+    if last:
+        if job.at < job.first_step:
+            job.beside_s = now
         job.at += 1
         job.round = 0
     job.phase_s = now
@@ -362,6 +372,7 @@ def _next_phase(slot: int, now: float, state: State) -> bool:
             heap_set(state.clock, state.flows.size + slot, now + job.compute_s)
             return enough
         job.at += 1
+        job.beside_s = now
     step = state.steps[job.at]
     job.n_open = state.steps[job.at + 1].first_flow - step.first_flow
     job.step_end_s = now

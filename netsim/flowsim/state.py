@@ -79,6 +79,7 @@ STEP = np.dtype(
         ("first_change", np.int64),
         ("solo_s", np.float64),  # how long a round takes when the job is alone
         ("rounds", np.int64),
+        ("hide_s", np.float64),  # computation beside it and steps before; -1: goes on
     ],
     align=True,
 )
@@ -99,6 +100,8 @@ JOB = np.dtype(
         ("last_end_s", np.float64),
         ("phase_s", np.float64),  # since when it has been in its round, or computing
         ("took_s", np.float64),  # its last iteration
+        ("beside_s", np.float64),  # when the computation beside its steps began
+        ("computes", np.bool_),  # its steps have ended before the computation beside them
         ("crosses", np.bool_),  # in a step
         ("quiet", np.bool_),  # in a step that no other job has disturbed: no flow is a member
         ("joined", np.bool_),  # another job has just come onto a channel that it had alone

@@ -6,7 +6,7 @@ import numpy as np
 
 from netsim.common.arrays import Floats, Ints, Table
 from netsim.common.jit import load_kernels
-from netsim.flows.contention import Traffic, step_rounds
+from netsim.flows.contention import Traffic, step_hides_s, step_rounds
 from netsim.flows.maxmin import is_per_sender
 from netsim.flows.traffic import check_traffic, hops_of, read_only
 from netsim.flows.virtual_channels import channels_in_order, has_virtual_channels
@@ -36,9 +36,12 @@ class JobDemand:
     def iteration_s(self) -> float:
         """Time of an iteration alone, T."""
         both = self.steps["rounds"] * (self.steps["drain_s"] + self.steps["latency_s"])
-        total_s: float = sum(
-            both.tolist(), self.compute_s
-        )  # in the order of the solver: equal bits
+        total_s, together_s = self.compute_s, 0.0  # in the order of the solver: equal bits
+        for step_s, hide_s in zip(both.tolist(), self.steps["hide_s"].tolist(), strict=True):
+            together_s += step_s
+            if hide_s >= 0.0:
+                total_s += max(together_s, hide_s)
+                together_s = 0.0
         return total_s
 
     @property
@@ -100,6 +103,7 @@ class DemandOf:
             hops.share,
             channel,
             rounds,
+            np.ascontiguousarray(step_hides_s(traffic), np.float64),
         )
         topology = self.topology
         steps, records, entries = self._kernels.job_demand(

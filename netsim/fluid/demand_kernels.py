@@ -28,7 +28,7 @@ _EQUAL = 1.0 + 1e-9  # drain times that differ by less are the same
 _INTS = types.Array(int64, 1, "C", readonly=True)
 _FLOATS = types.Array(float64, 1, "C", readonly=True)
 FLOWS = types.NamedTuple(
-    (_INTS, _INTS, _FLOATS, _FLOATS, _INTS, _INTS, _FLOATS, _INTS, _INTS), Flows
+    (_INTS, _INTS, _FLOATS, _FLOATS, _INTS, _INTS, _FLOATS, _INTS, _INTS, _FLOATS), Flows
 )
 
 
@@ -262,7 +262,7 @@ def job_demand(
         first = last
     for a in range(n_steps):
         steps[a].duration_s = steps[a].drain_s + steps[a].latency_s
-        steps[a].rounds = flows.rounds[a]
+        steps[a].rounds, steps[a].hide_s = flows.rounds[a], flows.hide_s[a]
     records, order = _by_link(n_entries, link_of, entry_of)
     in_order = np.empty(n_entries, ENTRY)
     for r in range(records.size):

@@ -216,11 +216,13 @@ def _commit(
     """
     job = state.jobs[slot]
     all_moved = abs(job.period_s / job.committed_s - 1.0) > _ALL_CHANGE * tolerance
-    at_s = job.compute_s
+    at_s = hidden_from_s = job.compute_s
     for a in range(job.n_steps):
         begin_s[a] = at_s
         step = state.steps[job.first_step + a]
         at_s += step.rounds * step.duration_s
+        if step.hide_s >= 0.0:
+            at_s = hidden_from_s = max(at_s, hidden_from_s + step.hide_s)
     if all_moved:
         job.committed_s = job.period_s
     for r in range(job.first_record, job.first_record + job.n_records):
@@ -457,14 +459,19 @@ def _evaluate(state: State, slot: int, stale: float, late_s: Float32s, work: Row
                 job.worst_record, longest_s = r - job.first_record, delay_s
     iterations, times = 0.0, work.times_s
     for i in range(STATES):
-        all_late_s = 0.0
+        all_late_s, group_late_s, group_s = 0.0, 0.0, 0.0
         for a in range(job.n_steps):
-            all_late_s += state.steps[job.first_step + a].rounds * late_s[a, i]
+            step = state.steps[job.first_step + a]
+            group_late_s += step.rounds * late_s[a, i]
+            group_s += step.rounds * (step.drain_s + step.latency_s)
+            if step.hide_s >= 0.0:  # what computation beside it outlasts costs nothing
+                all_late_s += max(0.0, group_late_s - max(0.0, step.hide_s - group_s))
+                group_late_s = group_s = 0.0
         times[i] = 1.0 / (1.0 + all_late_s / job.alone_s)
         iterations += times[i]
     for i in range(STATES):
         job.share[i] = times[i] / iterations
-    period_s, delayed = job.compute_s, False
+    period_s, group_s, delayed = job.compute_s, 0.0, False
     for a in range(job.n_steps):
         step = state.steps[job.first_step + a]
         mean_s = 0.0
@@ -476,7 +483,10 @@ def _evaluate(state: State, slot: int, stale: float, late_s: Float32s, work: Row
             alone_s = step.drain_s + step.latency_s
             step.duration_s += job.damping * (alone_s + mean_s - step.duration_s)
             delayed = True
-        period_s += step.rounds * step.duration_s
+        group_s += step.rounds * step.duration_s
+        if step.hide_s >= 0.0:
+            period_s += max(group_s, step.hide_s)
+            group_s = 0.0
     if not delayed:
         period_s = job.alone_s  # which was summed in another order
     moved: float = period_s / job.period_s - 1.0

@@ -58,6 +58,7 @@ STEP = np.dtype(  # a step of a job
         ("latency_s", np.float64),  # lam, of the longest path
         ("duration_s", np.float64),  # d, among others
         ("rounds", np.int64),
+        ("hide_s", np.float64),  # h, computation beside it and steps before; -1: goes on
     ],
     align=True,
 )
@@ -173,6 +174,7 @@ class Flows(NamedTuple):
     share: Floats
     channel: Ints  # virtual channel of each hop
     rounds: Ints  # of each step, over which bytes are even
+    hide_s: Floats  # of each step, as in `Traffic`
 
 
 class Store:

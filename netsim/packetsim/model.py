@@ -9,7 +9,7 @@ import numpy as np
 from fabricsim.checking import choice, whole
 from netsim.common.errors import ContentionError
 from netsim.common.rng import sample_phases
-from netsim.flows.contention import Recomputed, Solution, Traffic
+from netsim.flows.contention import Recomputed, Solution, Traffic, refuse_hidden
 from netsim.flows.isolation import shared_links
 from netsim.flows.maxmin import is_per_sender
 from netsim.flows.traffic import check_traffic
@@ -194,6 +194,7 @@ def packets(
 
     def kept(traffic: Traffic) -> Traffic:
         check_traffic(traffic, topology)
+        refuse_hidden(traffic, "packets")
         return traffic
 
     return Recomputed(kept, predict)

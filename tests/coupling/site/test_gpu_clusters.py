@@ -11,11 +11,16 @@ CLOS = {"fabric": "clos", "hosts_per_unit": 4}  # 32 adapters on each of 8 leave
 RINGS = {"name": "training", "tp": 8, "nbytes": "1 GB", "activation_bytes": "1 B"}
 
 
-def alone(pattern, cluster=None, nodes=32, ranks=8, **fields):
+def alone(pattern, cluster=None, nodes=32, ranks=8, model="fluid", **fields):
     """Return the seconds of an iteration of one job of GPUs."""
     job = {"id": "a", "nodes": list(range(nodes)), "ranks_per_node": ranks, "compute_s": 0}
     (found,) = estimate(
-        scene(job | {"pattern": pattern}, topology=CLUSTER | (cluster or {}), **fields)
+        scene(
+            job | {"pattern": pattern},
+            topology=CLUSTER | (cluster or {}),
+            model=model,
+            **fields,
+        )
     ).jobs
     return found.alone_s
 
@@ -94,6 +99,240 @@ def test_an_all_to_all_over_seven_to_one_is_as_long_as_the_uplinks_of_a_pod():
     ring = {"name": "allreduce", "algorithm": "ring", "nbytes": "1 GB"}
     ratio = alone(ring, pods | above, **args) / alone(ring, pods, **args)
     assert ratio == pytest.approx(1.0)
+
+
+def collective(operation, algorithm="ring", nbytes="1 GB"):
+    """Return a collective of all GPUs of a job as a pattern."""
+    spec = {"operation": operation, "algorithm": algorithm, "nbytes": nbytes}
+    return {"name": "gpu-collective"} | spec
+
+
+@pytest.mark.parametrize("cluster", [{}, {"fabric": "rail-only"}, CLOS])
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        (collective("allreduce"), 4.9805),  # 2 x 255/256 x 1 GB / 8 by each adapter
+        (collective("allreduce", "hierarchical"), 4.8438),  # 2 x 31/32
+        (collective("allreduce", "tree"), 5.0),  # 2: to a parent, and to one of two children
+        (collective("allgather"), 2.4902),  # 255/256
+        (collective("reduce-scatter"), 2.4902),
+        (collective("broadcast"), 2.5),
+        (collective("all-to-all", "direct", "1 MB"), 4.96),
+    ],
+)
+def test_a_collective_uses_all_adapters(cluster, pattern, expected):
+    fabric = {"gpu_link": "nvlink5"} | cluster
+
+    assert alone(pattern, fabric) == pytest.approx(expected * MS, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "algorithm", "expected"),
+    [
+        (2, "tree", 2.50),  # S/k
+        (2, "auto", 2.50),
+        (2, "ring", 4.6875),  # 2 x 15/16
+        (3, "tree", 3.75),  # 1.5 S/k
+        (4, "tree", 5.0),
+        (8, "tree", 5.0),
+        (16, "tree", 5.0),
+    ],
+)
+def test_a_double_tree_sends_least_between_two_hosts(hosts, algorithm, expected):
+    pattern = collective("allreduce", algorithm)
+
+    found = alone(pattern, {"gpu_link": "nvlink5"}, nodes=hosts)
+
+    assert found == pytest.approx(expected * MS, rel=1e-4)
+
+
+def test_where_links_inside_hosts_are_slower_they_decide():
+    """1.75 GB out of each GPU at 450 GB/s."""
+    assert alone(collective("allreduce", "tree"), nodes=2) == pytest.approx(1.75 / 450)
+
+
+@pytest.mark.parametrize(("lost", "left"), [(1, 7), (2, 6)])
+def test_a_ring_on_fewer_adapters_is_slower_by_their_share(lost, left):
+    failed = {"failed_switches": [f"s1.{rail}" for rail in range(lost)]}
+
+    whole, found = (alone(collective("allreduce"), cluster) for cluster in ({}, failed))
+
+    assert found / whole == pytest.approx(8 / left)
+
+
+def phased(phases, **fields):
+    """Return a job of all 256 GPUs."""
+    return {"id": "a", "nodes": list(range(32)), "ranks_per_node": 8, "phases": phases} | fields
+
+
+def times(*jobs, topology=CLUSTER, model="fluid", **fields):
+    """Return seconds of iterations alone and together, by job."""
+    found = estimate(scene(*jobs, topology=topology, model=model, **fields)).jobs
+    return {job.id: (job.alone_s, job.together_s) for job in found}
+
+
+RING = {"operation": "allreduce", "algorithm": "ring", "nbytes": "1 GB", "over": ["dp"]}
+GATHER, SCATTER = (
+    {"operation": operation, "nbytes": "1 GB"} for operation in ("allgather", "reduce-scatter")
+)
+
+
+@pytest.mark.parametrize("fabric", [{}, CLOS])
+@pytest.mark.parametrize(
+    ("collectives", "parallel", "expected"),
+    [
+        ([RING], {"tp": 8}, 38.75),
+        ([RING], {"tp": 4}, 19.6875),  # two GPUs of a host in a ring, and two adapters
+        ([RING], {"tp": 2}, 9.921875),  # 2 x 127/128 / 4
+        ([RING], {"tp": 4, "pp": 2, "order": ["pp", "tp", "cp", "dp"]}, 38.75),
+        ([GATHER, GATHER, SCATTER], {}, 7.4707),  # 3 x 255/256 / 8
+    ],
+)
+def test_groups_use_the_adapters_of_their_gpus(fabric, collectives, parallel, expected):
+    job = phased([{"collectives": collectives}], parallel=parallel)
+
+    found, _ = times(job, topology=CLUSTER | fabric)["a"]
+
+    assert found == pytest.approx(expected * MS, rel=1e-4)
+
+
+BACKWARD = [
+    {"compute_s": "70 ms"},
+    {"compute_s": "30 ms", "hidden": True, "collectives": [RING]},
+]
+
+
+@pytest.mark.parametrize("model", ["fluid", "flow-level"])
+@pytest.mark.parametrize(("hidden_s", "expected"), [(0.030, 108.75), (0.060, 130), (0, 108.75)])
+def test_computation_beside_a_ring_exposes_the_rest(model, hidden_s, expected):
+    """Backward 30 ms beside a ring of 38.75: 8.75 are exposed; beside 60 ms none."""
+    phases = [
+        {"compute_s": 0.070},
+        {"compute_s": hidden_s, "hidden": True, "collectives": [RING]},
+    ]
+
+    found, _ = times(phased(phases, parallel={"tp": 8}), model=model)["a"]
+
+    assert found == pytest.approx(expected * MS)
+
+
+def test_beside_a_job_that_always_sends_less_is_hidden():
+    """
+    Another ring on the same adapters doubles it: 77.5 - 30 = 47.5 exposed, 147.5 in all.
+
+    Interference 147.5 / 108.75 = 1.356, without overlap 177.5 / 138.75 = 1.279.
+    """
+    other = phased([{"collectives": [RING]}], parallel={"tp": 8}, id="b", iterations=100)
+    serial = [{"compute_s": "100 ms", "collectives": [RING]}]
+    for phases, together in ((BACKWARD, 147.5), (serial, 177.5)):
+        job = phased(phases, parallel={"tp": 8}, iterations=20)
+
+        found = times(job, other, shared=True, model="flow-level", fairness="per-flow")
+
+        assert found["a"][1] == pytest.approx(together * MS, rel=1e-6)
+
+
+def test_the_contention_model_knows_slack():
+    """A ring of 38.75 beside 80 ms of computation, even if doubled, costs nothing."""
+    other = phased([{"collectives": [RING]}], parallel={"tp": 8}, id="b")
+    phases = [{"compute_s": "80 ms", "hidden": True, "collectives": [RING]}]
+
+    alone_s, together_s = times(phased(phases, parallel={"tp": 8}), other, shared=True)["a"]
+
+    assert alone_s == pytest.approx(0.080)
+    assert together_s == pytest.approx(0.080)
+
+
+@pytest.mark.parametrize("model", ["packets", "hop-cost"])
+def test_models_without_hidden_computation_say_so(model):
+    with pytest.raises(SnapshotError, match=f"model '{model}': computation beside communication"):
+        times(phased(BACKWARD, parallel={"tp": 8}), model=model)
+
+
+MODEL = {"params": "70e9", "layers": 80, "hidden": 8192, "seq": 4096, "compute_s": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        # tensor parts: 4 rings of 8 GPUs for each of 80 layers, 7/4 x 67.1 MB at 450 GB/s;
+        # gradients of 70e9 / 8 numbers of two bytes, 2 x 31/32, by an adapter, beside 2/3 s
+        (
+            {"tp": 8},
+            1.0 - 2 / 3 + 320 * 1.75 * 4096 * 8192 * 2 / 450e9 + 1.9375 * 17.5e9 / LINK,
+        ),
+        # bubble of a pipeline: 7/32 of the computation; all else fits beside it
+        ({"pp": 8, "micro_batches": 32, "params": "1e3", "hidden": 1}, 1.0 + 7 / 32),
+        (
+            {"pp": 8, "micro_batches": 32, "interleave": 4, "params": "1e3", "hidden": 1},
+            1 + 7 / 128,
+        ),
+        # shards: 140 GB once beside 1/3 s of computation, twice beside 2/3
+        ({"fsdp": True}, 3 * 255 / 256 * 140e9 / 8 / LINK),
+    ],
+)
+def test_a_model_takes_what_its_parts_take_by_hand(fields, expected):
+    job = {"id": "a", "nodes": list(range(32)), "ranks_per_node": 8, "model": MODEL | fields}
+
+    assert times(job)["a"][0] == pytest.approx(expected, rel=1e-4)
+
+
+def test_a_hot_expert_stretches_the_exchange():
+    """8 experts over the 8 hosts of a group: with hot = 2 the first gets twice the mean."""
+    exchange = {"operation": "all-to-all", "nbytes": "1 MB", "over": ["ep"]}
+    parallel = {"tp": 8, "ep": 8}
+    even, hot = (
+        times(phased([{"collectives": [exchange | {"hot": hot}]}], parallel=parallel))["a"][0]
+        for hot in (1.0, 2.0)
+    )
+
+    assert even == pytest.approx(7e6 / LINK)
+    assert hot == pytest.approx(2 * even)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        (
+            {"model": MODEL | {"tp": 7}},
+            "model: tp x cp x pp = 7 must divide the ranks, such as 252",
+        ),
+        ({"model": MODEL | {"pp": 3}}, "model: pp = 3 must divide the layers, such as 78 or 81"),
+        ({"model": MODEL | {"dp": 5}}, "model: dp: expected 256, or left out"),
+        ({"model": MODEL | {"hot": 2}}, "model: hot: expected ep above 1 beside it"),
+        ({"model": MODEL | {"ep": 3}}, r"ep = 3 must divide the replicas \(dp\)"),
+        ({"model": MODEL | {"x": 3}}, "model: x: unknown key"),
+        ({"model": MODEL, "compute_s": 1}, "compute_s: expected none beside a model or phases"),
+        ({"model": MODEL, "phases": []}, "model: expected either a model or phases, got both"),
+        ({"parallel": {"tp": 8}}, "parallel: expected phases beside it"),
+        ({"phases": []}, "phases: expected a list of phases"),
+        ({"phases": [{"hidden": True, "compute_s": 1}]}, r"phases\[0\]: hidden: expected coll"),
+        (
+            {"phases": [{"collectives": [RING | {"over": ["tp"]}]}]},
+            "allreduce over tp: a group has one rank of 256",
+        ),
+        ({"phases": [{"collectives": [RING | {"algorithm": "nvls"}]}]}, "algorithm: expected one"),
+        ({"phases": [{"collectives": [RING | {"hot": 2}]}]}, "hot: expected it of an all-to-all"),
+        ({"phases": [{"collectives": [RING | {"over": ["xp"]}]}]}, "over: expected a list of tp"),
+        (
+            {"pattern": collective("allreduce"), "ranks_per_node": 16, "compute_s": 0},
+            "expected at most 8 ranks on a host, one for each GPU, got 16 on n0",
+        ),
+    ],
+)
+def test_what_no_job_can_be_is_refused_by_place(fields, words):
+    job = {"id": "a", "nodes": list(range(32)), "ranks_per_node": 8}
+
+    with pytest.raises(SnapshotError, match=words):
+        times(job | fields)
+
+
+def test_collectives_of_gpus_need_a_gpu_cluster():
+    tree = {"kind": "fat-tree", "radix": 4}
+    job = {"id": "a", "nodes": [0, 1], "pattern": collective("allreduce"), "compute_s": 0}
+
+    with pytest.raises(SnapshotError, match="expected a fabric of kind 'gpu-cluster'"):
+        times(job, topology=tree)
 
 
 def test_links_of_failed_rails_are_named_among_what_is_assumed():

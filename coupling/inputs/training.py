@@ -1,0 +1,164 @@
+"""What a training job of a snapshot does in an iteration: a model, or its phases."""
+
+from coupling.errors import SnapshotError
+from coupling.inputs.table import Table
+from netsim.common.errors import UnitError
+from netsim.common.units import parse_size, parse_time
+from patterns.base import LEAST_BYTES
+from patterns.errors import PatternError
+from patterns.phases import DIMENSIONS, Model, Part, Phase, Phases, sizes_of
+from patterns.placed import checked_collective
+from scheduler.traffic import RankFlows, rank_flows
+
+_MOST_SIZE = 10**6
+
+
+def training_flows(table: Table, n_ranks: int) -> tuple[RankFlows, float] | None:
+    """
+    Read ``model``, or ``phases`` and ``parallel``; None where a job has neither.
+
+    Result: messages of ranks on a host each, and the computation that none runs beside.
+    """
+    model, phases = table.raw("model"), table.raw("phases")
+    parallel = table.raw("parallel")
+    if model is None and phases is None:
+        if parallel is not None:
+            raise table.fault("parallel", "expected phases beside it, they are missing.")
+        return None
+    for key in ("pattern", "steps", "comm_fraction", "compute_s"):
+        if table.raw(key) is not None:
+            raise table.fault(key, "expected none beside a model or phases, which say what it is.")
+    if model is not None and (phases is not None or parallel is not None):
+        raise table.fault("model", "expected either a model or phases, got both.")
+    key = "phases" if model is None else "model"
+    try:
+        if model is None:
+            found = _phases(table, phases, parallel or {})
+            found.check(n_ranks)
+        else:
+            found = _model(Table(model, table.inner("model"), SnapshotError))
+        flows = rank_flows(found, n_ranks)
+        compute_s = found.exposed_compute_s(n_ranks)
+    except PatternError as error:
+        raise table.fault(key, str(error)) from None
+    if not found.compute_s() and not flows.src.size:
+        raise table.fault(key, "expected some computation or communication, there is none.")
+    return flows, compute_s
+
+
+def _phases(table: Table, phases: object, parallel: object) -> Phases:
+    """Read explicit phases."""
+    sizes = Table(parallel, table.inner("parallel"), SnapshotError)
+    given = {
+        name: sizes.integer(name, least=1, most=_MOST_SIZE)
+        for name in (*DIMENSIONS, "ep")
+        if name in sizes
+    }
+    order = sizes.names("order") or DIMENSIONS
+    sizes.finish()
+    if sorted(order) != sorted(DIMENSIONS):
+        raise sizes.error("order", f"each of {', '.join(DIMENSIONS)} once")
+    if not isinstance(phases, list) or not phases:
+        raise table.error("phases", "a list of phases")
+    rows = [
+        _phase(Table(entry, table.inner(f"phases[{at}]"), SnapshotError))
+        for at, entry in enumerate(phases)
+    ]
+    return Phases(tuple(rows), sizes_of(given), tuple(order), given.get("ep", 1))
+
+
+def _phase(table: Table) -> Phase:
+    """Read a phase."""
+    entries = table.raw("collectives", [])
+    if not isinstance(entries, list):
+        raise table.error("collectives", "a list of collectives")
+    hidden = table.flag("hidden", default=False)
+    compute_s = _seconds(table, "compute_s", required=hidden)
+    parts = tuple(
+        _part(Table(entry, table.inner(f"collectives[{at}]"), SnapshotError))
+        for at, entry in enumerate(entries)
+    )
+    if hidden and not parts:
+        raise table.fault("hidden", "expected collectives beside the computation, there are none.")
+    table.finish()
+    return Phase(compute_s, parts, hidden)
+
+
+def _part(table: Table) -> Part:
+    """Read a collective of groups, or sends between neighbours."""
+    over = table.names("over")
+    unknown = [name for name in over if name not in (*DIMENSIONS, "ep")]
+    if unknown:
+        raise table.error("over", f"a list of {', '.join((*DIMENSIONS, 'ep'))}, or none for all")
+    operation = table.text("operation")
+    nbytes, times = _bytes(table, "nbytes"), table.integer("times", 1, least=1, most=_MOST_SIZE)
+    if operation == "send":
+        if len(over) != 1:
+            raise table.error("over", "one dimension, along which neighbours send")
+        found = Part(over, None, nbytes, times)
+    else:
+        algorithm = table.text("algorithm", "auto")
+        collective = checked_collective(operation, algorithm, nbytes, 0)
+        hot = table.number("hot", 1.0, 1.0)
+        if hot > 1.0 and operation != "all-to-all":
+            raise table.fault("hot", f"expected it of an all-to-all, got one of {operation}.")
+        found = Part(over, collective, nbytes, times, hot)
+    table.finish()
+    return found
+
+
+def _model(table: Table) -> Phases:
+    """Read a model."""
+    counts = ("layers", "hidden", "seq")
+    optional = ("micro_batch", "micro_batches", "tp", "cp", "pp", "ep", "dp", "interleave", "top_k")
+    table.require("params", *counts)
+    given: dict[str, int] = {name: table.integer(name, least=1) for name in counts}
+    given |= {name: table.integer(name, least=1) for name in optional if name in table}
+    hot = table.number("hot", 1.0, 1.0)
+    for key, stated in (("hot", hot > 1.0), ("top_k", "top_k" in given)):
+        if stated and given.get("ep", 1) == 1:
+            raise table.fault(key, "expected ep above 1 beside it: there are no experts.")
+    found = Model(
+        params=_amount(table, "params"),
+        compute_s=_seconds(table, "compute_s", required=True),
+        hot=hot,
+        fsdp=table.flag("fsdp", default=False),
+        overlap=table.flag("overlap", default=True),
+        order=table.names("order") or DIMENSIONS,
+        **given,
+    )
+    table.finish()
+    return found.phases()
+
+
+def _amount(table: Table, key: str) -> float:
+    """Read a positive number, also as a text such as "70e9"."""
+    value = table.raw(key)
+    try:
+        number = float(value) if isinstance(value, (int, float, str)) else 0.0
+    except ValueError:
+        number = 0.0
+    if isinstance(value, bool) or not 0.0 < number < 1e18:  # noqa: PLR2004 (beyond any model)
+        raise table.error(key, 'a positive number, such as "70e9"')
+    return number
+
+
+def _bytes(table: Table, key: str) -> float:
+    """Read a positive amount of data."""
+    try:
+        nbytes = parse_size(table.raw(key))
+    except (UnitError, TypeError):
+        nbytes = 0.0
+    if nbytes < LEAST_BYTES:
+        raise table.error(key, "bytes, above 0")
+    return nbytes
+
+
+def _seconds(table: Table, key: str, *, required: bool) -> float:
+    """Read a time."""
+    if key not in table and not required:
+        return 0.0
+    try:
+        return parse_time(table.raw(key))
+    except (UnitError, TypeError):
+        raise table.error(key, "seconds, or a text such as '3 ms'") from None

@@ -1,0 +1,425 @@
+"""
+Collectives of GPUs as they run, given on which hosts, GPUs and adapters the ranks are.
+
+S is the whole array of a rank, k the adapters of a group in each host, n its ranks, N its hosts.
+A collective has k *channels*, each with S/k and an adapter of its own, as in NCCL.
+"""
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import floor, log2
+
+import numpy as np
+
+from patterns.base import (
+    DEFAULT_NBYTES,
+    Ints,
+    Step,
+    Template,
+    check_root,
+    choice,
+    integer,
+    settle,
+    size,
+)
+from patterns.errors import PatternError
+
+_BASE_S, _RING_S, _TREE_S, _NET_S = 8.4e-6, 3.4e-6, 4.0e-6, 14e-6
+_TREE_EFFICIENCY = 0.92
+"""NCCL's tuner, protocol Simple on NVLink (src/graph/tuning.cc of June 2026): base, a step of a
+ring and of a tree inside a host, a step between hosts; share of the bandwidth that a tree gets."""
+
+_TREE_BYTES = (0.0, 0.0, 1.0, 1.5)  # that an adapter sends, of S/k, by hosts; 2 beyond
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """
+    Where the ranks of a job are, on hosts with GPUs and adapters.
+
+    Parameters
+    ----------
+    host : (n,) int array
+        Host of each rank, numbered by their first ranks.
+    gpu : (n,) int array
+        GPU of each rank; -1 where the rank is the whole host.
+    gpus, nics : int
+        GPUs and adapters of a host.
+    nic_rate : float
+        Bytes per second of an adapter.
+    """
+
+    host: Ints
+    gpu: Ints
+    gpus: int
+    nics: int
+    nic_rate: float
+
+    @cached_property
+    def _key(self) -> tuple[object, ...]:
+        """What tells layouts apart."""
+        return self.host.tobytes(), self.gpu.tobytes(), self.gpus, self.nics, self.nic_rate
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether all ranks are at like places."""
+        return isinstance(other, Layout) and self._key == other._key
+
+    def __hash__(self) -> int:
+        """Return a hash that equal layouts share."""
+        return hash(self._key)
+
+    @classmethod
+    def apart(cls, n_ranks: int) -> "Layout":
+        """Return that of ranks on a host each, of one GPU and one adapter."""
+        rank = np.arange(n_ranks)
+        return cls(rank, np.zeros_like(rank), 1, 1, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Ranks of a collective on their hosts: places in the group, by host and GPU."""
+
+    hosts: tuple[Ints, ...]  # members of each host
+    nics: tuple[tuple[int, ...], ...]  # adapters of each host, a channel each
+    near: tuple[Ints, ...]  # of each channel the place among the members of the host nearest to it
+
+    @classmethod
+    def of(cls, host: Ints, gpu: Ints, layout: Layout) -> "_Group":
+        """Return the group of ranks on hosts; `host` is numbered by first ranks."""
+        hosts, nics, near = [], [], []
+        each = max(1, layout.nics // layout.gpus)
+        for number in range(int(host.max()) + 1):
+            members = np.flatnonzero(host == number)
+            members = members[np.argsort(gpu[members], kind="stable")]
+            own = gpu[members]
+            if own[0] < 0:
+                adapters, places = np.arange(layout.nics), np.zeros(layout.nics, dtype=np.int64)
+            else:
+                adapters = (own * layout.nics // layout.gpus)[:, None] + np.arange(each)
+                places = np.repeat(np.arange(own.size), each)
+                adapters, first = np.unique(adapters.ravel(), return_index=True)
+                places = places[first]
+            hosts.append(members)
+            nics.append(tuple(adapters.tolist()))
+            near.append(places)
+        return cls(tuple(hosts), tuple(nics), tuple(near))
+
+    @property
+    def size(self) -> int:
+        """Ranks."""
+        return sum(members.size for members in self.hosts)
+
+    @property
+    def channels(self) -> int:
+        """Channels: as many as the host with the fewest adapters has."""
+        return min(len(nics) for nics in self.nics)
+
+    def in_turn(self, host: int, channel: int) -> Ints:
+        """Return the members of a host, the one at the channel's adapter last."""
+        return np.roll(self.hosts[host], -1 - int(self.near[host][channel]))
+
+    def head(self, host: int, channel: int) -> int:
+        """Return the member at the channel's adapter."""
+        return int(self.hosts[host][self.near[host][channel]])
+
+
+_Edges = list[tuple[int, int, int, float]]  # source, destination, adapter or -1, bytes
+
+
+def _step(edges: _Edges, rounds: int = 1) -> Step:
+    """Return messages as a step, those of the same ends and adapter put together."""
+    total: dict[tuple[int, int, int], float] = {}
+    for src, dst, nic, nbytes in edges:
+        if src != dst:
+            total[src, dst, nic] = total.get((src, dst, nic), 0.0) + nbytes
+    ends = np.array(list(total), dtype=np.int64).reshape(-1, 3).T
+    return Step(ends[0], ends[1], np.array(list(total.values())), rounds, ends[2])
+
+
+def _rings(group: _Group, factor: float, hosts: Sequence[int], *, closed: bool = True) -> _Edges:
+    """Return the edges of a ring for each channel, `factor` / k bytes each; or of open chains."""
+    edges: _Edges = []
+    channels = group.channels if len(hosts) > 1 else 1
+    share = factor / channels
+    for channel in range(channels):
+        for at, host in enumerate(hosts):
+            order = group.in_turn(host, channel).tolist()
+            edges += [(a, b, -1, share) for a, b in itertools.pairwise(order)]
+            if at + 1 == len(hosts) and not closed:
+                continue
+            following = hosts[(at + 1) % len(hosts)]
+            target = group.in_turn(following, channel).tolist()[0]
+            nic = -1 if following == host else group.nics[following][channel]
+            edges.append((order[-1], target, nic, share))
+    return edges
+
+
+def _ring(passes: int) -> Callable[[_Group, float, int], list[Step]]:
+    """Return a ring that goes round so many times."""
+
+    def steps(group: _Group, nbytes: float, root: int) -> list[Step]:
+        del root
+        n = group.size
+        edges = _rings(group, passes * (n - 1) / n * nbytes, range(len(group.hosts)))
+        return [_step(edges, passes * (n - 1))]
+
+    return steps
+
+
+def _chain(group: _Group, nbytes: float, root: int) -> list[Step]:
+    """Return a broadcast down a chain through all hosts, that of the root first."""
+    first = next(h for h, members in enumerate(group.hosts) if root in members)
+    n_hosts = len(group.hosts)
+    order = [(first + step) % n_hosts for step in range(n_hosts)]
+    edges: _Edges = []
+    channels = group.channels if n_hosts > 1 else 1
+    for channel in range(channels):
+        chain: list[tuple[int, int]] = [(root, first)]
+        for host in order:
+            members = [rank for rank in group.in_turn(host, channel).tolist() if rank != root]
+            chain += [(rank, host) for rank in members]
+        for (a, here), (b, there) in itertools.pairwise(chain):
+            nic = -1 if here == there else group.nics[there][channel]
+            edges.append((a, b, nic, nbytes / channels))
+    return [_step(edges)]
+
+
+def binary_tree(n: int) -> list[int]:
+    """Return the parent of each of n in-order nodes of a binary tree, -1 of node 0, the root."""
+    parents = [-1] * n
+    for node in range(1, n):
+        bit = node & -node
+        parent = (node ^ bit) | (bit << 1)
+        parents[node] = parent if parent < n else node ^ bit
+    return parents
+
+
+def double_tree(n: int) -> tuple[list[int], list[int]]:
+    """
+    Return the parents of two binary trees: a node is inside one of them at most.
+
+    Sanders, Speck, Traeff 2009: the second is the first, shifted by one where n is odd, else
+    mirrored.
+    """
+    first = binary_tree(n)
+    second = [-1] * n
+    for node, parent in enumerate(first):
+        if parent >= 0:
+            moved = [(x + 1) % n if n % 2 else n - 1 - x for x in (node, parent)]
+            second[moved[0]] = moved[1]
+    return first, second
+
+
+def _tree(group: _Group, nbytes: float, root: int) -> list[Step]:
+    """Return an allreduce up and down a double binary tree of hosts, and chains in these."""
+    del root
+    n_hosts = len(group.hosts)
+    trees = double_tree(n_hosts)
+    channels = group.channels if n_hosts > 1 else len(group.near[0])
+    share = nbytes / channels
+    edges: _Edges = []
+    for channel in range(channels):
+        for host in range(n_hosts):
+            order = group.in_turn(host, channel).tolist()
+            for a, b in itertools.pairwise(order):
+                edges += [(a, b, -1, share), (b, a, -1, share)]
+        for parents in trees if n_hosts > 1 else ():
+            for host, parent in enumerate(parents):
+                if parent >= 0:
+                    ends = group.head(host, channel), group.head(parent, channel)
+                    up, down = group.nics[parent][channel], group.nics[host][channel]
+                    edges.append((*ends, up, share / 2))
+                    edges.append((*reversed(ends), down, share / 2))  # type: ignore[arg-type]
+    return [_step(edges)]
+
+
+def _hierarchical(group: _Group, nbytes: float, root: int) -> list[Step]:
+    """Return a reduce-scatter in hosts, rings between them and an allgather in hosts, in chunks."""
+    del root
+    n_hosts = len(group.hosts)
+    edges: _Edges = []
+    for host, members in enumerate(group.hosts):
+        edges += _rings(group, 2 * (members.size - 1) / members.size * nbytes, [host])
+    share = 2 * (n_hosts - 1) / n_hosts * nbytes / group.channels
+    for channel in range(group.channels if n_hosts > 1 else 0):
+        for host in range(n_hosts):
+            after = (host + 1) % n_hosts
+            ends = group.head(host, channel), group.head(after, channel)
+            edges.append((*ends, group.nics[after][channel], share))
+    longest = max(members.size for members in group.hosts)
+    return [_step(edges, 2 * (n_hosts - 1) + 2 * (longest - 1))]
+
+
+def _direct(group: _Group, nbytes: float, root: int) -> list[Step]:
+    """Return an all-to-all in one step, `nbytes` for each pair."""
+    del root
+    here, there = np.divmod(np.arange(group.size**2), group.size)
+    apart = here != there
+    sent = np.full(int(apart.sum()), nbytes)
+    return [Step(here[apart], there[apart], sent)]
+
+
+_ALGORITHMS: Mapping[str, Mapping[str, Callable[[_Group, float, int], list[Step]]]] = {
+    "allreduce": {"ring": _ring(2), "tree": _tree, "hierarchical": _hierarchical},
+    "allgather": {"ring": _ring(1)},
+    "reduce-scatter": {"ring": _ring(1)},
+    "broadcast": {"ring": _chain},
+    "all-to-all": {"direct": _direct},
+}
+
+
+def nccl_latency_s(algorithm: str, passes: int, ranks: int, hosts: int) -> float:
+    """
+    Return what NCCL's tuner has for the latency of a collective, in seconds.
+
+    `passes`: of a ring: 2 for an allreduce, 1 for the others.
+    """
+    if algorithm == "tree":
+        steps = (ranks / hosts - 1) * _TREE_S + floor(log2(hosts)) * _NET_S
+        return _BASE_S + 2 * steps
+    between = passes * (hosts - 1)
+    return _BASE_S + (passes * (ranks - 1) - between) * _RING_S + between * _NET_S
+
+
+def _fastest(group: _Group, nbytes: float, nic_rate: float) -> str:
+    """Choose ring or tree as NCCL does: latency and bandwidth of its tuner."""
+    n, n_hosts = group.size, len(group.hosts)
+    if n_hosts == 1:
+        return "ring"
+    on_nic = nbytes / group.channels / nic_rate
+    sent = _TREE_BYTES[n_hosts] if n_hosts < len(_TREE_BYTES) else 2.0
+    through = sent / _TREE_EFFICIENCY
+    tree_s = nccl_latency_s("tree", 1, n, n_hosts) + through * on_nic
+    ring_s = nccl_latency_s("ring", 2, n, n_hosts) + 2 * (n - 1) / n * on_nic
+    return "tree" if tree_s < ring_s else "ring"
+
+
+@dataclass(frozen=True, slots=True)
+class Collective:
+    """A collective of groups of ranks, all at once."""
+
+    operation: str
+    algorithm: str
+    nbytes: float
+    root: int = 0
+
+    def steps(self, groups: Ints, layout: Layout) -> list[Step]:
+        """Return the steps of groups (G, m), each laid out as its ranks are."""
+        by_place: dict[tuple[bytes, bytes], list[Ints]] = {}
+        for ranks in groups:
+            host = _renumbered(layout.host[ranks])
+            by_place.setdefault((host.tobytes(), layout.gpu[ranks].tobytes()), []).append(ranks)
+        alike = []
+        for own in by_place.values():
+            host, gpu = _renumbered(layout.host[own[0]]), layout.gpu[own[0]]
+            steps = self._of_one(_Group.of(host, gpu, layout), layout.nic_rate)
+            alike.append([_everywhere(step, np.stack(own)) for step in steps])
+        return _at_once(alike)
+
+    def _of_one(self, group: _Group, nic_rate: float) -> list[Step]:
+        """Return the steps of one group, by places in it."""
+        algorithms, name = _ALGORITHMS[self.operation], self.algorithm
+        if name == "auto":
+            many = len(algorithms) > 1
+            name = _fastest(group, self.nbytes, nic_rate) if many else next(iter(algorithms))
+        return algorithms[name](group, self.nbytes, self.root)
+
+
+def checked_collective(operation: str, algorithm: str, nbytes: object, root: int) -> Collective:
+    """Return a collective whose words are known."""
+    operation = choice("operation", operation, _ALGORITHMS)
+    algorithm = choice("algorithm", algorithm, ("auto", *_ALGORITHMS[operation]))
+    return Collective(operation, algorithm, size("nbytes", nbytes), root)
+
+
+def _renumbered(host: Ints) -> Ints:
+    """Return hosts numbered in the order in which they come up."""
+    _, first, number = np.unique(host, return_index=True, return_inverse=True)
+    rank = np.empty_like(first)
+    rank[np.argsort(first)] = np.arange(first.size)
+    found: Ints = rank[number]
+    return found
+
+
+def _everywhere(step: Step, groups: Ints) -> Step:
+    """Return a step of one group for all of several."""
+    channel = None if step.channel is None else np.tile(step.channel, len(groups))
+    src, dst = groups[:, step.src].ravel(), groups[:, step.dst].ravel()
+    nbytes = np.tile(step.nbytes, len(groups))
+    return replace(step, src=src, dst=dst, nbytes=nbytes, channel=channel)
+
+
+def _at_once(alike: Iterable[list[Step]]) -> list[Step]:
+    """Put the steps of groups together, the first with the first; rounds are those of most."""
+    found: list[Step] = []
+    lists = list(alike)
+    for place in range(max((len(steps) for steps in lists), default=0)):
+        steps = [own[place] for own in lists if place < len(own)]
+        channels = [
+            np.full(step.src.size, -1) if step.channel is None else step.channel for step in steps
+        ]
+        src, dst, nbytes = (
+            np.concatenate([getattr(step, name) for step in steps])
+            for name in ("src", "dst", "nbytes")
+        )
+        rounds = max(step.rounds for step in steps)
+        found.append(Step(src, dst, nbytes, rounds, np.concatenate(channels)))
+    return found
+
+
+class PlacedPattern(Template):
+    """
+    Pattern whose messages depend on the hosts of its ranks.
+
+    Without these, `steps` gives what ranks on a host each would send.
+    """
+
+    __slots__ = ()
+
+    def _steps(self, n_ranks: int) -> list[Step]:
+        """Return the steps of ranks on a host each."""
+        return self.placed_steps(Layout.apart(n_ranks))
+
+    def placed_steps(self, layout: Layout) -> list[Step]:
+        """Return the steps of ranks on hosts."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class GpuCollective(PlacedPattern):
+    """
+    One collective of all GPUs of a job, as NCCL runs it; on a GPU cluster.
+
+    A ring has a channel for each adapter of the hosts, which visits all GPUs of a host and leaves
+    by that adapter. ``tree`` is NCCL's double binary tree of hosts with chains inside these,
+    ``hierarchical`` a reduce-scatter inside hosts, rings between them and an allgather inside.
+    ``auto`` chooses ring or tree by the latencies and bandwidths of NCCL's tuner.
+    """
+
+    operation: str = "allreduce"  # or "allgather", "reduce-scatter", "broadcast", "all-to-all"
+    algorithm: str = "auto"  # "ring"; of an allreduce also "tree" and "hierarchical"
+    nbytes: float = DEFAULT_NBYTES  # the whole array; of an all-to-all, of a rank for each other
+    root: int = 0  # of a broadcast
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        root = integer("root", self.root, 0)
+        found = checked_collective(self.operation, self.algorithm, self.nbytes, root)
+        settle(self, nbytes=found.nbytes, root=root)
+
+    def placed_steps(self, layout: Layout) -> list[Step]:
+        """Return the steps of ranks on hosts."""
+        root = check_root(self.root, layout.host.size)
+        collective = Collective(self.operation, self.algorithm, self.nbytes, root)
+        return collective.steps(np.arange(layout.host.size)[None], layout)
+
+
+def require_groups(what: str, total: int, of: int, things: str = "ranks") -> int:
+    """Return how many parts ranks make, or refuse with the nearest numbers that fit."""
+    if total % of:
+        low = total // of * of
+        near = f"{low} or {low + of}" if low else f"{of}"
+        raise PatternError(f"{what} = {of} must divide the {things}, such as {near}, got {total}.")
+    return total // of
