@@ -1,6 +1,6 @@
 """Cluster: free nodes and links as bit masks, and the running allocations."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -120,6 +120,9 @@ class Cluster:
         Allocators remember by it what they found out about a pod.
     shared : SharedLinks or None
         Units taken of links that jobs share; None until the first job takes some.
+    closed : list of int or None
+        Mask of the nodes of each group that take no jobs for now, though running ones may still
+        hold them; None where there are none. See `set_closed`.
     running : dict of int to Allocation
         By job id, in the order of their start.
     tally : Tally
@@ -127,6 +130,7 @@ class Cluster:
     """
 
     __slots__ = (
+        "closed",
         "fabric",
         "geometry",
         "l2_links",
@@ -182,6 +186,7 @@ class Cluster:
         self.leaf_comm = [0] * self.n_leaves
         self.stamp = [object() for _ in range(self.n_pods)]
         self.shared: SharedLinks | None = None
+        self.closed: list[int] | None = None
         self.running: dict[int, Allocation] = {}
         self.tally = Tally()
 
@@ -237,6 +242,32 @@ class Cluster:
         self.running[allocation.job.id] = allocation
         self._toggle(allocation, -1)
 
+    def set_closed(self, nodes: Iterable[int]) -> None:
+        """
+        State which nodes take no jobs for now: they are down or drained.
+
+        Parameters
+        ----------
+        nodes : iterable of int
+            All of them. Nodes that a running job holds are not free when it ends.
+        """
+        masks = self.geometry.masks(nodes)
+        closed = [masks.get(leaf, 0) for leaf in range(self.n_leaves)]
+        taken = closed.copy()
+        for allocation in self.running.values():
+            for leaf, held, _ in allocation.leaves:
+                taken[leaf] |= held
+        self.closed = closed if masks else None
+        self.leaf_free = [own & ~gone for own, gone in zip(self.leaf_nodes, taken, strict=True)]
+        self._count_free()
+
+    def _count_free(self) -> None:
+        """Count the free nodes, and give every pod a new mark."""
+        per_pod, free_of = self.leaves_per_pod, [free.bit_count() for free in self.leaf_free]
+        self.pod_free = [sum(free_of[pod * per_pod :][:per_pod]) for pod in range(self.n_pods)]
+        self.n_free = sum(self.pod_free)
+        self.stamp = [object() for _ in range(self.n_pods)]
+
     def fits(self, allocation: Allocation) -> bool:
         """
         Say whether all that an allocation takes is free.
@@ -274,10 +305,7 @@ class Cluster:
         """
         nodes = split_masks(taken.nodes, self.n_leaves, self.nodes_per_leaf)
         self.leaf_free = [free & ~mask for free, mask in zip(self.leaf_free, nodes, strict=True)]
-        per_pod = self.leaves_per_pod
-        free_of = [free.bit_count() for free in self.leaf_free]
-        self.pod_free = [sum(free_of[pod * per_pod :][:per_pod]) for pod in range(self.n_pods)]
-        self.n_free = sum(self.pod_free)
+        self._count_free()
         if taken.leaf_ports:
             ports = split_masks(taken.leaf_ports, self.n_leaves, self.leaf_width)
             self.leaf_up = [free & ~mask for free, mask in zip(self.leaf_up, ports, strict=True)]
@@ -286,7 +314,6 @@ class Cluster:
             self.l2_up = [free & ~mask for free, mask in zip(self.l2_up, ports, strict=True)]
         for sharer in taken.sharers:
             self._share(sharer, fill_units)
-        self.stamp = [object() for _ in range(self.n_pods)]
         # A copy that reservations fill is not empty: a job that is refused in it may fit later.
         self.running.setdefault(_RESERVED, Allocation(_WAITING, self.geometry, ()))
 
@@ -407,11 +434,12 @@ class Cluster:
     def _toggle(self, allocation: Allocation, sign: int) -> None:
         """Flip the masks of an allocation; sign +1 frees, -1 takes."""
         leaf_free, leaf_up, per_pod = self.leaf_free, self.leaf_up, self.leaves_per_pod
-        pod_free, stamp = self.pod_free, self.stamp
+        pod_free, stamp, closed = self.pod_free, self.stamp, self.closed
         owned = not allocation.units
         communicates = allocation.job.communication is not None
         total = 0
-        for leaf, nodes, ports in allocation.leaves:
+        for leaf, held, ports in allocation.leaves:
+            nodes = held if closed is None else held & ~closed[leaf]
             leaf_free[leaf] ^= nodes
             count = nodes.bit_count()
             total += count
@@ -421,7 +449,7 @@ class Cluster:
             if owned:
                 leaf_up[leaf] ^= ports
             if communicates:
-                self.leaf_comm[leaf] -= sign * count
+                self.leaf_comm[leaf] -= sign * held.bit_count()
         if owned:
             for switch, ports in allocation.l2s:
                 self.l2_up[switch] ^= ports

@@ -1,23 +1,34 @@
 """Machine: the cluster as a queue policy sees it, with the expected ends of running jobs."""
 
 from bisect import bisect_left, insort
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from math import inf
-from typing import ClassVar, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 from fabricsim.checking import brief
 from fabricsim.checking.errors import FabricsimError
 from scheduler.allocation import Allocation
-from scheduler.allocators.base import Allocator, fits_by_count
+from scheduler.allocators.base import Allocator, Exhaustive, exhaustive, fits_by_count
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError, PolicyError
+from scheduler.footprint import Footprint
 from scheduler.job import Job
-from scheduler.reasons import ISOLATION, NODES, PLACEMENT, SWITCHES, WaitReasons
+from scheduler.reasons import ISOLATION, NODES, PLACEMENT, RESERVATION, SWITCHES, WaitReasons
 from scheduler.switches import SwitchLimit
 
 _LONGEST = 200  # characters of what a plug-in raised
+_MOMENT_S = 1e-9  # for which a job that is expected to run for no time needs its nodes
 OVERDUE_STEP_S = 60.0  # a job past its estimate is expected to end this much later
+
+
+class Window(NamedTuple):
+    """A time in which nodes take no jobs, known in advance: maintenance, or kept for some users."""
+
+    from_s: float
+    until_s: float
+    taken: Footprint  # the nodes
+    users: frozenset[int] = frozenset()  # whose jobs may run there all the same
 
 
 @dataclass(slots=True, eq=False)
@@ -58,6 +69,9 @@ class Machine:
     gained_until_s, changed_until_s : float
         Latest expected end affected since the reservation was made, in seconds: of jobs that ended
         early, and of all whose end moved. A policy sets both to -inf when it makes a reservation.
+    windows : list of Window
+        Times to come in which nodes take no jobs. `try_to_place` and `place_at` keep jobs off them
+        that are expected to run then; nodes that are down now are `cluster.closed`.
     switch_limit : SwitchLimit or None
         Refuses placements over too many leaf switches for a while (``switches`` of the queue).
     wake_s : float
@@ -81,6 +95,7 @@ class Machine:
     disturbances: int = 0
     gained_until_s: float = -inf
     changed_until_s: float = -inf
+    windows: list[Window] = field(default_factory=list)
     switch_limit: SwitchLimit | None = None
     wake_s: float = inf
     last_refusal: str = NODES
@@ -94,8 +109,36 @@ class Machine:
     @property
     def fits_by_count(self) -> bool:
         """Whether a job finds a place exactly when enough nodes are free."""
-        whole = not self.cluster.geometry.in_parts
+        cluster = self.cluster
+        whole = not (cluster.geometry.in_parts or cluster.closed or self.windows)
         return whole and self.switch_limit is None and fits_by_count(self.allocator)
+
+    @property
+    def exhaustive(self) -> Exhaustive | None:
+        """The allocator if its refusals hold for all jobs of a size, as far as it knows."""
+        return None if self.windows else exhaustive(self.allocator)
+
+    def blocked(self, job: Job, at_s: float) -> Footprint | None:
+        """
+        Return the nodes that a job may not have for a window.
+
+        Parameters
+        ----------
+        job : Job
+            A waiting job.
+        at_s : float
+            When it would start, in seconds.
+
+        Returns
+        -------
+        Footprint or None
+            Nodes of all windows that it would still run in; None where there are none.
+        """
+        until_s, taken = at_s + max(self.estimate_s(job), _MOMENT_S), Footprint()
+        for window in self.windows:
+            if window.from_s < until_s and window.until_s > at_s and job.user not in window.users:
+                taken |= window.taken
+        return taken if taken.nodes else None
 
     def try_to_place(self, job: Job) -> Allocation | None:
         """
@@ -117,7 +160,8 @@ class Machine:
         found = self.allocate(job, self.cluster)
         limit = self.switch_limit
         if found is None:
-            self.last_refusal = self.allocator_refusal
+            kept = self.windows and self.blocked(job, self.now_s) is not None
+            self.last_refusal = RESERVATION if kept else self.allocator_refusal
         if found is None or limit is None or limit.suits(found, self.cluster):
             return found
         self.last_refusal = SWITCHES
@@ -128,7 +172,11 @@ class Machine:
         return None
 
     def allocate(
-        self, job: Job, cluster: Cluster, allocator: Allocator | None = None
+        self,
+        job: Job,
+        cluster: Cluster,
+        allocator: Allocator | None = None,
+        at_s: float | None = None,
     ) -> Allocation | None:
         """
         Ask the allocator, or another one, for a placement in some state, and count it.
@@ -141,12 +189,19 @@ class Machine:
             Free nodes and links.
         allocator : Allocator, optional
             Default: that of the machine.
+        at_s : float, optional
+            When the job would start, in seconds, for `windows`; default: now.
 
         Returns
         -------
         Allocation or None
             None when it does not fit.
         """
+        if self.windows:
+            kept = self.blocked(job, self.now_s if at_s is None else at_s)
+            if kept is not None:
+                cluster = cluster.copy()
+                cluster.block(kept)
         self.cluster.tally.allocator_calls += 1
         self.asked = job
         chosen = allocator or self.allocator
@@ -232,7 +287,7 @@ class Machine:
         """
         if job.n_nodes > cluster.n_free:
             return None
-        found = self.allocate(job, cluster, allocator)
+        found = self.allocate(job, cluster, allocator, time_s)
         limit = self.switch_limit
         if found is None or limit is None or limit.suits(found, cluster):
             return found
@@ -306,6 +361,12 @@ class Machine:
             self.gained_until_s = max(self.gained_until_s, expected_s)
             self.changed_until_s = max(self.changed_until_s, expected_s)
         return self.cluster.release(job_id)
+
+    def close(self, nodes: Collection[int]) -> None:
+        """Let just these nodes take no jobs from now on; whatever was reserved is out of date."""
+        self.cluster.set_closed(nodes)
+        self.disturbances += 1
+        self.gained_until_s = self.changed_until_s = inf
 
     def postpone_overdue(self) -> None:
         """Expect jobs past their estimate to end 60 s from now, at each event anew."""

@@ -16,11 +16,14 @@ from scheduler.allocation import Allocation
 from scheduler.allocators.base import Allocator
 from scheduler.cluster import Cluster, Tally
 from scheduler.errors import PolicyError, SchedulerError
+from scheduler.events import FailedRun, MachineEvents
 from scheduler.job import Job, check_jobs
 from scheduler.machine import Machine, QueuePolicy, described, is_built_in
 from scheduler.observer import Observer, Observers
 from scheduler.rates import JobClock, JobRates, RateModel, UncoupledRateModel
 from scheduler.reasons import WaitReasons
+
+_MOST_IDLE = 100_000  # events in a row that let no job start
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,11 +105,18 @@ class Schedule:
         The machine over time.
     tally : Tally
         What the simulation did, counted.
+    failed : tuple of FailedRun
+        Runs that ended with a failure of a node; a job that ran again has its last run in
+        `records`.
+    unfinished : tuple of Job
+        Jobs that still wait when all others have ended, since nodes stay down.
     """
 
     records: tuple[JobRecord, ...]
     timeline: Timeline
     tally: Tally = field(default_factory=Tally)
+    failed: tuple[FailedRun, ...] = ()
+    unfinished: tuple[Job, ...] = ()
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -142,6 +152,7 @@ def simulate(
     kill_at_limit: bool = False,
     ends_s: Mapping[int, float] | None = None,
     observers: Sequence[Observer] = (),
+    events: MachineEvents | None = None,
 ) -> Schedule:
     """
     Run a workload on a machine.
@@ -166,6 +177,8 @@ def simulate(
         By job id: when jobs end, whatever their rate, for jobs whose record has an end.
     observers : sequence of Observer, optional
         In the order in which they are called.
+    events : MachineEvents, optional
+        What happens to the machine; used up.
 
     Returns
     -------
@@ -183,8 +196,9 @@ def simulate(
 
     Notes
     -----
-    At each instant, in this order: jobs whose work is done end (by id), jobs are submitted
-    (in the order of `jobs`), the policy starts jobs, the rate model returns the rates that changed.
+    At each instant, in this order: jobs whose work is done end (by id), events happen and end the
+    jobs on nodes that go down, jobs are submitted (those queued again first, then in the order of
+    `jobs`), the policy starts jobs, the rate model returns the rates that changed.
     Between instants the remaining work of a job shrinks at 1 / slowdown, or a `JobClock` returns
     when it is done. One SimPy process
     drives the clock; instants are compared as the exact floats computed here, since a
@@ -200,13 +214,17 @@ def simulate(
         observers=Observers(observers),
         ends_s=ends_s or {},
         clock=rates if isinstance(rates, JobClock) else None,
+        events=events,
     )
+    if events is not None:
+        run.machine.windows = list(events.windows)
     if run.observers.on_wait:
         run.machine.wait_reasons = WaitReasons()
     environment = simpy.Environment()
     environment.process(run.drive(environment, jobs))
     environment.run()
-    return Schedule(tuple(run.records), run.timeline, cluster.tally)
+    waiting = tuple(run.waiting.values())
+    return Schedule(tuple(run.records), run.timeline, cluster.tally, tuple(run.failed), waiting)
 
 
 def _runtime_s(job: Job) -> float:
@@ -233,6 +251,12 @@ class _Simulation:
     busy_nodes: int = 0
     excess: dict[int, float] = field(default_factory=dict)  # nodes x (interference - 1), as running
     n_disturbed: int = 0  # running jobs with interference
+    events: MachineEvents | None = None
+    failed: list[FailedRun] = field(default_factory=list)
+    later: list[tuple[float, int, Job]] = field(default_factory=list)  # heap, to be queued again
+    left_s: dict[int, float] = field(default_factory=dict)  # work of jobs that failed
+    n_failures: dict[int, int] = field(default_factory=dict)  # by job
+    n_idle: int = 0  # events in a row with nothing running
 
     def drive(
         self, environment: simpy.Environment, jobs: Sequence[Job]
@@ -240,14 +264,14 @@ class _Simulation:
         """Go from instant to instant until all jobs have ended."""
         submitted = 0
         machine = self.machine
-        while submitted < len(jobs) or self.running or machine.wake_s < inf:
+        while submitted < len(jobs) or self.running or machine.wake_s < inf or self._goes_on():
             next_submit_s = jobs[submitted].submit_s if submitted < len(jobs) else inf
-            now_s = min(self._next_end_s(), next_submit_s, machine.wake_s)
+            now_s = min(self._next_end_s(), next_submit_s, machine.wake_s, self._next_event_s())
             if self.clock is not None:
                 now_s = self._move_clock(self.clock, now_s)
             yield environment.timeout(max(0.0, now_s - environment.now))
             machine.now_s, machine.wake_s = now_s, inf
-            ended = self._end_jobs(now_s)
+            ended = self._end_jobs(now_s) + self._happen(now_s)
             first = submitted
             while submitted < len(jobs) and jobs[submitted].submit_s <= now_s:
                 self._submit(jobs[submitted])
@@ -260,12 +284,78 @@ class _Simulation:
             self._note(now_s)
             for callback in self.observers.on_instant:
                 callback(len(self.records), now_s)
-        if n_waiting := self._n_waiting():
+        if (n_waiting := self._n_waiting()) and self.events is None:
             raise PolicyError(
                 f"{self._named()}: {n_waiting} jobs wait on an empty machine, none is started."
             )
-        if len(self.records) < len(jobs):
+        if len(self.records) + n_waiting < len(jobs):
             self._refuse_forgotten(jobs)
+
+    def _goes_on(self) -> bool:
+        """Say whether something that happens to the machine may let a waiting job start."""
+        if self.events is None:
+            return False
+        waits = self._n_waiting() > 0 and self.events.next_s < inf and self.n_idle < _MOST_IDLE
+        return bool(self.later) or waits
+
+    def _next_event_s(self) -> float:
+        """Return when something happens to the machine next, or a job is queued again."""
+        if self.events is None:
+            return inf
+        return min(self.events.next_s, self.later[0][0] if self.later else inf)
+
+    def _happen(self, now_s: float) -> list[Allocation]:
+        """Let happen what is due, queue jobs again; return the jobs that it has ended."""
+        machine, events = self.machine, self.events
+        if events is None:
+            return []
+        self.n_idle = 0 if self.running else self.n_idle + 1
+        if any(window.until_s <= now_s for window in machine.windows):
+            machine.windows = [own for own in machine.windows if own.until_s > now_s]
+        changed, down = events.take(now_s)
+        ended = []
+        if down:
+            masks = machine.cluster.geometry.masks(down)
+            for allocation in list(machine.cluster.running.values()):
+                if not any(held & masks.get(leaf, 0) for leaf, held, _ in allocation.leaves):
+                    continue
+                used = [node for node in allocation.nodes().tolist() if node in down]
+                if used:  # a node that is held and idle fails no job
+                    node = used[0]
+                    self._fail(allocation, down[node], now_s)
+                    ended.append(allocation)
+        if changed:
+            machine.close(set(events.closed))
+        self._queue_again(now_s)
+        return ended
+
+    def _fail(self, allocation: Allocation, cause: str, now_s: float) -> None:
+        """End a job whose node went down, and queue it again if the policy says so."""
+        assert self.events is not None  # noqa: S101 (it has happened)
+        policy, job = self.events.policy, allocation.job
+        state = self._take_off(job.id, now_s)
+        total_s = self.left_s.get(job.id, job.runtime_s)
+        done_s = total_s - state.work_s
+        kept_s = done_s - done_s % policy.checkpoint_s if policy.checkpoint_s < inf else 0.0
+        self.failed.append(FailedRun(allocation, state.start_s, now_s, cause, done_s - kept_s))
+        count = self.n_failures[job.id] = self.n_failures.get(job.id, 0) + 1
+        if policy.requeue and count <= policy.most:
+            self.left_s[job.id] = total_s - kept_s
+            heapq.heappush(self.later, (now_s + policy.delay_s, len(self.failed), job))
+        else:
+            found = state.placement_factor, state.interference_delay_s, True
+            self.records.append(JobRecord(allocation, state.start_s, now_s, *found))
+
+    def _queue_again(self, now_s: float) -> None:
+        """Submit the jobs whose delay after a failure is over."""
+        again = []
+        while self.later and self.later[0][0] <= now_s:
+            again.append(heapq.heappop(self.later)[2])
+        for job in again:
+            self._submit(job)
+        if again:
+            for callback in self.observers.on_submit:
+                callback(again, now_s)
 
     def _submit(self, job: Job) -> None:
         """Put a job into the queue."""
@@ -334,19 +424,24 @@ class _Simulation:
         ended = []
         while self._next_end_s() <= now_s:
             _, job_id = heapq.heappop(self.ends)
-            state = self.running.pop(job_id)
-            del self.excess[job_id]
-            self.n_disturbed -= state.interference != 1.0
-            self._advance(state, now_s)
-            if self.clock is not None and state.work_s == inf:
-                state.interference_delay_s = self.clock.interference_delay_s(job_id)
-            self.machine.end(job_id)
-            self.busy_nodes -= state.allocation.job.n_nodes
+            state = self._take_off(job_id, now_s)
             found = state.placement_factor, state.interference_delay_s, state.cut
             self.records.append(JobRecord(state.allocation, state.start_s, now_s, *found))
             ended.append(state.allocation)
         self.machine.postpone_overdue()
         return ended
+
+    def _take_off(self, job_id: int, now_s: float) -> _Running:
+        """Take a running job off the machine; return its state."""
+        state = self.running.pop(job_id)
+        del self.excess[job_id]
+        self.n_disturbed -= state.interference != 1.0
+        self._advance(state, now_s)
+        if self.clock is not None and state.work_s == inf:
+            state.interference_delay_s = self.clock.interference_delay_s(job_id)
+        self.machine.end(job_id)
+        self.busy_nodes -= state.allocation.job.n_nodes
+        return state
 
     def _start_jobs(self) -> list[Allocation]:
         """Let the policy start jobs."""
@@ -390,7 +485,8 @@ class _Simulation:
         for allocation in started:
             job = allocation.job
             limit_s = now_s + job.requested_s if self.kill_at_limit else inf
-            state = _Running(allocation, now_s, job.runtime_s, now_s, limit_s)
+            work_s = self.left_s.get(job.id, job.runtime_s) if self.left_s else job.runtime_s
+            state = _Running(allocation, now_s, work_s, now_s, limit_s)
             state.fixed_s = self.ends_s.get(job.id)
             if self.clock is not None and self.clock.moves(job.id):
                 state.work_s = inf

@@ -180,7 +180,7 @@ def now_or_later(
     why: Callable[[], str] | None = None,
 ) -> Allocation | None:
     """Distinguish "not now" from "never", and add the likely cause."""
-    if found is None and not cluster.running:
+    if found is None and not cluster.running and cluster.closed is None:
         raise AllocationError(
             f"job {job.id} of {job.n_nodes} nodes does not fit under allocator {allocator!r}, "
             f"even on the empty machine: {cluster.fabric.name} with {cluster.n_nodes} usable nodes."

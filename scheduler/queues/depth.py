@@ -9,7 +9,7 @@ from scheduler.allocation import Allocation
 from scheduler.job import Job
 from scheduler.machine import Machine
 from scheduler.queues.plan import Plan, report_reasons
-from scheduler.queues.reservation import departures, never_placed
+from scheduler.queues.reservation import departures, not_before
 from scheduler.queues.waiting import Line
 from scheduler.reasons import INSUFFICIENT_NODES, ORDER, RESERVATION, Verdict
 
@@ -67,7 +67,8 @@ class CountedReservations:
         length_s = self._machine.estimate_s(job)
         start_s = self._earliest(job.n_nodes, length_s)
         if start_s == inf:
-            raise never_placed(job, self._machine)
+            not_before(job, self._machine)
+            return
         self._reserved.append(_Counted(start_s, _end_s(start_s, length_s), job.id))
         self._take(*self._reserved[-1][:2], job.n_nodes)
 

@@ -7,7 +7,6 @@ from typing import ClassVar, Protocol
 
 from fabricsim.checking import choice, whole, wrong
 from scheduler.allocation import Allocation
-from scheduler.allocators.base import exhaustive
 from scheduler.cluster import Cluster
 from scheduler.errors import PolicyError
 from scheduler.job import Job
@@ -59,7 +58,7 @@ class Attempts:
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._monotone = machine.allocator.monotone_in_size
-        sure = exhaustive(machine.allocator)
+        sure = machine.exhaustive
         self._least = inf if sure is None else sure.most_nodes(machine.cluster) + 1
         self._sizes: set[int] = set()
 
@@ -72,9 +71,8 @@ class Attempts:
         """Ask the allocator for a placement now, on no more switches than the job wants."""
         machine = self._machine
         found = machine.try_to_place(job)
-        if found is None and (
-            machine.switch_limit is None or not machine.switch_limit.wanted(job)[0]
-        ):
+        limit = machine.switch_limit
+        if found is None and not machine.windows and (limit is None or not limit.wanted(job)[0]):
             if self._monotone:
                 self._least = min(self._least, job.n_nodes)
             else:
@@ -162,7 +160,7 @@ class HeadStillFits:
         self._machine = machine
         self._shadow = reserved.cluster  # jobs that end by then change nothing in it
         # an exhaustive allocator is asked less; a limit of switches may refuse what it finds
-        self._sure = exhaustive(machine.allocator) if machine.switch_limit is None else None
+        self._sure = machine.exhaustive if machine.switch_limit is None else None
         self._excluding = ExcludingPlacements(nested=self._sure is not None)
         self._witness: Allocation | None = None  # a place for the head together with all long jobs
         self._refused: set[int] = set()  # sizes that leave it none, until a job starts
@@ -365,6 +363,9 @@ class Easy(LinePolicy):
         place, time_s = self._stored[2].place, self._stored[2].time_s
         if place is None or time_s > machine.now_s:
             return None
+        kept = machine.windows and machine.blocked(head, machine.now_s)
+        if kept and kept.clashes(machine.cluster.footprint(place.placement)):
+            return None
         return place.placement if machine.cluster.fits(place.placement) else None
 
     def _backfill(self, head: Job, machine: Machine) -> None:
@@ -476,7 +477,7 @@ class Easy(LinePolicy):
         return (
             self._rule != FIXED
             and machine.changed_until_s < reservation.time_s
-            and exhaustive(machine.allocator) is not None
+            and machine.exhaustive is not None
             and _still_refused(reservation, machine)
         )
 
@@ -488,7 +489,9 @@ def _still_refused(reservation: Reservation, machine: Machine) -> bool:
     Jobs that start or end later only take from what it would find; one that ends early adds to it,
     until it was expected to end.
     """
-    known = machine.switch_limit is None and machine.allocator.monotone_in_free
+    # windows end and begin, so that less may be free later
+    known = machine.switch_limit is None and not machine.windows
+    known = known and machine.allocator.monotone_in_free
     return known and machine.gained_until_s <= reservation.refused_s
 
 

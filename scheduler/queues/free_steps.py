@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import inf, nan
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -18,6 +19,9 @@ from scheduler.machine import Machine
 
 if TYPE_CHECKING:
     from scheduler.queues.windows_kernels import Bookings, Timeline
+
+UNKNOWN_END_S = 1e15
+"""When nodes that are down are expected back, in seconds: after everything else."""
 
 _WORD = 64  # bits
 _ROOM = 64  # steps, and bookings, to begin with
@@ -56,6 +60,7 @@ class FreeSteps:
     __slots__ = (
         "_booked",
         "_bookings",
+        "_closed_s",
         "_empty",
         "_held",
         "_kernels",
@@ -97,6 +102,39 @@ class FreeSteps:
         self._order: Ints = np.empty(0, dtype=np.int64)  # rows of the line, as they are looked at
         self._nothing = np.zeros(self._widths[0], dtype=np.uint64)
         self._scratch = np.empty((3, self._widths[0]), dtype=np.uint64)
+        self._closed_s: float | None = None  # when closed nodes were entered, if there were any
+
+    def is_stale(self, *, closed: bool) -> bool:
+        """Say whether steps have to be made anew, at each instant while nodes are closed."""
+        return self._closed_s != self.machine.now_s if closed else self._closed_s is not None
+
+    def close(self) -> None:
+        """Enter nodes that take no jobs for a while, each once its running job has left."""
+        machine, cluster = self.machine, self.machine.cluster
+        spans = [(max(own.from_s, machine.now_s), *own[1:3]) for own in machine.windows]
+        if cluster.closed is not None:
+            down = Footprint(join_all(cluster.nodes_per_leaf, cluster.closed))
+            spans.append((machine.now_s, UNKNOWN_END_S, down))
+        if spans:
+            self._closed_s = machine.now_s
+        edges = sorted({edge for span in spans for edge in span[:2]})
+        held = [(own.end_s, cluster.footprint(own.allocation).nodes) for own in self._held.values()]
+        for from_s, until_s in pairwise(edges):
+            nodes = 0
+            for begin_s, end_s, taken in spans:
+                if begin_s <= from_s and end_s >= until_s:
+                    nodes |= taken.nodes
+            for end_s, own in held:
+                if end_s > from_s and nodes & own:
+                    self._close(min(end_s, until_s), until_s, nodes & own)
+                    nodes &= ~own
+            self._close(from_s, until_s, nodes)
+
+    def _close(self, from_s: float, until_s: float, nodes: int) -> None:
+        """Enter a span in which nodes take no jobs."""
+        if nodes and from_s < until_s:
+            row = self._row(Footprint(nodes))
+            self._span(from_s, until_s, row, nodes.bit_count(), 1)
 
     def follow(self, bookings: Mapping[int, Booking]) -> None:
         """Enter what has changed on the machine, and in the bookings by job id."""

@@ -10,7 +10,7 @@ from scheduler.cluster import Cluster
 from scheduler.footprint import Footprint, join_masks
 from scheduler.job import Job
 from scheduler.machine import Machine
-from scheduler.queues.free_steps import Booking, FreeSteps
+from scheduler.queues.free_steps import UNKNOWN_END_S, Booking, FreeSteps
 from scheduler.queues.reservation import never_placed
 from scheduler.reasons import INSUFFICIENT_NODES, RESERVATION, WINDOW, Verdict, trace_roots
 
@@ -206,10 +206,13 @@ class Plan:
 
     def free_steps(self, machine: Machine) -> FreeSteps:
         """Return what running and booked jobs leave."""
-        if self._steps is None or self._steps.machine is not machine:
-            self._steps = FreeSteps(machine)
-        self._steps.follow(self.bookings)
-        return self._steps
+        steps, closed = self._steps, machine.cluster.closed is not None or bool(machine.windows)
+        if steps is None or steps.machine is not machine or steps.is_stale(closed=closed):
+            steps = self._steps = FreeSteps(machine)
+            steps.follow({})
+            steps.close()
+        steps.follow(self.bookings)
+        return steps
 
     def book(self, jobs: Iterable[Job], machine: Machine, place: Place | None = None) -> None:
         """Enter the earliest time and place of each of some jobs, in order."""
@@ -262,4 +265,5 @@ class Plan:
     def wake(self, machine: Machine) -> None:
         """Ask to be woken for every start, since nothing else need happen then."""
         for booking in self.bookings.values():
-            machine.wake(booking.start_s)
+            if booking.start_s < UNKNOWN_END_S:
+                machine.wake(booking.start_s)

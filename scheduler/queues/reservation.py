@@ -56,7 +56,7 @@ def enough_nodes_s(job: Job, machine: Machine) -> float:
         free += running[job_id].held
         if free >= job.n_nodes:
             return end_s
-    raise never_placed(job, machine)
+    return not_before(job, machine)
 
 
 def first_reservation(
@@ -77,13 +77,16 @@ def first_reservation(
     last_s = refused_s
     if machine.now_s < patient_until_s < inf:
         heapq.heappush(agenda, (patient_until_s, []))
+    for window in machine.windows:
+        heapq.heappush(agenda, (window.until_s, []))
     while agenda:
         time_s, leaving = heapq.heappop(agenda)
         for job_id in leaving:
             cluster.release(job_id)
-        if time_s <= refused_s:
+        if time_s <= refused_s or (agenda and agenda[0][0] == time_s):
             continue
-        found = machine.allocate(job, cluster) if cluster.n_free >= job.n_nodes else None
+        enough = cluster.n_free >= job.n_nodes
+        found = machine.allocate(job, cluster, at_s=time_s) if enough else None
         if found is None:
             last_s = time_s
             continue
@@ -92,7 +95,14 @@ def first_reservation(
         if patient_until_s == inf:
             patient_until_s = time_s + limit.wanted(job)[1]
             heapq.heappush(agenda, (patient_until_s, []))
-    raise never_placed(job, machine)
+    return Reservation(not_before(job, machine), refused_s=last_s)
+
+
+def not_before(job: Job, machine: Machine) -> float:
+    """Return inf for a job that waits for closed nodes; on a whole machine it is an error."""
+    if machine.cluster.closed is None:
+        raise never_placed(job, machine)
+    return inf
 
 
 def never_placed(job: Job, machine: Machine) -> PolicyError:
