@@ -11,7 +11,7 @@ from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from scheduler.allocation import L2_UP, LEAF_UP, Allocation, mask_bits
 from scheduler.errors import AllocationError
-from scheduler.footprint import Footprint, join_masks, links_of, mask_parts, split_masks
+from scheduler.footprint import Footprint, join_all, join_masks, links_of, mask_parts, split_masks
 from scheduler.geometry import Geometry, working_ports
 from scheduler.job import Job
 
@@ -122,7 +122,9 @@ class Cluster:
         Units taken of links that jobs share; None until the first job takes some.
     closed : list of int or None
         Mask of the nodes of each group that take no jobs for now, though running ones may still
-        hold them; None where there are none. See `set_closed`.
+        hold them; None where there are none, and all cables work. See `set_closed`.
+    down : Footprint or None
+        These nodes, and the cables that are down.
     running : dict of int to Allocation
         By job id, in the order of their start.
     tally : Tally
@@ -131,6 +133,7 @@ class Cluster:
 
     __slots__ = (
         "closed",
+        "down",
         "fabric",
         "geometry",
         "l2_links",
@@ -187,6 +190,7 @@ class Cluster:
         self.stamp = [object() for _ in range(self.n_pods)]
         self.shared: SharedLinks | None = None
         self.closed: list[int] | None = None
+        self.down: Footprint | None = None
         self.running: dict[int, Allocation] = {}
         self.tally = Tally()
 
@@ -242,22 +246,41 @@ class Cluster:
         self.running[allocation.job.id] = allocation
         self._toggle(allocation, -1)
 
-    def set_closed(self, nodes: Iterable[int]) -> None:
+    def set_closed(self, nodes: Iterable[int], fabric: Topology | None = None) -> None:
         """
-        State which nodes take no jobs for now: they are down or drained.
+        State which nodes take no jobs for now, down or drained, and which cables are down.
 
         Parameters
         ----------
         nodes : iterable of int
             All of them. Nodes that a running job holds are not free when it ends.
+        fabric : Topology, optional
+            The fabric without the cables that are down, none of which a running job owns; default:
+            all work that worked at the beginning.
         """
         masks = self.geometry.masks(nodes)
         closed = [masks.get(leaf, 0) for leaf in range(self.n_leaves)]
         taken = closed.copy()
+        self.leaf_up, self.l2_up = list(self.leaf_links), list(self.l2_links)
+        if isinstance(fabric, FatTree) and self.leaf_width:
+            self.leaf_up = list(working_ports(fabric, LEAF_UP))
+            self.l2_up = list(working_ports(fabric, L2_UP)) if self.l2_width else []
+        lost = [
+            [own & ~up for own, up in zip(whole, now, strict=True)]
+            for whole, now in ((self.leaf_links, self.leaf_up), (self.l2_links, self.l2_up))
+        ]
+        down = Footprint(
+            join_all(self.nodes_per_leaf, closed),
+            join_all(self.leaf_width, lost[0]) if any(lost[0]) else 0,
+            join_all(self.l2_width, lost[1]) if any(lost[1]) else 0,
+        )
+        self.closed, self.down = (closed, down) if down != Footprint() else (None, None)
         for allocation in self.running.values():
-            for leaf, held, _ in allocation.leaves:
+            for leaf, held, ports in allocation.leaves:
                 taken[leaf] |= held
-        self.closed = closed if masks else None
+                self.leaf_up[leaf] &= ~(0 if allocation.units else ports)
+            for switch, ports in () if allocation.units else allocation.l2s:
+                self.l2_up[switch] &= ~ports
         self.leaf_free = [own & ~gone for own, gone in zip(self.leaf_nodes, taken, strict=True)]
         self._count_free()
 

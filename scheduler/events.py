@@ -1,33 +1,35 @@
 """Events in time: nodes go down and come up again, are drained, or kept for a while."""
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import NamedTuple
 
 import numpy as np
 
-from netsim.common.arrays import Ints
+from netsim.topology.base import Topology
 from scheduler.allocation import Allocation
 from scheduler.machine import Window
 
 ACTIONS = ("down", "up", "drain", "resume")
 """What happens to nodes: ``resume`` ends a drain and a down, as in Slurm."""
-_FAILED = "failed"  # down by a drawn failure, which its own repair ends
+_FAILED, _REPAIRED = "failed", "repaired"  # by chance; neither is ended by a listed event
+_ENDS = {"up": {"down"}, "resume": {"down", "drain"}, _REPAIRED: {_FAILED}}
 
 
 class MachineEvent(NamedTuple):
     """
-    Something that happens to nodes.
+    Something that happens to nodes, switches or cables.
 
-    `time_s`: when, in seconds. `action`: a key of `ACTIONS`. `nodes`: which nodes. `cause`: for
-    tables, what the user called them.
+    `time_s`: when, in seconds. `action`: a key of `ACTIONS`. `nodes`: which nodes. `parts`: names
+    of switches and cables, which go down or come up. `cause`: for tables, what the user called it.
     """
 
     time_s: float
     action: str
-    nodes: tuple[int, ...]
+    nodes: tuple[int, ...] = ()
+    parts: tuple[str, ...] = ()
     cause: str = ""
 
 
@@ -55,34 +57,46 @@ class FailedRun:
 
 class DrawnFailures:
     """
-    Failures of nodes by chance: each runs and is repaired by turns, for exponential times.
+    Failures by chance: each thing runs and is repaired by turns, for exponential times.
 
-    `nodes`: those that fail. `mtbf_s`: mean time between the repair of a node and its next failure,
-    in seconds. `repair_s`: mean time until a node is repaired, in seconds. `seed`: Random seed; the
-    times depend on nothing else.
+    `things`: numbers of nodes, or names of switches or cables, at least one. `mtbf_s`: mean time
+    between the repair of one and its next failure, in seconds. `repair_s`: mean time until one is
+    repaired, in seconds. `seed`: Random seed; the times depend on nothing else.
     """
 
-    def __init__(self, nodes: Ints, mtbf_s: float, repair_s: float, seed: int) -> None:
+    def __init__(
+        self, things: Sequence[int] | Sequence[str], mtbf_s: float, repair_s: float, seed: int
+    ) -> None:
         self._rng = np.random.default_rng(seed)
         self._mean_s = mtbf_s, repair_s
-        first_s = self._rng.exponential(mtbf_s, nodes.size).tolist()
-        self._due = [
-            (time_s, node, True) for time_s, node in zip(first_s, nodes.tolist(), strict=True)
-        ]
+        first_s = self._rng.exponential(mtbf_s, len(things)).tolist()
+        self._things = things
+        self._due = [(time_s, place, True) for place, time_s in enumerate(first_s)]
         heapq.heapify(self._due)
 
     @property
     def next_s(self) -> float:
-        """When the next node fails or is repaired, in seconds."""
+        """When the next one fails or is repaired, in seconds."""
         next_s: float = self._due[0][0]
         return next_s
 
-    def pop(self) -> tuple[float, int, bool]:
-        """Return when, which node, and whether it fails."""
-        time_s, node, fails = self._due[0]
+    def pop(self) -> MachineEvent:
+        """Return what happens next."""
+        time_s, place, fails = self._due[0]
         later_s = time_s + self._rng.exponential(self._mean_s[fails])
-        heapq.heapreplace(self._due, (later_s, node, not fails))
-        return time_s, node, fails
+        heapq.heapreplace(self._due, (later_s, place, not fails))
+        thing, action = self._things[place], _FAILED if fails else _REPAIRED
+        if isinstance(thing, str):
+            return MachineEvent(time_s, action, parts=(thing,), cause=thing)
+        return MachineEvent(time_s, action, (thing,), cause=f"node {thing}")
+
+
+class Happened(NamedTuple):
+    """What an instant has changed: nodes that went down by cause; whether nodes, or routes, are."""
+
+    down: dict[int, str]
+    nodes: bool
+    routes: bool
 
 
 @dataclass(slots=True, eq=False)
@@ -96,25 +110,32 @@ class MachineEvents:
         In any order; at one time the order counts.
     windows : sequence of Window
         Times in which nodes take no jobs; queue policies know them from the beginning.
-    drawn : DrawnFailures or None
+    drawn : sequence of DrawnFailures
         Failures by chance.
     policy : FailurePolicy
         What becomes of jobs.
+    without : callable or None
+        Returns the fabric without some switches and cables, by name; needed where events name some.
 
     Attributes
     ----------
     happened : list of MachineEvent
         What has happened so far.
+    fabric : Topology or None
+        The fabric as it is; None until a switch or a cable has gone down.
     """
 
     listed: Sequence[MachineEvent] = ()
     windows: Sequence[Window] = ()
-    drawn: DrawnFailures | None = None
+    drawn: Sequence[DrawnFailures] = ()
     policy: FailurePolicy = field(default_factory=FailurePolicy)
+    without: Callable[[Collection[str]], Topology] | None = None
     happened: list[MachineEvent] = field(default_factory=list)
     _waiting: list[MachineEvent] = field(init=False)
     _ends: list[float] = field(init=False)
-    _why: dict[int, set[str]] = field(default_factory=dict)  # nodes that take no jobs
+    fabric: Topology | None = None
+    _why: dict[int | str, set[str]] = field(default_factory=dict)  # of what is down or drained
+    _cut_off: frozenset[int] = frozenset()  # nodes that nothing leads to
 
     def __post_init__(self) -> None:
         """Put the events in order."""
@@ -125,40 +146,48 @@ class MachineEvents:
     def next_s(self) -> float:
         """When something happens next, or a window ends, in seconds; inf: never."""
         times = [self._waiting[-1].time_s if self._waiting else inf, *self._ends[-1:]]
-        return min([*times, inf if self.drawn is None else self.drawn.next_s])
+        return min([*times, *(own.next_s for own in self.drawn)])
 
     @property
-    def closed(self) -> Iterable[int]:
+    def closed(self) -> set[int]:
         """Nodes that take no jobs now."""
-        return self._why.keys()
+        return {node for node in self._why if isinstance(node, int)} | self._cut_off
 
-    def take(self, now_s: float) -> tuple[bool, dict[int, str]]:
-        """Let happen what is due; return whether nodes change, and those down with the cause."""
-        down, changed = dict[int, str](), False
+    def take(self, now_s: float) -> "Happened":
+        """Let happen what is due."""
+        down, before = dict[int, str](), set(self._why)
         while self._ends and self._ends[-1] <= now_s:
             self._ends.pop()
         while self._waiting and self._waiting[-1].time_s <= now_s:
-            event = self._waiting.pop()
-            changed |= self._apply(event, down)
-        while self.drawn is not None and self.drawn.next_s <= now_s:
-            time_s, node, fails = self.drawn.pop()
-            event = MachineEvent(time_s, _FAILED if fails else "repaired", (node,), "failure")
-            changed |= self._apply(event, down)
-        return changed, down
+            self._apply(self._waiting.pop(), down)
+        for drawn in self.drawn:
+            while drawn.next_s <= now_s:
+                self._apply(drawn.pop(), down)
+        changed = self._why.keys() ^ before
+        routes = any(isinstance(thing, str) for thing in changed)
+        if routes:
+            self._rewire([part for part in self._why if isinstance(part, str)], down)
+        return Happened(down, nodes=bool(changed or down), routes=routes)
 
-    def _apply(self, event: MachineEvent, down: dict[int, str]) -> bool:
-        """Note why nodes take no jobs; say whether that has changed for one."""
+    def _rewire(self, parts: Sequence[str], down: dict[int, str]) -> None:
+        """Take the fabric without what is down; nodes that it cuts off are down."""
+        assert self.without is not None  # noqa: S101 (asked before)
+        whole, self.fabric = self.without([]), self.without(parts)
+        lost = frozenset(np.setdiff1d(whole.usable_nodes, self.fabric.usable_nodes).tolist())
+        for node in lost - self._cut_off:
+            down.setdefault(node, self.happened[-1].cause)
+        self._cut_off = lost
+
+    def _apply(self, event: MachineEvent, down: dict[int, str]) -> None:
+        """Note why nodes and parts are not in use."""
         self.happened.append(event)
-        before = len(self._why)
-        ends = {"up": {"down"}, "resume": {"down", "drain"}, "repaired": {_FAILED}}
-        for node in event.nodes:
-            if event.action not in ends:
-                self._why.setdefault(node, set()).add(event.action)
-                if event.action != "drain":
-                    down[node] = event.cause
-            elif node in self._why:
-                self._why[node] -= ends[event.action]
-                if not self._why[node]:
-                    del self._why[node]
-                    before = -1
-        return len(self._why) != before
+        things: list[int | str] = [*event.nodes, *event.parts]
+        for thing in things:
+            if event.action in _ENDS and thing in self._why:
+                self._why[thing] -= _ENDS[event.action]
+                if not self._why[thing]:
+                    del self._why[thing]
+            elif event.action not in _ENDS:
+                self._why.setdefault(thing, set()).add(event.action)
+                if event.action != "drain" and isinstance(thing, int):
+                    down[thing] = event.cause

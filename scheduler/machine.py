@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple, Protocol
 
 from fabricsim.checking import brief
 from fabricsim.checking.errors import FabricsimError
+from netsim.topology.base import Topology
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import Allocator, Exhaustive, exhaustive, fits_by_count
 from scheduler.cluster import Cluster
@@ -362,9 +363,13 @@ class Machine:
             self.changed_until_s = max(self.changed_until_s, expected_s)
         return self.cluster.release(job_id)
 
-    def close(self, nodes: Collection[int]) -> None:
-        """Let just these nodes take no jobs from now on; whatever was reserved is out of date."""
-        self.cluster.set_closed(nodes)
+    def close(self, nodes: Collection[int], fabric: Topology | None = None) -> None:
+        """
+        Let just these nodes take no jobs from now on; whatever was reserved is out of date.
+
+        `fabric`: the fabric as it is, where cables were down; None: as it was built.
+        """
+        self.cluster.set_closed(nodes, fabric)
         self.disturbances += 1
         self.gained_until_s = self.changed_until_s = inf
 

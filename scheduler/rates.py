@@ -6,6 +6,7 @@ from math import inf
 from typing import Protocol, runtime_checkable
 
 from fabricsim.checking import number
+from netsim.topology.base import Topology
 from scheduler.allocation import Allocation
 from scheduler.errors import SchedulerError
 
@@ -115,6 +116,14 @@ class RateModel(Protocol):
             By job id: every job of `started`, and any other running job whose rate
             changed.
         """
+
+
+@runtime_checkable
+class Rewirable(RateModel, Protocol):
+    """A rate model of a network whose switches and cables may go down."""
+
+    def rewire(self, topology: Topology) -> None:
+        """Route the jobs that enter from now on by a fabric; no job is on the network."""
 
 
 class UncoupledRateModel:

@@ -8,19 +8,21 @@ from math import inf
 from operator import add
 from typing import Any
 
+import numpy as np
 import simpy
 
 from fabricsim.checking import flag
 from fabricsim.checking.errors import FabricsimError
+from netsim.topology.base import Topology
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import Allocator
 from scheduler.cluster import Cluster, Tally
 from scheduler.errors import PolicyError, SchedulerError
-from scheduler.events import FailedRun, MachineEvents
+from scheduler.events import FailedRun, Happened, MachineEvents
 from scheduler.job import Job, check_jobs
 from scheduler.machine import Machine, QueuePolicy, described, is_built_in
 from scheduler.observer import Observer, Observers
-from scheduler.rates import JobClock, JobRates, RateModel, UncoupledRateModel
+from scheduler.rates import JobClock, JobRates, RateModel, Rewirable, UncoupledRateModel
 from scheduler.reasons import WaitReasons
 
 _MOST_IDLE = 100_000  # events in a row that let no job start
@@ -257,6 +259,7 @@ class _Simulation:
     left_s: dict[int, float] = field(default_factory=dict)  # work of jobs that failed
     n_failures: dict[int, int] = field(default_factory=dict)  # by job
     n_idle: int = 0  # events in a row with nothing running
+    rewired: Topology | None = None  # the fabric, where routes have changed at this instant
 
     def drive(
         self, environment: simpy.Environment, jobs: Sequence[Job]
@@ -312,22 +315,35 @@ class _Simulation:
         self.n_idle = 0 if self.running else self.n_idle + 1
         if any(window.until_s <= now_s for window in machine.windows):
             machine.windows = [own for own in machine.windows if own.until_s > now_s]
-        changed, down = events.take(now_s)
+        happened = events.take(now_s)
         ended = []
-        if down:
-            masks = machine.cluster.geometry.masks(down)
+        if happened.down or happened.routes:
             for allocation in list(machine.cluster.running.values()):
-                if not any(held & masks.get(leaf, 0) for leaf, held, _ in allocation.leaves):
-                    continue
-                used = [node for node in allocation.nodes().tolist() if node in down]
-                if used:  # a node that is held and idle fails no job
-                    node = used[0]
-                    self._fail(allocation, down[node], now_s)
+                cause = self._cause_of_failure(allocation, happened, events)
+                if cause is not None:
+                    self._fail(allocation, cause, now_s)
                     ended.append(allocation)
-        if changed:
-            machine.close(set(events.closed))
+        if happened.nodes:
+            machine.close(events.closed, events.fabric)
+        if happened.routes and isinstance(self.rates, Rewirable):
+            self.rewired = events.fabric
         self._queue_again(now_s)
         return ended
+
+    @staticmethod
+    def _cause_of_failure(
+        allocation: Allocation, happened: Happened, events: MachineEvents
+    ) -> str | None:
+        """Return why a job cannot go on; None where it can."""
+        if happened.down:  # a node that is held and idle fails no job
+            for node in allocation.nodes().tolist():
+                if node in happened.down:
+                    return happened.down[node]
+        if happened.routes and events.fabric is not None and events.fabric.absent is not None:
+            links = allocation.links()
+            if links is not None and np.isin(links, events.fabric.absent).any():
+                return events.happened[-1].cause
+        return None
 
     def _fail(self, allocation: Allocation, cause: str, now_s: float) -> None:
         """End a job whose node went down, and queue it again if the policy says so."""
@@ -476,12 +492,38 @@ class _Simulation:
         self, ended: Sequence[Allocation], started: Sequence[Allocation], now_s: float
     ) -> None:
         """Take the new rates and compute the ends that follow from them."""
+        if self.rewired is not None:
+            self._rewire(ended, started, now_s)
+            return
         if not ended and not started:
             return
-        job_rates = JobRates.of(self.rates.change(ended, started, now_s))
+        self._take_rates(ended, started, started, now_s)
+
+    def _rewire(
+        self, ended: Sequence[Allocation], started: Sequence[Allocation], now_s: float
+    ) -> None:
+        """Let all running jobs leave the network, and enter it again by the new routes."""
+        assert isinstance(self.rates, Rewirable)  # noqa: S101 (asked before)
+        assert self.rewired is not None  # noqa: S101
+        on = [state.allocation for state in self.running.values()]
+        self._take_rates([*ended, *on], (), (), now_s)
+        self.rates.rewire(self.rewired)
+        self.rewired = None
+        if on or started:
+            self._take_rates((), [*on, *started], started, now_s)
+
+    def _take_rates(
+        self,
+        ended: Sequence[Allocation],
+        entering: Sequence[Allocation],
+        started: Sequence[Allocation],
+        now_s: float,
+    ) -> None:
+        """Let jobs leave and enter the network; those that have started are new."""
+        job_rates = JobRates.of(self.rates.change(ended, entering, now_s))
         self.machine.cluster.tally.rate_changes += len(job_rates)
         for callback in self.observers.on_change:
-            callback(ended, started, job_rates, now_s)
+            callback(ended, entering, job_rates, now_s)
         for allocation in started:
             job = allocation.job
             limit_s = now_s + job.requested_s if self.kill_at_limit else inf

@@ -98,6 +98,9 @@ class Experiment:
     replay : mapping or None, default None
         Fields of the ``[replay]`` table: the workload is a record whose jobs start when and where
         they did (docs/reference/experiment.md#replay).
+    events : str, Path, mapping or None, default None
+        Fields of the ``[events]`` table, or the path of a table of events: what happens to the
+        machine during the run (docs/reference/experiment.md#events).
     plugins : sequence of str or Path, optional
         Python files with dictionaries such as ``ALLOCATORS = {"corner": Corner}``.
     folder : str or Path, optional
@@ -140,6 +143,7 @@ class Experiment:
     compare_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     window: int | None = None
     replay: Mapping[str, Any] | None = None
+    events: str | Path | Mapping[str, Any] | None = None
     plugins: tuple[str, ...] = ()
     folder: Path = field(default_factory=Path)
     name: str = "experiment"
@@ -328,6 +332,11 @@ class Experiment:
         return cast(Mapping[str, Any] | None, self.communication)
 
     @property
+    def events_table(self) -> Mapping[str, Any] | None:
+        """Fields of the table ``[events]``, whatever it was given as; None: nothing happens."""
+        return cast(Mapping[str, Any] | None, self.events)
+
+    @property
     def all_seeds(self) -> Mapping[str, int]:
         """Seed of every part: its own, or the one that follows from `seed`."""
         return all_seeds(self.seed, self.seeds)
@@ -349,6 +358,7 @@ class Experiment:
             communication=located(self.communication, folder),
             routing=located(self.routing, folder),
             replay=located(self.replay, folder),
+            events=located(self.events, folder),
         )
 
     @property
@@ -397,6 +407,8 @@ class Experiment:
             tables["communication"] = dict(self.communication_table)
         if self.replay is not None:
             tables["replay"] = dict(self.replay)
+        if self.events_table is not None:
+            tables["events"] = dict(self.events_table)
         values = self._values() | {"seeds": self.all_seeds, "compare": list(self.compare)}
         values["plugins"] = list(self.plugins) or None
         for table, keys in PLACES.items():

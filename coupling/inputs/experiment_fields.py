@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 
 from coupling.errors import ExperimentError
+from coupling.inputs.events import check_events
 from coupling.inputs.fabric_argument import described, is_fabric_file
 from coupling.inputs.plugins import (
     is_object,
@@ -89,7 +90,7 @@ PLACE_OF: Mapping[str, list[str]] = {
 }
 """Table and key by field, for files without the table."""
 
-_WHOLE = ("topology", "workload", "communication", "replay")  # tables that are one field
+_WHOLE = ("topology", "workload", "communication", "replay", "events")  # tables that are one field
 _MAY_BE_NONE = (*_WHOLE, "window", "routing", "estimates")
 
 
@@ -165,6 +166,8 @@ def _without_objects(fields: Mapping[str, Any]) -> dict[str, Any]:
     found["workload"] = _workload(fields["workload"])
     found["topology"] = _topology(fields["topology"], Path(fields["folder"]))
     found["communication"] = _communication(fields["communication"])
+    if isinstance(fields["events"], str):
+        found["events"] = {"path": fields["events"]}
     if is_object(own):
         if fields["allocator_options"]:
             what = (
@@ -248,6 +251,10 @@ def _wholes(fields: Mapping[str, Any], source: str) -> dict[str, Any]:
         raise top.error("communication", "a table [communication], a profile's path or a pattern")
     if "replay" in top:
         given["replay"] = _replay(Table(top.raw("replay"), f"{source}: [replay]"))
+    if "events" in top:
+        given["events"] = check_events(top.raw("events"), f"{source}: [events]")
+        if "replay" in top:
+            raise top.error("events", "none beside [replay], which takes what was recorded")
     found = dict.fromkeys(_WHOLE) | given
     return found | _estimates(dict(workload), fields["estimates"], f"{source}: [workload]")
 

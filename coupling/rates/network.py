@@ -10,6 +10,7 @@ from fabricsim.checking import shortened, wrong
 from netsim.flows.contention import ContentionModel
 from netsim.flows.partition import Partition
 from netsim.registries.accuracy import hot_spot
+from netsim.registries.routings import on_changed
 from netsim.routing.base import Routing
 from netsim.topology.base import Topology, require_topology
 from scheduler.job import Job
@@ -92,6 +93,7 @@ class NetworkRateModel:
         self.traffic_classes: dict[str, float] = {}
         self.hot_spot = ""
         self._of_alone = of_alone
+        self._n_latency_bound = 0  # before routes last changed
         self._traffic_of = TrafficOf(topology, routing)
         self._placement_factor: dict[int, float] = {}  # of the jobs on the network
 
@@ -103,7 +105,20 @@ class NetworkRateModel:
     @property
     def latency_bound(self) -> int:
         """Jobs so far that run as if silent, since latency takes all their communication time."""
-        return self._traffic_of.latency_bound
+        return self._n_latency_bound + self._traffic_of.latency_bound
+
+    def rewire(self, topology: Topology) -> None:
+        """
+        Route the jobs that enter from now on by a fabric; no job is on the network.
+
+        Parameters
+        ----------
+        topology : Topology
+            The same fabric after other failures.
+        """
+        self._n_latency_bound = self.latency_bound
+        self.topology, self.routing = topology, on_changed(self.routing, topology)
+        self._traffic_of = TrafficOf(topology, self.routing)
 
     def change(
         self, ended: Sequence[PlacedJob], started: Sequence[PlacedJob], now_s: float

@@ -78,7 +78,9 @@ class WaitLedger(Observer):
         self._run_clocks(now_s)
         for allocation in started:
             job = allocation.job.id
-            state = self._queue.pop(job)
+            state = self._queue.pop(job, None)
+            if state is None:
+                continue  # it runs already, and routes have changed
             self._book(state, now_s)
             self._write(job, state)
 

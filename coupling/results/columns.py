@@ -74,6 +74,16 @@ FURTHER = {
         "first_s": "float64",
         "last_s": "float64",
     },
+    "events": {"time_s": "float64", "action": TEXT, "what": TEXT, "n_nodes": "int64"},
+    "failures": {
+        "id": "int64",
+        "start_s": "float64",
+        "end_s": "float64",
+        "n_nodes": "int64",
+        "lost_s": "float64",
+        "cause": TEXT,
+        "nodes": TEXT,
+    },
     "links/timeline": {
         "begin_s": "float64",
         "end_s": "float64",

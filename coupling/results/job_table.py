@@ -132,10 +132,11 @@ def _where(records: Sequence[JobRecord], topology: Topology) -> _Values:
         own if own.size <= record.job.n_nodes else np.unique(own)  # several ranks on a node
         for own, record in zip(nodes, records, strict=True)
     ]
-    return {"aph": average_pairwise_hops_each(topology, nodes), "nodes": _hosts(nodes, topology)}
+    hops = average_pairwise_hops_each(topology, nodes)
+    return {"aph": hops, "nodes": node_names(nodes, topology)}
 
 
-def _hosts(nodes: Sequence[Ints], topology: Topology) -> list[str]:
+def node_names(nodes: Sequence[Ints], topology: Topology) -> list[str]:
     """Write the nodes of each job as a host list, under the names of a fabric's file if any."""
     if topology.origin is None:
         return [f"n[{numbers}]" for numbers in folded_each(nodes)]

@@ -15,6 +15,7 @@ from netsim.registries.accuracy import (
 )
 
 REMARKS = {
+    "failed_runs": "runs of jobs were ended by failures (failures.parquet)",
     "latency_bound": "jobs run as if they did not communicate: the latency of their messages alone "
     "takes longer than the communication time that the profile gives them",
     "out_of_steps": "searches for a place were given up after so many steps as the allocator's "

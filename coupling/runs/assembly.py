@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from coupling.errors import ExperimentError
+from coupling.inputs.events import EventPlan, plan_events
 from coupling.inputs.experiment import Experiment
 from coupling.inputs.fabric import build_topology
 from coupling.inputs.plugins import sources
@@ -46,6 +47,7 @@ class RunParts:
     hashes: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of every file that was read
     record: Record | None = None  # When and where the jobs ran, where they are replayed
     free_from_s: float = inf  # From when on the queue is free of the record
+    events: EventPlan | None = None  # What happens to the machine
 
     @property
     def n_nodes(self) -> int:
@@ -90,7 +92,7 @@ def assemble(experiment: Experiment, inputs: RunInputs | None = None) -> RunPart
     else:
         workload = record.workload
     profile, folder = _profile(experiment)
-    named = (experiment.topology, experiment.routing, experiment.communication)
+    named = (experiment.topology, experiment.routing, experiment.communication, experiment.events)
     read = hashes(named, experiment.folder) | hashes(profile.table, folder)
     if topology.origin is not None:
         included = [{"path": name} for name in topology.origin.included]
@@ -112,7 +114,16 @@ def assemble(experiment: Experiment, inputs: RunInputs | None = None) -> RunPart
         read,
         record,
         inf if record is None else _free_from_s(experiment, record),
+        _events(experiment, topology),
     )
+
+
+def _events(experiment: Experiment, topology: Topology) -> EventPlan | None:
+    """Read what happens to the machine, if anything does."""
+    given = experiment.events_table
+    if given is None:
+        return None
+    return plan_events(given, topology, experiment.source, experiment.folder, experiment.seed)
 
 
 def _fitting(read_jobs: Workload, where: str, topology: Topology) -> Workload:

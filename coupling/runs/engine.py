@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from coupling.errors import ExperimentError
 from coupling.gc_tuning import few_collections
 from coupling.inputs.experiment import Experiment, require_experiment
 from coupling.rates.base import SimulationRates
@@ -17,6 +18,13 @@ from coupling.rates.link_timeline import LinkTimeline
 from coupling.rates.network import NetworkRateModel
 from coupling.rates.wait_ledger import WaitLedger
 from coupling.results.by_size import network_volume
+from coupling.results.failures import (
+    STAY_DOWN,
+    event_table,
+    failure_table,
+    failures_in_all,
+    without_unfinished,
+)
 from coupling.results.framed import LazyTables, Table
 from coupling.results.from_schedule import (
     blame_table,
@@ -40,6 +48,7 @@ from netsim.topology.multipath import spread_over_links
 from netsim.topology.switches import assumed_switch
 from scheduler.allocators.base import Allocator, Bounded
 from scheduler.cluster import Cluster
+from scheduler.events import MachineEvents
 from scheduler.job import Job
 from scheduler.observer import Observer
 from scheduler.rates import UncoupledRateModel
@@ -171,6 +180,7 @@ class _Coupled:
     over_time: LinkTimeline | None
     waits: WaitLedger
     cost_of_job: Mapping[int, float] | None  # of communication
+    events: MachineEvents | None  # what has happened to the machine
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -217,7 +227,8 @@ def _coupled(setup: Setup, progress: Progress | None) -> _Coupled:
     waits = WaitLedger()
     watchers += [waits, stopwatch, *_tellers(setup, phases(setup.experiment)[0], progress)]
     begin_s = time.process_time()
-    schedule = _simulate(setup, (cluster, allocator, pacing), watchers)
+    events = None if setup.parts.events is None else setup.parts.events.begin()
+    schedule = _simulate(setup, (cluster, allocator, pacing), watchers, events=events)
     cost_of_job = None if costs is None else costs.costs()
     if pacing.network is not None and ledger is not None:
         ledger.links.nbytes = spread_over_links(pacing.network.topology, ledger.links.nbytes)
@@ -231,6 +242,7 @@ def _coupled(setup: Setup, progress: Progress | None) -> _Coupled:
         over_time,
         waits,
         cost_of_job,
+        events,
     )
 
 
@@ -247,11 +259,13 @@ def _uncoupled(setup: Setup, progress: Progress | None) -> _Uncoupled:
     jobs, name = setup.parts.workload.jobs, phases(setup.experiment)[1]
     cluster, rates = Cluster(setup.parts.topology), SimulationRates(UncoupledRateModel())
     played = cluster, setup.uncoupled_allocator(), rates
-    done = _simulate(setup, played, _tellers(setup, name, progress))
+    events = None if setup.parts.events is None else setup.parts.events.begin()
+    done = _simulate(setup, played, _tellers(setup, name, progress), events=events)
     cpu_s = time.process_time() - begin_s
     if not jobs:
         return _Uncoupled({}, cpu_s)
     by_id = {record.job.id: record for record in done.records}
+    jobs = tuple(job for job in jobs if job.id in by_id)
     start_s = np.array([by_id[job.id].start_s for job in jobs], dtype=np.float64)
     end_s = np.array([by_id[job.id].end_s for job in jobs], dtype=np.float64)
     submit_s = np.array([job.submit_s for job in jobs])
@@ -270,6 +284,7 @@ def _simulate(
     played: tuple[Cluster, Allocator, SimulationRates],
     watchers: Sequence[Observer],
     free_from_s: float | None = None,
+    events: MachineEvents | None = None,
 ) -> Schedule:
     """Simulate the workload on an empty machine; a record is free from when it says, or given."""
     cluster, allocator, pacing = played
@@ -284,6 +299,7 @@ def _simulate(
         kill_at_limit=setup.experiment.kill_at_limit,
         ends_s=setup.ends_s(free_from_s),
         observers=watchers,
+        events=events,
     )
 
 
@@ -326,7 +342,9 @@ def _remarks(
 def _tabulate(setup: Setup, coupled: _Coupled, alone: _Uncoupled | None) -> Result:
     """Turn what happened into the tables of a result."""
     parts, label = setup.parts, setup.experiment.label
-    workload, topology = parts.workload, parts.topology
+    workload, topology = without_unfinished(parts.workload, coupled.schedule), parts.topology
+    if not workload.jobs:
+        raise ExperimentError(f"{setup.experiment.source}: no job has ended: {STAY_DOWN}.")
     jobs = job_table(coupled.schedule, workload, topology, coupled.cost_of_job)
     if parts.record is not None:
         if parts.free_from_s < inf:
@@ -348,6 +366,8 @@ def _tabulate(setup: Setup, coupled: _Coupled, alone: _Uncoupled | None) -> Resu
     extras = _extras(coupled, topology)
     summary |= waiting_by_reason(extras["waits"], jobs)
     summary |= coupled.remarks
+    if coupled.events is not None:
+        summary |= failures_in_all(coupled.schedule, coupled.events)
     events = 2 * len(coupled.schedule.records)
     cost = {"events": events, **asdict(coupled.schedule.tally), "cpu_coupled_s": coupled.cpu_s}
     cost["scheduling_ms_per_job"] = coupled.deciding_s / len(workload.jobs) * 1e3
@@ -374,6 +394,9 @@ def _extras(coupled: _Coupled, topology: Topology) -> dict[str, Table]:
     tables: dict[str, Table] = {"waits": wait_table(coupled.waits)}
     if coupled.over_time is not None:
         tables["links/timeline"] = link_time_table(coupled.over_time, topology)
+    if coupled.events is not None:
+        tables["events"] = event_table(coupled.events)
+        tables["failures"] = failure_table(coupled.schedule, topology)
     return tables
 
 

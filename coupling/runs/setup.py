@@ -15,7 +15,7 @@ from coupling.runs.assembly import RunParts
 from netsim.registries.contention_models import refuse_renamed
 from netsim.registries.routings import usual_routing
 from netsim.routing.base import Routing
-from netsim.routing.multipath import as_routed, require_paths
+from netsim.routing.multipath import MultipathRouting, as_routed, require_paths
 from scheduler.allocators import make_allocator
 from scheduler.allocators.base import Allocator, fits_by_count
 from scheduler.allocators.baselines import FirstFree
@@ -31,6 +31,7 @@ class Setup:
 
     experiment: Experiment  # What is run
     parts: RunParts  # Fabric and workload
+    routing: Routing  # Finds the way of each flow
     rates: RateSource  # How jobs slow each other down
 
     @classmethod
@@ -51,7 +52,7 @@ class Setup:
             refuse_renamed(experiment.model, "model", ExperimentError)
             if experiment.model == "flow-level":
                 require_paths(scene.topology, "model 'flow-level' needs", ExperimentError)
-            return cls(experiment, parts, rate_model(experiment.model)(scene))
+            return cls(experiment, parts, routing, rate_model(experiment.model)(scene))
 
     def policy(self, free_from_s: float | None = None) -> QueuePolicy:
         """Make the queue policy; those without a window ignore the one of the experiment."""
@@ -94,6 +95,14 @@ def check_parts(experiment: Experiment, parts: RunParts) -> None:
     if isinstance(setup.rates, FlowLevelRates):
         with placed(f"{experiment.source}: [network]"):
             setup.rates.require_affordable(setup.allocator())
+    if parts.events is not None and parts.events.of_routes:
+        fixed = not isinstance(setup.routing, MultipathRouting)
+        if not fixed or isinstance(setup.rates, FlowLevelRates):
+            got = f"routing {experiment.routing!r}" if not fixed else "model 'flow-level'"
+            raise ExperimentError(
+                f"{experiment.source}: [events]: switches and cables go down, which needs a "
+                f"routing by fixed paths and a model other than flow-level, got {got}."
+            )
     if experiment.links_timeline and not setup.rates.emergent:
         raise ExperimentError(
             f"{experiment.source}: [run] links_timeline: expected a model that simulates a "

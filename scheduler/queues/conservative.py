@@ -6,7 +6,6 @@ from typing import ClassVar
 from fabricsim.checking import choice
 from scheduler.allocation import Allocation
 from scheduler.errors import PolicyError
-from scheduler.footprint import Footprint, join_all
 from scheduler.machine import Machine
 from scheduler.queues.depth import start_and_reserve
 from scheduler.queues.easy import NODE_COUNT, reach_of
@@ -73,9 +72,8 @@ class Conservative(LinePolicy):
             for job_id, end_s in machine.expected_end_s.items()
             if end_s > before_s.get(job_id, -inf) or running[job_id] is not held.get(job_id)
         ]
-        if cluster.closed is not None:
-            down = Footprint(join_all(cluster.nodes_per_leaf, cluster.closed))
-            late.append((down, UNKNOWN_END_S))
+        if cluster.down is not None:
+            late.append((cluster.down, UNKNOWN_END_S))
         bookings = self._plan.bookings
         for job_id, booking in list(bookings.items()):
             if any(booking.start_s < end_s and booking.taken.clashes(held) for held, end_s in late):

@@ -112,9 +112,11 @@ class FreeSteps:
         """Enter nodes that take no jobs for a while, each once its running job has left."""
         machine, cluster = self.machine, self.machine.cluster
         spans = [(max(own.from_s, machine.now_s), *own[1:3]) for own in machine.windows]
-        if cluster.closed is not None:
-            down = Footprint(join_all(cluster.nodes_per_leaf, cluster.closed))
-            spans.append((machine.now_s, UNKNOWN_END_S, down))
+        if cluster.down is not None:
+            spans.append((machine.now_s, UNKNOWN_END_S, cluster.down))
+            links = Footprint(0, cluster.down.leaf_ports, cluster.down.l2_ports)
+            if links != Footprint():  # no job owns one
+                self._span(machine.now_s, UNKNOWN_END_S, self._row(links), 0, 1)
         if spans:
             self._closed_s = machine.now_s
         edges = sorted({edge for span in spans for edge in span[:2]})

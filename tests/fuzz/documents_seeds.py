@@ -271,6 +271,11 @@ EXPERIMENTS: dict[str, Document] = {
         "topology": TORUS,
         "workload": {**_SYNTH, "generator": "laas", "mean_nodes": 4},
         "scheduler": {"allocator": "torus-chunk", "queue": "conservative"},
+        "events": {
+            "list": [{"time": "1 h", "action": "down", "what": "n3"}],
+            "node_mtbf": "30 h",
+            "checkpoint": 60,
+        },
         "network": {"routing": "dimension-order"},
     },
     "dragonfly": {

@@ -52,7 +52,7 @@ def footprint(nodes):
     return Footprint(join_masks(cluster.nodes_per_leaf, cluster.geometry.masks(nodes).items()))
 
 
-def happening(events=(), windows=(), drawn=None, **policy):
+def happening(events=(), windows=(), drawn=(), **policy):
     return MachineEvents(
         [MachineEvent(float(at), action, tuple(nodes)) for at, action, nodes in events],
         [Window(float(begin), float(until), footprint(nodes)) for begin, until, nodes in windows],
@@ -158,16 +158,16 @@ def test_no_job_runs_where_it_may_not(queue, allocator, drawn, windows, events):
 
 def test_failures_by_chance_have_the_mean_times_asked_for():
     """Of 10,000 of each: means within four standard errors of exponential times."""
-    drawn = DrawnFailures(np.arange(50), 1000.0, 100.0, 1)
+    drawn = DrawnFailures(range(50), 1000.0, 100.0, 1)
     since = {}
-    spans = {True: [], False: []}
-    while len(spans[True]) < 10_000:
-        time_s, node, fails = drawn.pop()
-        spans[fails].append(time_s - since.get(node, 0.0))
-        since[node] = time_s
+    spans = {"failed": [], "repaired": []}
+    while len(spans["failed"]) < 10_000:
+        event = drawn.pop()
+        spans[event.action].append(event.time_s - since.get(event.nodes, 0.0))
+        since[event.nodes] = event.time_s
 
-    for fails, mean_s in ((True, 1000.0), (False, 100.0)):
-        found = np.array(spans[fails])
+    for action, mean_s in (("failed", 1000.0), ("repaired", 100.0)):
+        found = np.array(spans[action])
         assert found.mean() == pytest.approx(mean_s, abs=4 * mean_s / np.sqrt(found.size))
 
 
@@ -175,8 +175,8 @@ def test_failures_by_chance_follow_from_the_seed_alone():
     rows = [(number, 0, 50, 4, 50) for number in range(12)]
 
     def run(seed):
-        drawn = DrawnFailures(np.arange(16), 200.0, 30.0, seed)
-        return runs_of(rows, happening(drawn=drawn, delay_s=1.0))[:2]
+        drawn = DrawnFailures(range(16), 200.0, 30.0, seed)
+        return runs_of(rows, happening(drawn=[drawn], delay_s=1.0))[:2]
 
     assert run(1) == run(1)
     assert run(1) != run(2)

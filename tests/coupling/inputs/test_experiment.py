@@ -185,6 +185,7 @@ WRONG = {
     "workload": [None, 3, []],
     "communication": [3, False],
     "replay": [3, "log", False, {"until": 3}, {"unknown": "ask"}, {"free_from": 5}],
+    "events": [3, False, {"until": 3}, {"list": 3}, {"node_mtbf": -1}, {"on_failure": "wait"}],
     "queue": [None, 3, ["easy"], True],
     "queue_options": [None, 3, "window", [("window", 3)]],
     "window": [-1, 2.0, True, "50", float("nan")],
