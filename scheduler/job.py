@@ -76,6 +76,12 @@ class Job:
         `submit_s` was made of that; None where the log lacks it.
     logged_hosts : str
         Where it ran by the log: a host list; empty where the log lacks it.
+    after, after_ok : tuple of int
+        Ids of jobs that have to end before it may start, in whatever way, or with their work done
+        (Slurm's ``afterany`` and ``afterok``).
+    think_s : float or None
+        It is submitted so many seconds after the last of these has ended (SWF, field 18), whatever
+        `submit_s` says; None: at `submit_s`, and waits for them.
     """
 
     id: int
@@ -92,6 +98,9 @@ class Job:
     extra: tuple[tuple[str, str], ...] = ()
     logged_start_s: float | None = None
     logged_hosts: str = ""
+    after: tuple[int, ...] = ()
+    after_ok: tuple[int, ...] = ()
+    think_s: float | None = None
 
     def __repr__(self) -> str:
         """Return one line."""

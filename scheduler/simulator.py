@@ -2,7 +2,7 @@
 
 import heapq
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from math import inf
 from operator import add
@@ -24,6 +24,7 @@ from scheduler.machine import Machine, QueuePolicy, described, is_built_in
 from scheduler.observer import Observer, Observers
 from scheduler.rates import JobClock, JobRates, RateModel, Rewirable, UncoupledRateModel
 from scheduler.reasons import WaitReasons
+from scheduler.workload.dependencies import check_dependencies
 
 _MOST_IDLE = 100_000  # events in a row that let no job start
 
@@ -112,6 +113,9 @@ class Schedule:
         `records`.
     unfinished : tuple of Job
         Jobs that still wait when all others have ended, since nodes stay down.
+    unsatisfied : tuple of Job
+        Jobs that never came, since a job that they depend on has not ended, or not with its work
+        done.
     """
 
     records: tuple[JobRecord, ...]
@@ -119,6 +123,7 @@ class Schedule:
     tally: Tally = field(default_factory=Tally)
     failed: tuple[FailedRun, ...] = ()
     unfinished: tuple[Job, ...] = ()
+    unsatisfied: tuple[Job, ...] = ()
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -207,6 +212,10 @@ def simulate(
     clock that adds up delays would part events that belong together.
     """
     check_jobs(jobs)
+    held = [job for job in jobs if job.after or job.after_ok]
+    if held:
+        check_dependencies(jobs)
+        jobs = [job for job in jobs if not (job.after or job.after_ok)]
     flag("kill_at_limit", kill_at_limit, error=PolicyError)
     run = _Simulation(
         machine=Machine(cluster, allocator, estimate_s or _runtime_s),
@@ -218,6 +227,8 @@ def simulate(
         clock=rates if isinstance(rates, JobClock) else None,
         events=events,
     )
+    for job in held:
+        run.hold(job)
     if events is not None:
         run.machine.windows = list(events.windows)
     if run.observers.on_wait:
@@ -225,8 +236,9 @@ def simulate(
     environment = simpy.Environment()
     environment.process(run.drive(environment, jobs))
     environment.run()
-    waiting = tuple(run.waiting.values())
-    return Schedule(tuple(run.records), run.timeline, cluster.tally, tuple(run.failed), waiting)
+    waiting, held = tuple(run.waiting.values()), tuple(run.held.values())
+    done = tuple(run.records), run.timeline, cluster.tally
+    return Schedule(*done, tuple(run.failed), waiting, held)
 
 
 def _runtime_s(job: Job) -> float:
@@ -255,7 +267,11 @@ class _Simulation:
     n_disturbed: int = 0  # running jobs with interference
     events: MachineEvents | None = None
     failed: list[FailedRun] = field(default_factory=list)
-    later: list[tuple[float, int, Job]] = field(default_factory=list)  # heap, to be queued again
+    later: list[tuple[float, int, Job]] = field(default_factory=list)  # heap, to be queued
+    n_later: int = 0
+    held: dict[int, Job] = field(default_factory=dict)  # jobs that depend on others
+    lacking: dict[int, set[int]] = field(default_factory=dict)  # which have not ended, by job
+    behind: dict[int, list[int]] = field(default_factory=dict)  # jobs that depend on one
     left_s: dict[int, float] = field(default_factory=dict)  # work of jobs that failed
     n_failures: dict[int, int] = field(default_factory=dict)  # by job
     n_idle: int = 0  # events in a row with nothing running
@@ -296,21 +312,20 @@ class _Simulation:
 
     def _goes_on(self) -> bool:
         """Say whether something that happens to the machine may let a waiting job start."""
-        if self.events is None:
-            return False
-        waits = self._n_waiting() > 0 and self.events.next_s < inf and self.n_idle < _MOST_IDLE
-        return bool(self.later) or waits
+        if self.later or self.events is None:
+            return bool(self.later)
+        return self._n_waiting() > 0 and self.events.next_s < inf and self.n_idle < _MOST_IDLE
 
     def _next_event_s(self) -> float:
         """Return when something happens to the machine next, or a job is queued again."""
-        if self.events is None:
-            return inf
-        return min(self.events.next_s, self.later[0][0] if self.later else inf)
+        later_s = self.later[0][0] if self.later else inf
+        return later_s if self.events is None else min(self.events.next_s, later_s)
 
     def _happen(self, now_s: float) -> list[Allocation]:
         """Let happen what is due, queue jobs again; return the jobs that it has ended."""
         machine, events = self.machine, self.events
         if events is None:
+            self._queue_again(now_s)
             return []
         self.n_idle = 0 if self.running else self.n_idle + 1
         if any(window.until_s <= now_s for window in machine.windows):
@@ -357,13 +372,40 @@ class _Simulation:
         count = self.n_failures[job.id] = self.n_failures.get(job.id, 0) + 1
         if policy.requeue and count <= policy.most:
             self.left_s[job.id] = total_s - kept_s
-            heapq.heappush(self.later, (now_s + policy.delay_s, len(self.failed), job))
+            self._push(now_s + policy.delay_s, job)
         else:
             found = state.placement_factor, state.interference_delay_s, True
             self.records.append(JobRecord(allocation, state.start_s, now_s, *found))
+            self._let_follow(job.id, now_s, killed=True)
+
+    def _push(self, at_s: float, job: Job) -> None:
+        """Let a job be submitted at a time."""
+        self.n_later += 1
+        heapq.heappush(self.later, (at_s, self.n_later, job))
+
+    def hold(self, job: Job) -> None:
+        """Let a job wait for others that have to end before."""
+        self.held[job.id] = job
+        self.lacking[job.id] = {*job.after, *job.after_ok}
+        for other in self.lacking[job.id]:
+            self.behind.setdefault(other, []).append(job.id)
+
+    def _let_follow(self, ended: int, now_s: float, *, killed: bool) -> None:
+        """Let jobs come that have waited for this one alone."""
+        for number in self.behind.pop(ended, ()):
+            job, lacking = self.held[number], self.lacking[number]
+            if killed and ended in job.after_ok:
+                continue  # it is never satisfied
+            lacking.discard(ended)
+            if lacking:
+                continue
+            del self.held[number]
+            if job.think_s is not None:
+                job = replace(job, submit_s=now_s + job.think_s)
+            self._push(max(job.submit_s, now_s), job)
 
     def _queue_again(self, now_s: float) -> None:
-        """Submit the jobs whose delay after a failure is over."""
+        """Submit the jobs whose delay after a failure, or after another job, is over."""
         again = []
         while self.later and self.later[0][0] <= now_s:
             again.append(heapq.heappop(self.later)[2])
@@ -443,6 +485,8 @@ class _Simulation:
             state = self._take_off(job_id, now_s)
             found = state.placement_factor, state.interference_delay_s, state.cut
             self.records.append(JobRecord(state.allocation, state.start_s, now_s, *found))
+            if self.behind:
+                self._let_follow(job_id, now_s, killed=state.cut)
             ended.append(state.allocation)
         self.machine.postpone_overdue()
         return ended

@@ -46,7 +46,7 @@ FLOORS = {
         ["cluster", "observer"],
         ["switches", "allocators"],
         ["machine"],
-        ["queues"],
+        ["queues", "events"],
         ["simulator"],
     ],
     "coupling": [

@@ -13,16 +13,19 @@ from scheduler.simulator import Schedule
 from scheduler.workload.base import DroppedJob, Workload
 
 STAY_DOWN = "waits for nodes that stay down"
+UNSATISFIED = "a job that it depends on has not ended as it has to"
 
 
 def without_unfinished(workload: Workload, schedule: Schedule) -> Workload:
     """Return a workload with the jobs that never ran again among the dropped ones."""
-    if not schedule.unfinished:
+    if not (schedule.unfinished or schedule.unsatisfied):
         return workload
-    gone = {job.id for job in schedule.unfinished}
+    reasons = {job.id: STAY_DOWN for job in schedule.unfinished}
+    reasons |= {job.id: UNSATISFIED for job in schedule.unsatisfied}
+    gone = reasons.keys()
     dropped = [
-        DroppedJob(job.id, STAY_DOWN, job.n_nodes, job.submit_s, job.runtime_s)
-        for job in schedule.unfinished
+        DroppedJob(job.id, reasons[job.id], job.n_nodes, job.submit_s, job.runtime_s)
+        for job in (*schedule.unfinished, *schedule.unsatisfied)
     ]
     return replace(
         workload,

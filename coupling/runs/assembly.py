@@ -30,6 +30,7 @@ from scheduler.workload import (
     read_profile,
     running,
 )
+from scheduler.workload.dependencies import resolved
 
 T = TypeVar("T")
 _MOST_CACHED = 16
@@ -129,7 +130,7 @@ def _events(experiment: Experiment, topology: Topology) -> EventPlan | None:
 def _fitting(read_jobs: Workload, where: str, topology: Topology) -> Workload:
     """Return the jobs that can run on a fabric."""
     _refuse_running(read_jobs, where)
-    workload = limit_nodes(read_jobs, topology.usable_nodes.size)
+    workload = resolved(limit_nodes(read_jobs, topology.usable_nodes.size))
     if not workload.jobs:
         reasons = ", ".join(f"{count} {reason}" for reason, count in workload.dropped.items())
         raise ExperimentError(f"{workload.source}: no job is left to run ({reasons or 'empty'}).")

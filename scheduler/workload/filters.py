@@ -16,11 +16,13 @@ from netsim.common.units import Quantity, parse_time
 from scheduler.errors import WorkloadError
 from scheduler.job import Job
 from scheduler.workload.base import DroppedJob, Source, Workload
+from scheduler.workload.dependencies import count_unused, linked
 
 MISSING = -1  # as in the Standard Workload Format
 LABELS = ("user", "group", "executable", "queue")
 LARGEST = 2**53
 """Whole numbers are exact in a float up to here."""
+_UNUSED = "dependencies of jobs on others (column dependency): not used"
 _SHORTEST_S = 1e-9  # what is shorter is no time, and its reciprocal may be no number
 _NO_REQUEST = "requested times below 1 ns: taken as missing"
 _FACTORS = 1e-9, 1e9  # on submit times: beyond, times of a log mean nothing
@@ -35,6 +37,7 @@ class ReadOptions(TypedDict, total=False):
     arrivals: Literal["log", "zero"] | float
     window_s: tuple[Quantity, Quantity] | None
     columns: Sequence[str] | None
+    dependencies: bool
 
 
 class Reader(Protocol):
@@ -66,6 +69,9 @@ class Filters:
         first submission of a job that otherwise remains, before `arrivals` applies.
     columns : sequence of str or None, default None
         Names of the columns of a file of lines that has no header, such as ``sacct --noheader``.
+    dependencies : bool, default False
+        Let jobs wait for others as the log says: fields 17 and 18 of SWF, else a column
+        ``dependency`` as Slurm writes it, with ``think_s`` beside it.
 
     Raises
     ------
@@ -79,6 +85,7 @@ class Filters:
     arrivals: Literal["log", "zero"] | float = "log"
     window_s: tuple[Quantity, Quantity] | None = None
     columns: Sequence[str] | None = None
+    dependencies: bool = False
 
     def __post_init__(self) -> None:
         """Check the ranges."""
@@ -94,6 +101,7 @@ class Filters:
             _window(self.window_s)
         if self.columns is not None:
             _columns(self.columns)
+        checking.flag("dependencies", self.dependencies, error=WorkloadError)
 
 
 def _columns(value: object) -> None:
@@ -209,8 +217,13 @@ def select_jobs(records: Records, filters: Filters, source: Source) -> Workload:
         **records.remarks,
         _NO_REQUEST: int(np.count_nonzero((asked >= 0) & (asked < _SHORTEST_S))),
     }
+    jobs = _jobs(records, nodes, submit_s, remaining)
+    if filters.dependencies:
+        jobs = linked(jobs)
+    elif records.extra is not None:
+        remarks[_UNUSED] = count_unused(jobs)
     return Workload(
-        jobs=_jobs(records, nodes, submit_s, remaining),
+        jobs=jobs,
         source=source.name,
         sha256=source.sha256,
         dropped_jobs=_dropped(records, nodes, submit_s, list(reasons), verdict),

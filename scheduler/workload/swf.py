@@ -21,6 +21,7 @@ from netsim.common.atomic_write import replace_file
 from scheduler.errors import WorkloadError
 from scheduler.job import Job
 from scheduler.workload.base import Source, Workload
+from scheduler.workload.dependencies import COLUMN, THINK
 from scheduler.workload.filters import LARGEST, Filters, ReadOptions, Records, nodes_of, select_jobs
 
 MOST_JOBS = 5_000_000
@@ -67,8 +68,8 @@ def read_swf(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     Jobs without run time or processors and cancelled jobs (status 5) are dropped; failed
     ones (status 0) are kept. Lines of partial executions (status 2-4) are dropped where the
     log has a line for the whole job too. A job that lacks a requested time gets its run
-    time as one. Preceding jobs and think times (fields 17 and 18) are counted, and not used:
-    jobs come when the log says.
+    time as one. Preceding jobs and think times (fields 17 and 18) are counted, and not used
+    without `dependencies`: jobs come when the log says.
 
     Parameters
     ----------
@@ -147,7 +148,7 @@ def write_swf(
         lines.append(
             f"{job.id} {times} {processors} -1 -1 "
             f"{processors} {_digits(job.requested_s)} -1 1 {job.user} {job.group} "
-            f"{job.executable} {job.queue} -1 -1 -1"
+            f"{job.executable} {job.queue} -1 {_before(job)}"
         )
     data = ("\n".join(lines) + "\n").encode()
     if str(path).endswith(".gz"):
@@ -165,6 +166,13 @@ def _wait(job: Job) -> str:
     if job.logged_start_s is None or job.logged_start_s < job.submit_s:
         return "-1"
     return _digits(job.logged_start_s - job.submit_s)
+
+
+def _before(job: Job) -> str:
+    """Print the job that comes before, and the think time; -1 where SWF cannot say it."""
+    if job.think_s is None or len(job.after) != 1 or job.after_ok:
+        return "-1 -1"
+    return f"{job.after[0]} {_digits(job.think_s)}"
 
 
 def _digits(seconds: float) -> str:
@@ -327,8 +335,20 @@ def _records(columns: Mapping[int, Floats], filters: Filters) -> Records:
             np.nan,
             columns[_SUBMIT] + columns[_WAIT],
         ),
-        remarks={
+        extra=_dependencies(columns) if filters.dependencies else None,
+        remarks={}
+        if filters.dependencies
+        else {
             "preceding jobs (field 17): not used": int(np.count_nonzero(columns[_PRECEDING] > 0)),
             "think times (field 18): not used": int(np.count_nonzero(columns[_THINK] > 0)),
         },
     )
+
+
+def _dependencies(columns: Mapping[int, Floats]) -> list[tuple[tuple[str, str], ...]]:
+    """Return preceding jobs and think times as further columns."""
+    preceding, think = columns[_PRECEDING].tolist(), columns[_THINK].tolist()
+    return [
+        ((COLUMN, f"afterany:{int(before)}"), (THINK, str(max(0.0, after_s)))) if before > 0 else ()
+        for before, after_s in zip(preceding, think, strict=True)
+    ]
