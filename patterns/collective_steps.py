@@ -17,7 +17,7 @@ from patterns.messages import message_step, repeated
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Fold:
+class _RankFold:
     """The ranks that take part, and those that lend."""
 
     members: Ints  # the power of two ranks that take part
@@ -49,11 +49,11 @@ class _Fold:
         return np.repeat(groups, distance)
 
 
-def _fold(n_ranks: int) -> _Fold:
+def _rank_fold(n_ranks: int) -> _RankFold:
     """Return how ranks fold to the next lower power of two."""
     excess = n_ranks - (1 << (n_ranks.bit_length() - 1))
     lenders = 2 * np.arange(excess)
-    return _Fold(np.concatenate([lenders + 1, np.arange(2 * excess, n_ranks)]), lenders)
+    return _RankFold(np.concatenate([lenders + 1, np.arange(2 * excess, n_ranks)]), lenders)
 
 
 def recursive_doubling(n_ranks: int, nbytes: float) -> list[Step]:
@@ -63,7 +63,7 @@ def recursive_doubling(n_ranks: int, nbytes: float) -> list[Step]:
     log2 n steps; two more where n is no power of two. Mishra20, figure 3; Thakur, Rabenseifner and
     Gropp, *Optimization of collective communication operations in MPICH*, 2005, section 4.5.
     """
-    fold = _fold(n_ranks)
+    fold = _rank_fold(n_ranks)
     exchanges = [fold.exchange(distance, nbytes) for distance in fold.distances]
     return [fold.lend(nbytes), *exchanges, fold.repay(nbytes)]
 
@@ -77,7 +77,7 @@ def rabenseifner(n_ranks: int, nbytes: float) -> list[Step]:
     power of two. Thakur et al., 2005, section 4.5; MPICH,
     ``allreduce_intra_reduce_scatter_allgather.c``.
     """
-    fold = _fold(n_ranks)
+    fold = _rank_fold(n_ranks)
     halving = [fold.exchange(distance, nbytes / (2 * distance)) for distance in fold.distances]
     return [fold.lend(nbytes), *halving, *reversed(halving), fold.repay(nbytes)]
 
@@ -91,7 +91,7 @@ def halving_doubling(n_ranks: int, nbytes: float) -> list[Step]:
     recursive halving (distance n/2 with 1/2 of the vector, n/4 with 1/4, and so on), then the same
     backwards, as in its MPI_Allgather by recursive doubling: most bytes travel far.
     """
-    fold = _fold(n_ranks)
+    fold = _rank_fold(n_ranks)
     share = nbytes / fold.members.size
     halving = [fold.exchange(d, share * d) for d in reversed(fold.distances)]
     return [fold.lend(nbytes), *halving, *reversed(halving), fold.repay(nbytes)]
@@ -104,7 +104,7 @@ def reduce_scatter_halving(n_ranks: int, nbytes: float) -> list[Step]:
     Thakur et al., 2005, section 4.4; MPICH, ``reduce_scatter_intra_recursive_halving.c``: a member
     sends the blocks that the half without it will own.
     """
-    fold, block = _fold(n_ranks), nbytes / n_ranks
+    fold, block = _rank_fold(n_ranks), nbytes / n_ranks
     index = np.arange(fold.members.size)
     halving = [
         fold.exchange(distance, block * fold.held(distance)[index ^ distance])
@@ -120,7 +120,7 @@ def allgather_doubling(n_ranks: int, nbytes: float) -> list[Step]:
     Thakur et al., 2005, section 4.1: a member sends all blocks it holds. For counts that are no
     power of two the folding is ours; MPICH takes Bruck's algorithm or the ring there.
     """
-    fold = _fold(n_ranks)
+    fold = _rank_fold(n_ranks)
     doubling = [
         fold.exchange(distance, nbytes * fold.held(distance)) for distance in fold.distances
     ]
@@ -142,7 +142,7 @@ def alltoall_pairwise(n_ranks: int, nbytes: float) -> list[Step]:
     """
     here = np.arange(n_ranks)
     if n_ranks & (n_ranks - 1):
-        return _shifts(n_ranks, nbytes)
+        return _shift_rounds(n_ranks, nbytes)
     return [message_step(here, here ^ k, nbytes) for k in range(1, n_ranks)]
 
 
@@ -177,31 +177,31 @@ def allgather_bruck(n_ranks: int, nbytes: float) -> list[Step]:
 
 def allgather_ring(n_ranks: int, nbytes: float) -> list[Step]:
     """Return an allgather in which each block travels round the ring in n - 1 equal rounds."""
-    return _ring(n_ranks, nbytes, n_ranks - 1)
+    return _ring_round(n_ranks, nbytes, n_ranks - 1)
 
 
 def reduce_scatter_ring(n_ranks: int, nbytes: float) -> list[Step]:
     """Return a reduce-scatter in which each block gathers its sum in n - 1 rounds of a ring."""
-    return _ring(n_ranks, nbytes / n_ranks, n_ranks - 1)
+    return _ring_round(n_ranks, nbytes / n_ranks, n_ranks - 1)
 
 
 def reduce_scatter_pairwise(n_ranks: int, nbytes: float) -> list[Step]:
     """Return a reduce-scatter in which a rank sends a block to rank + k in round k."""
-    return _shifts(n_ranks, nbytes / n_ranks)
+    return _shift_rounds(n_ranks, nbytes / n_ranks)
 
 
 def allreduce_ring(n_ranks: int, nbytes: float) -> list[Step]:
     """Return an allreduce of a reduce-scatter and an allgather round the ring."""
-    return _ring(n_ranks, nbytes / n_ranks, 2 * (n_ranks - 1))
+    return _ring_round(n_ranks, nbytes / n_ranks, 2 * (n_ranks - 1))
 
 
-def _ring(n_ranks: int, nbytes: float, rounds: int) -> list[Step]:
+def _ring_round(n_ranks: int, nbytes: float, rounds: int) -> list[Step]:
     """Return one step of rounds in which each rank sends so many bytes to the next."""
     here = np.arange(n_ranks)
     return [repeated(message_step(here, (here + 1) % n_ranks, nbytes), rounds)] if rounds else []
 
 
-def _shifts(n_ranks: int, nbytes: float) -> list[Step]:
+def _shift_rounds(n_ranks: int, nbytes: float) -> list[Step]:
     """Return n - 1 rounds in which each rank sends one rank further."""
     here = np.arange(n_ranks)
     return [message_step(here, (here + k) % n_ranks, nbytes) for k in range(1, n_ranks)]
@@ -214,12 +214,12 @@ def _powers_below(n_ranks: int) -> list[int]:
 
 def broadcast_binomial(n_ranks: int, nbytes: float) -> list[Step]:
     """Return a broadcast down the tree, the furthest messages first."""
-    return [message_step(src, dst, nbytes) for src, dst, _ in _levels(n_ranks)]
+    return [message_step(src, dst, nbytes) for src, dst, _ in _tree_levels(n_ranks)]
 
 
 def reduce_binomial(n_ranks: int, nbytes: float) -> list[Step]:
     """Return a reduction up the tree."""
-    return _backwards(broadcast_binomial(n_ranks, nbytes))
+    return _reversed_steps(broadcast_binomial(n_ranks, nbytes))
 
 
 def allreduce_binomial(n_ranks: int, nbytes: float) -> list[Step]:
@@ -229,12 +229,12 @@ def allreduce_binomial(n_ranks: int, nbytes: float) -> list[Step]:
 
 def scatter_binomial(n_ranks: int, nbytes: float) -> list[Step]:
     """Return a scatter down the tree: a message holds what its receiver's subtree needs."""
-    return [message_step(src, dst, nbytes * below) for src, dst, below in _levels(n_ranks)]
+    return [message_step(src, dst, nbytes * below) for src, dst, below in _tree_levels(n_ranks)]
 
 
 def gather_binomial(n_ranks: int, nbytes: float) -> list[Step]:
     """Return a gather up the tree."""
-    return _backwards(scatter_binomial(n_ranks, nbytes))
+    return _reversed_steps(scatter_binomial(n_ranks, nbytes))
 
 
 def scatter_linear(n_ranks: int, nbytes: float) -> list[Step]:
@@ -245,7 +245,7 @@ def scatter_linear(n_ranks: int, nbytes: float) -> list[Step]:
 
 def gather_linear(n_ranks: int, nbytes: float) -> list[Step]:
     """Return a gather in one step, in which all others send to rank 0."""
-    return _backwards(scatter_linear(n_ranks, nbytes))
+    return _reversed_steps(scatter_linear(n_ranks, nbytes))
 
 
 def broadcast_scatter_ring(n_ranks: int, nbytes: float) -> list[Step]:
@@ -270,7 +270,7 @@ def with_root(steps: Iterable[Step], root: int, n_ranks: int) -> list[Step]:
     ]
 
 
-def _levels(n_ranks: int) -> list[tuple[Ints, Ints, Floats]]:
+def _tree_levels(n_ranks: int) -> list[tuple[Ints, Ints, Floats]]:
     """Return parents, children and size of the children's subtrees, from the root down."""
     levels = []
     for k in reversed(range((n_ranks - 1).bit_length())):
@@ -280,6 +280,6 @@ def _levels(n_ranks: int) -> list[tuple[Ints, Ints, Floats]]:
     return levels
 
 
-def _backwards(steps: list[Step]) -> list[Step]:
+def _reversed_steps(steps: list[Step]) -> list[Step]:
     """Return the steps in reverse order, each message the other way."""
     return [replace(step, src=step.dst, dst=step.src) for step in reversed(steps)]

@@ -43,12 +43,12 @@ def near_cubic(n_ranks: int, dims: int) -> tuple[int, ...]:
         return (n_ranks,)
     grids = (
         tuple(sorted((first, *near_cubic(n_ranks // first, dims - 1)), reverse=True))
-        for first in _divisors(n_ranks)
+        for first in _all_divisors(n_ranks)
     )
     return min(grids, key=lambda grid: (sum(grid), grid))
 
 
-def _divisors(number: int) -> list[int]:
+def _all_divisors(number: int) -> list[int]:
     """Return all divisors of a number."""
     low = [d for d in range(1, isqrt(number) + 1) if number % d == 0]
     return sorted({*low, *(number // d for d in low)})
@@ -122,7 +122,7 @@ class UnstructuredMesh(Template):
         grid = near_cubic(n_ranks, DEFAULT_DIMS)
         points = ((grid_coordinates(grid) + random.random((3, n_ranks))).T) / np.array(grid)
         nearest = min(self.neighbors, n_ranks - 1) + 1  # the point itself is the nearest
-        near = _nearest(points, nearest)
+        near = _nearest_points(points, nearest)
         here = np.repeat(np.arange(n_ranks), nearest)
         low, high = np.minimum(here, near.ravel()), np.maximum(here, near.ravel())
         pairs = np.unique(low[low < high] * n_ranks + high[low < high])
@@ -133,7 +133,7 @@ class UnstructuredMesh(Template):
         return [message_step(src[order], dst[order], size[order])]
 
 
-def _nearest(points: Floats, n_nearest: int) -> Ints:
+def _nearest_points(points: Floats, n_nearest: int) -> Ints:
     """
     Return the nearest of each of some points (n, n_nearest), itself among them, in any order.
 

@@ -93,7 +93,7 @@ def _read_csv(content: bytes) -> _Parsed:
     rows = array("d")
     for number, line in enumerate(lines, start=2):
         if line.strip():
-            rows.extend(_row(number, line))
+            rows.extend(_line_values(number, line))
             _check_count(len(rows) // 3)
     src, dst, value = np.array(rows).reshape(-1, 3).T
     return src.astype(np.int64), dst.astype(np.int64), value, None
@@ -105,7 +105,7 @@ def _check_count(n_entries: int) -> None:
         raise PatternError(f"expected at most {MOST_ENTRIES:,} entries, got more.")
 
 
-def _row(number: int, line: str) -> tuple[int, int, float]:
+def _line_values(number: int, line: str) -> tuple[int, int, float]:
     """Return the values of a line."""
     try:
         src, dst, value = line.split(",")
@@ -177,7 +177,7 @@ def _market_header(line: str) -> tuple[bool, bool, str]:
     words = line.lower().split()
     if (
         len(words) != len(_MARKET)
-        or any(map(_absent, words, _MARKET))
+        or any(map(_is_absent, words, _MARKET))
         or words[2:4] == ["array", "pattern"]
     ):
         expected = " ".join("/".join(choices) for choices in _MARKET)
@@ -185,7 +185,7 @@ def _market_header(line: str) -> tuple[bool, bool, str]:
     return words[2] == "coordinate", words[3] == "pattern", words[4]
 
 
-def _absent(word: str, choices: tuple[str, ...]) -> bool:
+def _is_absent(word: str, choices: tuple[str, ...]) -> bool:
     """Say whether a word is none of some."""
     return word not in choices
 

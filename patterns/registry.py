@@ -73,14 +73,14 @@ def make_pattern(spec: Mapping[str, object] | str) -> Pattern:
         spec = {"name": spec}
     if not isinstance(spec, Mapping) or "name" not in spec:
         raise PatternError(f"pattern: expected a name or a table with one, got {brief(spec)}.")
-    options = {key: _frozen(value) for key, value in spec.items() if key != "name"}
+    options = {key: _frozen_value(value) for key, value in spec.items() if key != "name"}
     return build("pattern", spec["name"], PATTERNS, options, PatternError)
 
 
-def _frozen(value: object) -> object:
+def _frozen_value(value: object) -> object:
     """Return a value with patterns for mappings and tuples for lists, at any depth."""
     if isinstance(value, Mapping):
         return make_pattern(value)
     if isinstance(value, (list, tuple)):
-        return tuple(_frozen(entry) for entry in value)
+        return tuple(_frozen_value(entry) for entry in value)
     return value

@@ -24,7 +24,7 @@ def mask_bits(mask: int) -> Iterator[int]:
 
 
 @lru_cache(maxsize=1 << 14)
-def _places(mask: int) -> tuple[int, ...]:
+def _set_places(mask: int) -> tuple[int, ...]:
     """Return the set bits of a mask; those of a leaf come again and again."""
     return tuple(mask_bits(mask))
 
@@ -102,7 +102,7 @@ class Allocation:
         if self.order is not None:
             return np.array(self.order, dtype=np.int64)
         width = self.geometry.nodes_per_leaf
-        held = [leaf * width + bit for leaf, mask, _ in self.leaves for bit in _places(mask)]
+        held = [leaf * width + bit for leaf, mask, _ in self.leaves for bit in _set_places(mask)]
         held.sort()
         if self.idle:
             del held[len(held) - self.idle :]
@@ -143,7 +143,7 @@ class Allocation:
             if not switches:
                 continue
             width = fabric.ports[level]
-            owned = [switch * width + port for switch, own in switches for port in _places(own)]
+            owned = [switch * width + port for switch, own in switches for port in _set_places(own)]
             chosen = np.array(owned, dtype=np.int64)
             up.append(chosen + fabric.up_base[level])
             down.append(chosen + fabric.down_base[level])

@@ -244,7 +244,7 @@ class Cluster:
                 f"job {allocation.job.id} was given nodes or links that are taken, or runs already."
             )
         self.running[allocation.job.id] = allocation
-        self._toggle(allocation, -1)
+        self._toggle_masks(allocation, -1)
 
     def set_closed(self, nodes: Iterable[int], fabric: Topology | None = None) -> None:
         """
@@ -336,7 +336,7 @@ class Cluster:
             ports = split_masks(taken.l2_ports, len(self.l2_up), self.l2_width)
             self.l2_up = [free & ~mask for free, mask in zip(self.l2_up, ports, strict=True)]
         for sharer in taken.sharers:
-            self._share(sharer, fill_units)
+            self._share_links(sharer, fill_units)
         # A copy that reservations fill is not empty: a job that is refused in it may fit later.
         self.running.setdefault(_RESERVED, Allocation(_WAITING, self.geometry, ()))
 
@@ -433,7 +433,7 @@ class Cluster:
         allocation = self.running.pop(job_id, None)
         if allocation is None:
             raise AllocationError(f"job {job_id} is released but does not run.")
-        self._toggle(allocation, 1)
+        self._toggle_masks(allocation, 1)
         return allocation
 
     def copy(self) -> "Cluster":
@@ -454,7 +454,7 @@ class Cluster:
             )
         return twin
 
-    def _toggle(self, allocation: Allocation, sign: int) -> None:
+    def _toggle_masks(self, allocation: Allocation, sign: int) -> None:
         """Flip the masks of an allocation; sign +1 frees, -1 takes."""
         leaf_free, leaf_up, per_pod = self.leaf_free, self.leaf_up, self.leaves_per_pod
         pod_free, stamp, closed = self.pod_free, self.stamp, self.closed
@@ -478,7 +478,7 @@ class Cluster:
                 self.l2_up[switch] ^= ports
                 stamp[switch // self.l2_per_pod] = object()
         else:
-            self._share(allocation, add_units if sign < 0 else remove_units)
+            self._share_links(allocation, add_units if sign < 0 else remove_units)
         self.n_free += sign * total
 
     def _lacks_room(self, allocation: Allocation, shared: SharedLinks) -> bool:
@@ -488,7 +488,7 @@ class Cluster:
             without_room(shared.leaf[leaf], units) & ports for leaf, _, ports in allocation.leaves
         ) or any(without_room(shared.l2[switch], units) & ports for switch, ports in allocation.l2s)
 
-    def _share(
+    def _share_links(
         self,
         allocation: Allocation,
         change: Callable[[tuple[int, ...], int, int], tuple[int, ...]],

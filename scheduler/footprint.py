@@ -48,7 +48,7 @@ class Footprint:
 
 
 @lru_cache(maxsize=64)
-def _stride(width: int) -> int:
+def _mask_stride(width: int) -> int:
     """Return the bits that a mask of some width gets: a power of two of bytes."""
     return max(8, 1 << (width - 1).bit_length())
 
@@ -59,13 +59,13 @@ def join_masks(width: int, masks: Iterable[tuple[int, int]]) -> int:
 
     Group i begins at bit i x the next power of two of the width, at least 8.
     """
-    stride = _stride(width)
+    stride = _mask_stride(width)
     return sum(mask << number * stride for number, mask in masks)
 
 
 def split_masks(joined: int, count: int, width: int) -> list[int]:
     """Take the masks of groups or switches apart again."""
-    size = _stride(width) // 8
+    size = _mask_stride(width) // 8
     raw = joined.to_bytes(count * size, "little")
     if size <= 8:  # noqa: PLR2004 (the largest integer of numpy)
         masks: list[int] = np.frombuffer(raw, dtype=f"<u{size}").tolist()
@@ -75,7 +75,7 @@ def split_masks(joined: int, count: int, width: int) -> list[int]:
 
 def join_all(width: int, masks: Sequence[int]) -> int:
     """Do as `join_masks` does with a mask for each group or switch."""
-    size = _stride(width) // 8
+    size = _mask_stride(width) // 8
     if size <= 8:  # noqa: PLR2004 (the largest integer of numpy)
         return int.from_bytes(np.array(masks, dtype=f"<u{size}").tobytes(), "little")
     return int.from_bytes(b"".join([mask.to_bytes(size, "little") for mask in masks]), "little")
@@ -83,7 +83,7 @@ def join_all(width: int, masks: Sequence[int]) -> int:
 
 def mask_parts(joined: int, count: int, each: int, width: int) -> list[bytes]:
     """Cut joined masks into `count` parts of `each` groups or switches, to compare them."""
-    size = each * _stride(width) // 8
+    size = each * _mask_stride(width) // 8
     raw = joined.to_bytes(count * size, "little")
     return [raw[at * size : (at + 1) * size] for at in range(count)]
 
@@ -96,7 +96,7 @@ def links_of(joined: int, count: int, each: int, width: int) -> tuple[list[int],
 
 def any_part_with(n_nodes: int, joined: int, count: int, each: int, width: int) -> bool:
     """Say whether a part, as of `mask_parts`, has so many nodes."""
-    size = each * _stride(width)
+    size = each * _mask_stride(width)
     part = (1 << size) - 1
     return any(
         (joined >> shift & part).bit_count() >= n_nodes for shift in range(0, count * size, size)
@@ -105,7 +105,7 @@ def any_part_with(n_nodes: int, joined: int, count: int, each: int, width: int) 
 
 def most_full(joined: int, count: int, width: int) -> int:
     """Return how many masks have all bits set, or a few more."""
-    size = _stride(width) // 8
+    size = _mask_stride(width) // 8
     full = ((1 << width) - 1).to_bytes(size, "little")
     # counts as many as lie apart, so no fewer than there are; some may be found across two
     return joined.to_bytes(count * size, "little").count(full)

@@ -107,15 +107,15 @@ class Observers:
     """Callbacks of observers by event: of each event, the methods that override it, in order."""
 
     def __init__(self, observers: Sequence[Observer]) -> None:
-        self.on_submit = _overridden(observers, "on_submit")
-        self.on_decide = _overridden(observers, "on_decide")
-        self.on_decided = _overridden(observers, "on_decided")
-        self.on_wait = _overridden(observers, "on_wait")
-        self.on_change = _overridden(observers, "on_change")
-        self.on_instant = _overridden(observers, "on_instant")
+        self.on_submit = _overridden_methods(observers, "on_submit")
+        self.on_decide = _overridden_methods(observers, "on_decide")
+        self.on_decided = _overridden_methods(observers, "on_decided")
+        self.on_wait = _overridden_methods(observers, "on_wait")
+        self.on_change = _overridden_methods(observers, "on_change")
+        self.on_instant = _overridden_methods(observers, "on_instant")
 
 
-def _overridden(observers: Sequence[Observer], name: str) -> list[Callable[..., None]]:
+def _overridden_methods(observers: Sequence[Observer], name: str) -> list[Callable[..., None]]:
     """Return the methods of a name that observers override."""
     silent = getattr(Observer, name)
     return [getattr(each, name) for each in observers if getattr(type(each), name) is not silent]

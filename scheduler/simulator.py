@@ -293,19 +293,20 @@ class _Simulation:
             ended = self._end_jobs(now_s) + self._happen(now_s)
             first = submitted
             while submitted < len(jobs) and jobs[submitted].submit_s <= now_s:
-                self._submit(jobs[submitted])
+                self._submit_job(jobs[submitted])
                 submitted += 1
             if submitted > first:
                 for callback in self.observers.on_submit:
                     callback(jobs[first:submitted], now_s)
             started = self._start_jobs()
             self._set_rates(ended, started, now_s)
-            self._note(now_s)
+            self._note_state(now_s)
             for callback in self.observers.on_instant:
                 callback(len(self.records), now_s)
         if (n_waiting := self._n_waiting()) and self.events is None:
             raise PolicyError(
-                f"{self._named()}: {n_waiting} jobs wait on an empty machine, none is started."
+                f"{self._policy_name()}: {n_waiting} jobs wait on an empty machine, none is "
+                "started."
             )
         if len(self.records) + n_waiting < len(jobs):
             self._refuse_forgotten(jobs)
@@ -410,37 +411,37 @@ class _Simulation:
         while self.later and self.later[0][0] <= now_s:
             again.append(heapq.heappop(self.later)[2])
         for job in again:
-            self._submit(job)
+            self._submit_job(job)
         if again:
             for callback in self.observers.on_submit:
                 callback(again, now_s)
 
-    def _submit(self, job: Job) -> None:
+    def _submit_job(self, job: Job) -> None:
         """Put a job into the queue."""
         self.waiting[job.id] = job
         try:
             self.policy.submit(job)
         except Exception as fault:
-            raise self._blamed(fault, f"job {job.id} is submitted: ") from fault
+            raise self._blamed_error(fault, f"job {job.id} is submitted: ") from fault
 
-    def _named(self) -> str:
+    def _policy_name(self) -> str:
         """Return what a message calls the queue policy."""
         inner = getattr(self.policy, "inner", self.policy)  # within a limit, or a record
         return f"queue policy {getattr(inner, 'name', type(inner).__name__)!r}"
 
-    def _blamed(self, fault: Exception, when: str) -> Exception:
+    def _blamed_error(self, fault: Exception, when: str) -> Exception:
         """Return the error of a user's own policy, which is named; of another one, the fault."""
         if is_built_in(getattr(self.policy, "inner", self.policy)):
             return fault
         words = str(fault) if isinstance(fault, FabricsimError) else f"{described(fault)}."
-        return PolicyError(f"{self._named()}: {when}{words}")
+        return PolicyError(f"{self._policy_name()}: {when}{words}")
 
     def _n_waiting(self) -> int:
         """Return how many jobs wait."""
         try:
             return len(self.policy)
         except Exception as fault:
-            raise self._blamed(fault, "") from fault
+            raise self._blamed_error(fault, "") from fault
 
     def _refuse_forgotten(self, jobs: Sequence[Job]) -> None:
         """Name a job that was submitted, does not wait, and never ran."""
@@ -448,8 +449,8 @@ class _Simulation:
         forgotten = [job.id for job in jobs if job.id not in ended]
         more = len(forgotten) - 1
         raise PolicyError(
-            f"{self._named()}: job {forgotten[0]}{f' and {more} more' if more else ''}: submitted, "
-            "but neither started nor still waiting at the end."
+            f"{self._policy_name()}: job {forgotten[0]}{f' and {more} more' if more else ''}: "
+            "submitted, but neither started nor still waiting at the end."
         )
 
     def _next_end_s(self) -> float:
@@ -496,7 +497,7 @@ class _Simulation:
         state = self.running.pop(job_id)
         del self.excess[job_id]
         self.n_disturbed -= state.interference != 1.0
-        self._advance(state, now_s)
+        self._advance_work(state, now_s)
         if self.clock is not None and state.work_s == inf:
             state.interference_delay_s = self.clock.interference_delay_s(job_id)
         self.machine.end(job_id)
@@ -517,12 +518,12 @@ class _Simulation:
             self.policy.select(machine)
         except Exception as fault:
             asked = "" if machine.asked is None else f", job {machine.asked.id}"
-            raise self._blamed(fault, f"at {now_s:g} s{asked}: ") from fault
+            raise self._blamed_error(fault, f"at {now_s:g} s{asked}: ") from fault
         for allocation in machine.started:
             if self.waiting.pop(allocation.job.id, None) is None:
                 raise PolicyError(
-                    f"{self._named()}: job {allocation.job.id} is started at {now_s:g} s, but does "
-                    "not wait."
+                    f"{self._policy_name()}: job {allocation.job.id} is started at {now_s:g} s, "
+                    "but does not wait."
                 )
         for callback in self.observers.on_decided:
             callback(now_s)
@@ -579,18 +580,18 @@ class _Simulation:
             self.running[job.id] = state
             self.excess[job.id] = 0.0
             self.busy_nodes += job.n_nodes
-        self._reschedule(job_rates, now_s)
+        self._reschedule_jobs(job_rates, now_s)
         for allocation in started:
             state = self.running[allocation.job.id]
             if state.end_s == inf and state.work_s < inf:
                 raise SchedulerError(f"job {allocation.job.id} starts and is given no rate.")
 
-    def _reschedule(self, job_rates: JobRates, now_s: float) -> None:
+    def _reschedule_jobs(self, job_rates: JobRates, now_s: float) -> None:
         """Advance the jobs whose rate changes and find their new ends."""
         columns = job_rates.jobs, job_rates.interference, job_rates.placement_factor
         for job_id, interference, placement_factor in zip(*columns, strict=True):
             state = self.running[job_id]
-            self._advance(state, now_s)
+            self._advance_work(state, now_s)
             self.n_disturbed += (interference != 1.0) - (state.interference != 1.0)
             if interference != state.interference:
                 self.excess[job_id] = state.allocation.job.n_nodes * (interference - 1.0)
@@ -606,7 +607,7 @@ class _Simulation:
                 heapq.heappush(self.ends, (state.end_s, job_id))
 
     @staticmethod
-    def _advance(state: _Running, now_s: float) -> None:
+    def _advance_work(state: _Running, now_s: float) -> None:
         """Do the work of the time since the last change at the rate that held."""
         elapsed_s = now_s - state.since_s
         state.since_s = now_s
@@ -616,7 +617,7 @@ class _Simulation:
         if interference != 1.0:
             state.interference_delay_s += elapsed_s * (1.0 - 1.0 / interference)
 
-    def _note(self, now_s: float) -> None:
+    def _note_state(self, now_s: float) -> None:
         """Write the state of this instant into the timeline."""
         line = self.timeline
         # `sum` rounds in another way from Python 3.12 on

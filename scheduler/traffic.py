@@ -194,17 +194,17 @@ class TrafficOf:
         where nodes have several links, each of these does, and ranks share them as in
         `netsim.topology.rails.Rails`. On a GPU cluster messages inside a host cross its network.
         """
-        outside = self._outside(self._on_hosts(flows, partition.nodes), partition.nodes)
+        outside = self._outside_messages(self._on_hosts(flows, partition.nodes), partition.nodes)
         step = outside.step
         n_nodes = distinct_numbers(partition.nodes).size
         if compute_s is None:
             return self._placed(outside, partition, n_nodes, fraction or 0.0, iteration_s)
         if not step.size:
             return None
-        traffic, times, _ = self._routed(outside, partition, n_nodes)
+        traffic, times, _ = self._routed_traffic(outside, partition, n_nodes)
         ideal_s = compute_s + times.injection_s
         alone_s = compute_s + times.communication_s
-        return PlacedTraffic(_computing(traffic, compute_s), ideal_s, alone_s)
+        return PlacedTraffic(_with_compute(traffic, compute_s), ideal_s, alone_s)
 
     def _on_hosts(self, flows: RankFlows, nodes: Ints) -> RankFlows:
         """Return the messages of ranks on these hosts, where a pattern depends on them."""
@@ -217,7 +217,7 @@ class TrafficOf:
             )
         return placed_flows(flows.placed, layout_of(self._topology, nodes))
 
-    def _outside(self, flows: RankFlows, nodes: Ints) -> RankFlows:
+    def _outside_messages(self, flows: RankFlows, nodes: Ints) -> RankFlows:
         """Return the messages that cross links: on a GPU cluster those inside hosts too."""
         topology = self._topology
         if topology.n_fabric_links < topology.n_links:
@@ -252,7 +252,7 @@ class TrafficOf:
             return None
         if flows.hide_s is not None:
             raise RoutingError("hidden phases: expected compute_s, not a communication fraction.")
-        traffic, times, latency = self._routed(flows, partition, n_nodes)
+        traffic, times, latency = self._routed_traffic(flows, partition, n_nodes)
         unscaled_s = injection_s = times.injection_s
         scale = 1.0
         if iteration_s is not None:
@@ -269,9 +269,9 @@ class TrafficOf:
             scaled = scale * traffic.nbytes
             traffic = replace(traffic, nbytes=scaled, latency_s=latency.of(scaled))
         ideal_s = compute_s + injection_s
-        return PlacedTraffic(_computing(traffic, compute_s), ideal_s, ideal_s + stretched_s)
+        return PlacedTraffic(_with_compute(traffic, compute_s), ideal_s, ideal_s + stretched_s)
 
-    def _routed(
+    def _routed_traffic(
         self,
         flows: RankFlows,
         partition: Partition,
@@ -299,7 +299,7 @@ class TrafficOf:
         return traffic, self._times(traffic), latency
 
 
-def _computing(traffic: Traffic, compute_s: float) -> Traffic:
+def _with_compute(traffic: Traffic, compute_s: float) -> Traffic:
     """Set the compute time of traffic that is not shared yet; a copy costs eight fields."""
     object.__setattr__(traffic, "compute_s", compute_s)
     return traffic

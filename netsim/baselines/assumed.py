@@ -27,29 +27,32 @@ Scenario = Callable[[Ints, Floats], Floats]
 """Turns the nodes of jobs and a random number of each, in [0, 1), into speed-ups."""
 
 
-def _fixed(nodes: Ints, draw: Floats, *, gain: float) -> Floats:
+def _fixed_speedups(nodes: Ints, draw: Floats, *, gain: float) -> Floats:
     """Return the speed-ups of the scenarios in which all but the smallest jobs gain the same."""
     return np.where(nodes > LARGER_THAN, gain, np.zeros_like(draw))
 
 
-def _v1(nodes: Ints, draw: Floats) -> Floats:
+def _scenario_v1(nodes: Ints, draw: Floats) -> Floats:
     """Return the speed-ups of scenario V1."""
-    return _within(V1_RANGES, nodes, draw)
+    return _speedup_within(V1_RANGES, nodes, draw)
 
 
-def _v2(nodes: Ints, draw: Floats) -> Floats:
+def _scenario_v2(nodes: Ints, draw: Floats) -> Floats:
     """Return the speed-ups of scenario V2."""
-    small, large = _within(V2_RANGES, nodes, draw), _within(V2_RANGES_LARGE, nodes, draw)
+    small, large = (
+        _speedup_within(V2_RANGES, nodes, draw),
+        _speedup_within(V2_RANGES_LARGE, nodes, draw),
+    )
     gain = np.where(nodes > V2_SPLIT, large, small)
     return np.where(nodes > LARGER_THAN, gain, 0.0)
 
 
-def _random(nodes: Ints, draw: Floats) -> Floats:
+def _random_speedups(nodes: Ints, draw: Floats) -> Floats:
     """Return the speed-ups of scenario Random."""
-    return np.where(nodes > RANDOM_LARGER_THAN, _within(RANDOM_GAINS, nodes, draw), 0.0)
+    return np.where(nodes > RANDOM_LARGER_THAN, _speedup_within(RANDOM_GAINS, nodes, draw), 0.0)
 
 
-def _within(ranges: Ranges, nodes: Ints, draw: Floats) -> Floats:
+def _speedup_within(ranges: Ranges, nodes: Ints, draw: Floats) -> Floats:
     """Return the speed-up at a job's size in the range that was drawn for it."""
     low, high = np.array(ranges)[(draw * len(ranges)).astype(np.int64)].T
     gain: Floats = low + (high - low) * np.minimum(nodes, TOP_NODES) / TOP_NODES
@@ -58,12 +61,12 @@ def _within(ranges: Ranges, nodes: Ints, draw: Floats) -> Floats:
 
 SCENARIOS: Mapping[str, Scenario] = MappingProxyType(
     {
-        "5%": partial(_fixed, gain=0.05),
-        "10%": partial(_fixed, gain=0.10),
-        "20%": partial(_fixed, gain=0.20),
-        "V1": _v1,
-        "V2": _v2,
-        "random": _random,
+        "5%": partial(_fixed_speedups, gain=0.05),
+        "10%": partial(_fixed_speedups, gain=0.10),
+        "20%": partial(_fixed_speedups, gain=0.20),
+        "V1": _scenario_v1,
+        "V2": _scenario_v2,
+        "random": _random_speedups,
     }
 )
 

@@ -118,7 +118,7 @@ class HopCost:
     def __init__(self, topology: Topology, fairness: str) -> None:
         self._topology = topology
         self._times_of = TrafficTimes(topology, fairness)
-        self._nodes = self._attached(topology.usable_nodes)
+        self._nodes = self._nodes_at_vertices(topology.usable_nodes)
 
     def prepare(self, traffic: Traffic) -> HopJob:
         """Return what is stored of a job."""
@@ -142,7 +142,7 @@ class HopCost:
             leaf_i[longest],
             leaf_j[longest],
             distance[longest],
-            self._attached(communicating_nodes(traffic, topology)),
+            self._nodes_at_vertices(communicating_nodes(traffic, topology)),
             communication_s / period_s if period_s > 0.0 else 0.0,
         )
 
@@ -158,7 +158,7 @@ class HopCost:
             interference[number] = 1.0 + job.comm_fraction * excess
         return Solution(interference, dict.fromkeys(jobs, -1))
 
-    def _attached(self, nodes: Ints) -> Ints:
+    def _nodes_at_vertices(self, nodes: Ints) -> Ints:
         """Return how many of some nodes each vertex has on its links."""
         topology = self._topology
         member = np.zeros(topology.n_nodes + topology.n_switches, dtype=bool)

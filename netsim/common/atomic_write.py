@@ -33,8 +33,8 @@ def replace_file(path: Path | str, data: str | bytes, *, own: bool = False) -> N
     if old is not None and not (stat.S_ISREG(old.st_mode) and old.st_nlink == 1):
         _write_in_place(Path(path), data)
         return
-    remove_leftovers(target.parent, _begin(target.name))
-    partial, handle = _temporary(target)
+    remove_leftovers(target.parent, _temporary_prefix(target.name))
+    partial, handle = _temporary_file(target)
     try:
         with os.fdopen(handle, "wb") as file:
             if old is not None:
@@ -60,13 +60,13 @@ def _write_in_place(path: Path, data: bytes) -> None:
     with path.open("r+b", buffering=0) as file:
         before = file.read()
         try:
-            _overwrite(file, data)
+            _overwrite_file(file, data)
         except OSError:
-            _overwrite(file, before)  # its room is still there
+            _overwrite_file(file, before)  # its room is still there
             raise
 
 
-def _overwrite(file: FileIO, data: bytes) -> None:
+def _overwrite_file(file: FileIO, data: bytes) -> None:
     """Make data the contents of a file."""
     file.seek(0)
     left = memoryview(data)
@@ -105,7 +105,7 @@ def is_leftover(name: str) -> bool:
 
 def temporary_name(name: str) -> str:
     """Return a new hidden name, known to `is_leftover`, for a file until it is complete."""
-    return f"{_begin(name)}{os.urandom(4).hex()}.partial"
+    return f"{_temporary_prefix(name)}{os.urandom(4).hex()}.partial"
 
 
 def sync_folder(folder: Path) -> None:
@@ -118,12 +118,12 @@ def sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def _begin(name: str) -> str:
+def _temporary_prefix(name: str) -> str:
     """Return how the names of temporary files of a target begin."""
     return f".{name[:_NAME]}."
 
 
-def _temporary(target: Path) -> tuple[Path, int]:
+def _temporary_file(target: Path) -> tuple[Path, int]:
     """Make a temporary file next to a target, and hold its lock."""
     mode = 0o600 if target.exists() else 0o666  # closed until it has the access of the old one
     while True:

@@ -34,15 +34,15 @@ def expand_hostlist(text: str, taken: int = 0) -> list[str]:
     """
     names: list[str] = []
     plain = _PLAIN.fullmatch(text)
-    if plain and (counted := _counted(plain[1], plain[2], MOST_NAMES - taken)):
+    if plain and (counted := _counted_names(plain[1], plain[2], MOST_NAMES - taken)):
         return counted
     if text:
-        for part in _parts(text, text):
-            names += _combined(part, text, 0, MOST_NAMES - taken - len(names))
+        for part in _comma_parts(text, text):
+            names += _all_combinations(part, text, 0, MOST_NAMES - taken - len(names))
     return names
 
 
-def _counted(stem: str, numbers: str, room: int) -> list[str]:
+def _counted_names(stem: str, numbers: str, room: int) -> list[str]:
     """Return the names of one bracket of whole numbers; none where they need a closer look."""
     names: list[str] = []
     for part in numbers.split(","):
@@ -59,7 +59,7 @@ def _counted(stem: str, numbers: str, room: int) -> list[str]:
     return names if len(names) <= room else []
 
 
-def _parts(text: str, whole: str) -> Iterator[str]:
+def _comma_parts(text: str, whole: str) -> Iterator[str]:
     """Split at the commas outside brackets."""
     start = depth = 0
     for place, letter in enumerate(text):
@@ -67,38 +67,40 @@ def _parts(text: str, whole: str) -> Iterator[str]:
         if not 0 <= depth <= _DEEPEST:
             break
         if letter == "," and not depth:
-            yield _named(text[start:place], whole)
+            yield _require_name(text[start:place], whole)
             start = place + 1
     if depth:
-        raise _fault(whole, f"expected matching brackets, at most {_DEEPEST} inside each other")
-    yield _named(text[start:], whole)
+        raise _list_error(
+            whole, f"expected matching brackets, at most {_DEEPEST} inside each other"
+        )
+    yield _require_name(text[start:], whole)
 
 
-def _named(part: str, whole: str) -> str:
+def _require_name(part: str, whole: str) -> str:
     """Refuse an empty name."""
     if not part.strip():
-        raise _fault(whole, "expected a name or number between commas, got none")
+        raise _list_error(whole, "expected a name or number between commas, got none")
     return part.strip()
 
 
-def _combined(part: str, whole: str, depth: int, room: int) -> list[str]:
+def _all_combinations(part: str, whole: str, depth: int, room: int) -> list[str]:
     """Return all combinations of the pieces of a name, or of a part of a bracket."""
     found = [""]
-    for piece in _pieces(part):
+    for piece in _bracket_pieces(part):
         choices = [piece]
         if piece.startswith("["):
             choices = []
-            for inner in _parts(piece[1:-1], whole):
-                choices += _combined(inner, whole, depth + 1, room - len(choices))
+            for inner in _comma_parts(piece[1:-1], whole):
+                choices += _all_combinations(inner, whole, depth + 1, room - len(choices))
         elif depth:
-            choices = _numbers(piece, whole, room)
+            choices = _range_numbers(piece, whole, room)
         if len(found) * len(choices) > room:
             raise _too_many(whole)
         found = [name + choice for name in found for choice in choices]
     return found
 
 
-def _pieces(part: str) -> Iterator[str]:
+def _bracket_pieces(part: str) -> Iterator[str]:
     """Part a name into what stands in brackets and what does not."""
     start = depth = 0
     for match in _PIECE.finditer(part):
@@ -113,12 +115,12 @@ def _pieces(part: str) -> Iterator[str]:
             yield match[0]
 
 
-def _numbers(text: str, whole: str, room: int) -> list[str]:
+def _range_numbers(text: str, whole: str, room: int) -> list[str]:
     """Return the numbers of a range, as wide as its first."""
     match = _RANGE.fullmatch(text.strip())
     first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
     if match is None or last < first:
-        raise _fault(
+        raise _list_error(
             whole, f"expected a number or range such as 001-018, got {text.strip()[:_SHOWN]!r}"
         )
     if last - first >= room:
@@ -129,10 +131,10 @@ def _numbers(text: str, whole: str, room: int) -> list[str]:
 
 def _too_many(whole: str) -> TopologyError:
     """Make the error of a list that is too long."""
-    return _fault(whole, f"expected at most {MOST_NAMES:,} names in all lists together")
+    return _list_error(whole, f"expected at most {MOST_NAMES:,} names in all lists together")
 
 
-def _fault(whole: str, what: str) -> TopologyError:
+def _list_error(whole: str, what: str) -> TopologyError:
     """Make the error of a list."""
     return TopologyError(f"host list {whole[:_SHOWN]!r}: {what}.")
 

@@ -69,11 +69,11 @@ def load_kernels(module: str, what: str, seconds: float) -> ModuleType:
     if module in sys.modules:
         return importlib.import_module(module)  # waits where another thread imports it
     folder = cache_folder(module)
-    with _announced(what, seconds):
+    with _announced_compilation(what, seconds):
         if folder is None or (folder / _COMPILED).exists():
-            return _imported(module)
-        with _locked(folder.parent):
-            loaded = _imported(module)
+            return _imported_kernels(module)
+        with _locked_folder(folder.parent):
+            loaded = _imported_kernels(module)
             with suppress(OSError):
                 (folder / _COMPILED).touch()
                 _remove_old(folder.parent)
@@ -86,7 +86,7 @@ def _folder(module: str) -> Path | None:
     import numba  # noqa: PLC0415 (takes half a second)
 
     digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
-    for source in _sources(module).values():
+    for source in _module_sources(module).values():
         digest.update(source)
     chosen, xdg = os.environ.get("NUMBA_CACHE_DIR"), Path(os.environ.get("XDG_CACHE_HOME", ""))
     try:
@@ -112,7 +112,7 @@ def cache_folder(module: str) -> Path | None:
     return None if _BROKEN else _folder(module)
 
 
-def _sources(module: str, found: dict[str, bytes] | None = None) -> dict[str, bytes]:
+def _module_sources(module: str, found: dict[str, bytes] | None = None) -> dict[str, bytes]:
     """Return the source of a module and of all modules of ours that it imports."""
     found = {} if found is None else found
     spec = find_spec(module)
@@ -121,18 +121,18 @@ def _sources(module: str, found: dict[str, bytes] | None = None) -> dict[str, by
     found[module] = Path(spec.origin).read_bytes()
     for needed in _IMPORTED.findall(found[module].decode("utf-8")):
         if needed not in found and needed.partition(".")[0] in _OURS | {module.partition(".")[0]}:
-            _sources(needed, found)
+            _module_sources(needed, found)
     return found
 
 
-def _imported(module: str) -> ModuleType:
+def _imported_kernels(module: str) -> ModuleType:
     """Import a module of kernels, in memory where that fails with the cache."""
     try:
         return importlib.import_module(module)
     except Exception as error:
         if _BROKEN:
             raise
-        for folder in map(_folder, _sources(module)):
+        for folder in map(_folder, _module_sources(module)):
             if folder is not None:
                 shutil.rmtree(folder, ignore_errors=True)
         _BROKEN.append(error)  # a full disk, or whatever damaged files make numba raise
@@ -140,7 +140,7 @@ def _imported(module: str) -> ModuleType:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def _locked_folder(folder: Path) -> Iterator[None]:
     """Let no other process compile during the block, where folders can be locked."""
     with ExitStack() as stack:
         with suppress(OSError):
@@ -151,7 +151,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _announced(what: str, seconds: float) -> Iterator[None]:
+def _announced_compilation(what: str, seconds: float) -> Iterator[None]:
     """Log one line at the first compilation inside the block."""
     from numba.core import event  # noqa: PLC0415 (numba takes half a second to import)
 

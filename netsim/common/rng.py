@@ -28,8 +28,8 @@ def uniforms(seed: int, ids: Ints, *stream: int) -> Floats:
     """
     state = np.full(len(ids), 0, dtype=np.uint64)
     for word in (seed % _WORD, *stream):
-        state = _output(state ^ np.uint64(word))
-    state = _output(state ^ ids.astype(np.int64).view(np.uint64))
+        state = _splitmix_output(state ^ np.uint64(word))
+    state = _splitmix_output(state ^ ids.astype(np.int64).view(np.uint64))
     return (state >> np.uint64(64 - _BITS)).astype(np.float64) * UNIFORM_STEP
 
 
@@ -37,12 +37,12 @@ def whole_numbers(seed: int, numbers: tuple[Ints, ...], below: int) -> Ints:
     """Draw a whole number in 0..below-1 for each entry of some arrays, by SplitMix64."""
     state = np.full(numbers[0].shape, int(seed) % _WORD, dtype=np.uint64)
     for number in numbers:
-        state = _output(state + number.astype(np.uint64))
+        state = _splitmix_output(state + number.astype(np.uint64))
     found: Ints = (state % np.uint64(below)).astype(np.int64)
     return found
 
 
-def _output(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _splitmix_output(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Advance SplitMix64 by one step and return its output; sums and products wrap around."""
     state = state + _GOLDEN
     state = (state ^ (state >> np.uint64(30))) * _MIX_1

@@ -70,12 +70,14 @@ def max_min_rates(
         weights = numbers_from("weights", weights, 0.0, NetsimError)
     channels, channel_capacity = as_channels(routes, capacity, channel)
     weights = np.ones(routes.n_flows) if weights is None else np.asarray(weights, dtype=float)
-    if weights.shape != (routes.n_flows,) or not _positive(weights).all():
+    if weights.shape != (routes.n_flows,) or not _positive_finite(weights).all():
         raise NetsimError(
             f"weights must hold {routes.n_flows} positive finite values, got "
-            f"shape {weights.shape} with {np.count_nonzero(~_positive(weights))} unusable."
+            f"shape {weights.shape} with {np.count_nonzero(~_positive_finite(weights))} unusable."
         )
-    return _filled(Hops(routes.indptr, channels, np.ones(channels.size)), channel_capacity, weights)
+    return _filled_rates(
+        Hops(routes.indptr, channels, np.ones(channels.size)), channel_capacity, weights
+    )
 
 
 def multipath_rates(hops: Hops, topology: Topology) -> Floats:
@@ -87,10 +89,10 @@ def multipath_rates(hops: Hops, topology: Topology) -> Floats:
     """
     routes = Routes(hops.indptr, hops.link, topology.n_links)
     channels, capacity = as_channels(routes, topology.capacity, topology.channel)
-    return _filled(hops._replace(link=channels), capacity, np.ones(routes.n_flows))
+    return _filled_rates(hops._replace(link=channels), capacity, np.ones(routes.n_flows))
 
 
-def _filled(hops: Hops, capacity: Floats, weights: Floats) -> Floats:
+def _filled_rates(hops: Hops, capacity: Floats, weights: Floats) -> Floats:
     """Return the rates of flows over channels."""
     kernels = load_kernels("netsim.flows.maxmin_kernels", "max-min solver", seconds=3)
     rates: Floats = kernels.progressive_filling(*hops, capacity, weights)
@@ -114,10 +116,10 @@ def is_per_sender(fairness: str) -> bool:
 def as_channels(routes: Routes, capacity: Floats, channel: Ints | None) -> tuple[Ints, Floats]:
     """Return the channels that flows cross (nnz,), and what each carries; 1 for unused ones."""
     capacity = np.asarray(capacity, dtype=float)
-    if capacity.shape != (routes.n_links,) or not _positive(capacity).all():
+    if capacity.shape != (routes.n_links,) or not _positive_finite(capacity).all():
         raise NetsimError(
             f"capacity must hold {routes.n_links} positive finite values, got "
-            f"shape {capacity.shape} with {np.count_nonzero(~_positive(capacity))} unusable."
+            f"shape {capacity.shape} with {np.count_nonzero(~_positive_finite(capacity))} unusable."
         )
     if channel is None:
         return routes.links, capacity
@@ -130,6 +132,6 @@ def as_channels(routes: Routes, capacity: Floats, channel: Ints | None) -> tuple
     return channel[routes.links], channel_capacity
 
 
-def _positive(values: Floats) -> Bools:
+def _positive_finite(values: Floats) -> Bools:
     """Return which values are positive and finite."""
     return (values > 0) & np.isfinite(values)

@@ -127,13 +127,13 @@ def on_tree(tree: FatTree, partition: Partition) -> TreePartition:
     if tree.absent is not None:
         links = np.setdiff1d(links, tree.absent)
     above, other_node_links = _without_node_links(tree, links, nodes)
-    up, down, stray_leaf = _owned(tree, 1, above, leaves)
+    up, down, stray_leaf = _owned_ports(tree, 1, above, leaves)
     stray = [other_node_links, stray_leaf]
     n_l2 = tree.parents[1]
     l2_up = l2_down = np.zeros((pods.size, n_l2, 0), dtype=np.bool_)
     if tree.levels == _THREE_LEVELS:
         switches = (pods[:, None] * n_l2 + np.arange(n_l2)).ravel()
-        flat_up, flat_down, stray_l2 = _owned(tree, 2, above, switches)
+        flat_up, flat_down, stray_l2 = _owned_ports(tree, 2, above, switches)
         l2_up, l2_down = (part.reshape(pods.size, n_l2, -1) for part in (flat_up, flat_down))
         stray.append(stray_l2)
     return TreePartition(
@@ -161,7 +161,9 @@ def _without_node_links(tree: FatTree, links: Ints, nodes: Ints) -> tuple[Ints, 
     return links[~at_node], below[~np.isin(below % tree.n_nodes, nodes)]
 
 
-def _owned(tree: FatTree, level: int, links: Ints, switches: Ints) -> tuple[Bools, Bools, Ints]:
+def _owned_ports(
+    tree: FatTree, level: int, links: Ints, switches: Ints
+) -> tuple[Bools, Bools, Ints]:
     """Return which up- and downlinks of each switch are owned, and owned links of others."""
     ports = tree.ports[level]
     base = tree.up_base[level]

@@ -56,17 +56,21 @@ class TrafficTimes:
         self._kernel = load_kernels(_KERNELS, "traffic kernels", 3).step_times
         bundle, bundle_capacity = node_bundles(topology)
         self._links = (
-            _ints(topology.channel),
-            _floats(topology.capacity),
-            _ints(bundle),
-            _floats(bundle_capacity),
+            _kernel_ints(topology.channel),
+            _kernel_floats(topology.capacity),
+            _kernel_ints(bundle),
+            _kernel_floats(bundle_capacity),
         )
         self._drain_s: Floats = np.zeros((2, topology.n_links))  # scratch, 0 before and after
 
     def __call__(self, traffic: Traffic) -> StepTimes:
         """Return how long the steps of one job take; `check_traffic` has passed it."""
-        flows = (_ints(traffic.step), _floats(traffic.nbytes), _floats(traffic.latency_s))
-        rounds = _ints(step_rounds(traffic))
+        flows = (
+            _kernel_ints(traffic.step),
+            _kernel_floats(traffic.nbytes),
+            _kernel_floats(traffic.latency_s),
+        )
+        rounds = _kernel_ints(step_rounds(traffic))
         found = self._kernel(flows, rounds, hops_of(traffic), self._links, self._drain_s)
         return StepTimes(found, traffic.hide_s)
 
@@ -79,9 +83,9 @@ def hops_of(traffic: Traffic) -> Hops:
     with their shares, and its last.
     """
     routes, path_sets = traffic.routes, traffic.routes.path_sets
-    indptr, link = _ints(routes.indptr), _ints(routes.links)
+    indptr, link = _kernel_ints(routes.indptr), _kernel_ints(routes.links)
     if path_sets is None:
-        return Hops(indptr, link, _floats(np.ones(link.size)))
+        return Hops(indptr, link, _kernel_floats(np.ones(link.size)))
     nonminimal, n_flows = traffic.nonminimal, traffic.step.size
     if nonminimal is None:
         raise ContentionError(
@@ -95,9 +99,14 @@ def hops_of(traffic: Traffic) -> Hops:
         )
     kernels = load_kernels(_KERNELS, "traffic kernels", 3)
     paths = (path_sets.indptr, path_sets.links, path_sets.share, path_sets.pair)
-    as_read = (_ints(paths[0]), _ints(paths[1]), _floats(paths[2]), _ints(paths[3]))
-    made = kernels.multipath_hops(indptr, link, as_read, _floats(nonminimal))
-    return Hops(_ints(made[0]), _ints(made[1]), _floats(made[2]))
+    as_read = (
+        _kernel_ints(paths[0]),
+        _kernel_ints(paths[1]),
+        _kernel_floats(paths[2]),
+        _kernel_ints(paths[3]),
+    )
+    made = kernels.multipath_hops(indptr, link, as_read, _kernel_floats(nonminimal))
+    return Hops(_kernel_ints(made[0]), _kernel_ints(made[1]), _kernel_floats(made[2]))
 
 
 def check_traffic(traffic: Traffic, topology: Topology) -> None:
@@ -157,7 +166,7 @@ def bytes_per_link(traffic: Traffic) -> tuple[Ints, Floats]:
     """Return the links that a job uses, ascending, and bytes per iteration on each."""
     kernels = load_kernels(_KERNELS, "traffic kernels", 3)
     links, total = kernels.link_bytes(
-        _floats(traffic.nbytes), hops_of(traffic), traffic.routes.n_links
+        _kernel_floats(traffic.nbytes), hops_of(traffic), traffic.routes.n_links
     )
     return links, total
 
@@ -165,15 +174,15 @@ def bytes_per_link(traffic: Traffic) -> tuple[Ints, Floats]:
 def carry(traffic: Traffic, times: float, carried: Floats, scratch: Floats) -> None:
     """Add to `carried` (E,) what a job puts on links in iterations; `scratch` (E,) stays 0."""
     kernels = load_kernels(_KERNELS, "traffic kernels", 3)
-    kernels.carry(_floats(traffic.nbytes), hops_of(traffic), times, carried, scratch)
+    kernels.carry(_kernel_floats(traffic.nbytes), hops_of(traffic), times, carried, scratch)
 
 
-def _ints(array: Ints) -> Ints:
+def _kernel_ints(array: Ints) -> Ints:
     """Return whole numbers as kernels take them."""
     return read_only(np.ascontiguousarray(array, np.int64))
 
 
-def _floats(array: Floats) -> Floats:
+def _kernel_floats(array: Floats) -> Floats:
     """Return numbers as kernels take them."""
     return read_only(np.ascontiguousarray(array, np.float64))
 

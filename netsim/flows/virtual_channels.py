@@ -27,7 +27,7 @@ def channels_in_order(topology: Topology, routes: Routes) -> Ints:
     turns. Anything else has one channel.
     """
     if isinstance(topology, Torus):
-        return _dateline(topology, routes)
+        return _after_dateline(topology, routes)
     if isinstance(topology, Dragonfly):
         return _by_order(topology, routes)
     return np.zeros(routes.links.size, dtype=np.int64)
@@ -81,7 +81,7 @@ def _link_in_a_circle(routes: Routes, channels: Ints) -> int:
     return int(used[guilty[0]] // (int(channels.max()) + 1))
 
 
-def _dateline(torus: Torus, routes: Routes) -> Ints:
+def _after_dateline(torus: Torus, routes: Routes) -> Ints:
     """Return 1 for links after the one that closes the ring of their dimension, else 0."""
     links = routes.links
     axis = np.full(links.size, -1, dtype=np.int64)
@@ -95,7 +95,7 @@ def _dateline(torus: Torus, routes: Routes) -> Ints:
         last = cable // stride % max(1, own) == torus.dims[number] - 1
         closing |= on_axis & last & torus.wrap[number]
     flow = np.repeat(np.arange(routes.n_flows), routes.hops)
-    fresh = _fresh(flow, axis)
+    fresh = _run_starts(flow, axis)
     crossed = np.cumsum(closing) - closing  # before this link
     start = np.maximum.accumulate(np.where(fresh, np.arange(links.size), 0))
     channels: Ints = ((crossed - crossed[start] > 0) & (axis >= 0)).astype(np.int64)
@@ -111,12 +111,12 @@ def _by_order(fabric: Dragonfly, routes: Routes) -> Ints:
     turns = np.zeros(links.size, dtype=np.int64)
     turns[1:] = (flow[1:] == flow[:-1]) & (before > 0) & (after > 0) & (after <= before)
     total = np.cumsum(turns)
-    start = np.maximum.accumulate(np.where(_fresh(flow, flow), np.arange(links.size), 0))
+    start = np.maximum.accumulate(np.where(_run_starts(flow, flow), np.arange(links.size), 0))
     channels: Ints = np.where(rank > 0, total - total[start], 0)
     return channels
 
 
-def _fresh(flow: Ints, kind: Ints) -> Bools:
+def _run_starts(flow: Ints, kind: Ints) -> Bools:
     """Return where another flow or another kind of link begins."""
     fresh = np.ones(flow.size, dtype=bool)
     fresh[1:] = (flow[1:] != flow[:-1]) | (kind[1:] != kind[:-1])

@@ -80,7 +80,7 @@ class Links:
 
 
 @dataclass(frozen=True, slots=True)
-class _Running:
+class _RunningJob:
     """A job on the network: its slot, where its rows begin, and how it is scaled."""
 
     slot: int
@@ -122,7 +122,7 @@ class CoSimulation:
         self.now_s = 0.0
         self.over: tuple[int, ...] = ()
         self._kernels: Any = None
-        self._jobs: dict[int, _Running] = {}
+        self._jobs: dict[int, _RunningJob] = {}
         self._job_of: dict[int, int] = {}
         self._ranges = {name: Ranges() for name in _TABLES}
         self._free = list(range(_SLOTS - 1, -1, -1))
@@ -150,9 +150,9 @@ class CoSimulation:
         self._load()
         rounds = step_rounds(own)[own.step]
         sent = Sent(
-            *(_frozen(values, np.int64) for values in (own.step, own.sender)),
-            *(_frozen(values, np.int64) for values in (own.routes.indptr, own.routes.links)),
-            *(_frozen(values, np.float64) for values in (own.nbytes / rounds, own.latency_s)),
+            *(_frozen_view(values, np.int64) for values in (own.step, own.sender)),
+            *(_frozen_view(values, np.int64) for values in (own.routes.indptr, own.routes.links)),
+            *(_frozen_view(values, np.float64) for values in (own.nbytes / rounds, own.latency_s)),
         )
         rows: Solo = self._kernels.solo_run(sent, self._fabric)
         rows.steps["rounds"][:-1] = rounds[rows.steps["first_flow"][:-1]]
@@ -186,13 +186,13 @@ class CoSimulation:
             raise ContentionError(f"job {job} has been started already.")
         if not self._free:
             old = self._state.jobs.size
-            self._lengthen({"jobs": 2 * old})
+            self._lengthen_tables({"jobs": 2 * old})
             self._free = list(range(2 * old - 1, old - 1, -1))
         slot, rows = self._free.pop(), solo.rows
         first = {name: self._ranges[name].take(getattr(rows, name).size) for name in _TABLES}
-        self._lengthen({name: taken.size for name, taken in self._ranges.items()})
+        self._lengthen_tables({name: taken.size for name, taken in self._ranges.items()})
         need = _ENDLESS if iterations is None else iterations
-        self._jobs[job] = _Running(slot, self.now_s, solo.alone_s * scale, need, first, rows)
+        self._jobs[job] = _RunningJob(slot, self.now_s, solo.alone_s * scale, need, first, rows)
         self._job_of[slot], self._reported[job] = job, 0
         self._need[rows.used] += rows.most
         if np.any(self._need[rows.used] > self._room[rows.used]):
@@ -200,7 +200,7 @@ class CoSimulation:
             members = np.zeros(int(self._room.sum()), dtype=MEMBER)
             self._kernels.move_members(self._room, self._state, members)
             self._state = self._state._replace(members=members)
-        self._fill(slot, rows, first, scale)
+        self._fill_rows(slot, rows, first, scale)
         own = self._state.jobs[slot : slot + 1]
         own[:] = np.zeros(1, dtype=JOB)
         own["first_step"], own["at"] = first["steps"], first["steps"] - 1
@@ -286,7 +286,7 @@ class CoSimulation:
         state = self._state.jobs[self._known(job).slot]
         return int(state["count"]), float(state["first_end_s"]), float(state["last_end_s"])
 
-    def _known(self, job: int) -> _Running:
+    def _known(self, job: int) -> _RunningJob:
         """Return a job on the network."""
         if job not in self._jobs:
             raise ContentionError(f"job {job} has not been started.")
@@ -304,8 +304,8 @@ class CoSimulation:
         _, of_channel = as_channels(nothing, links.capacity, links.channel)
         n_channels, n_constraints = size, size + links.n_senders
         self._fabric = Fabric(
-            _frozen(np.arange(size) if links.channel is None else links.channel, np.int64),
-            _frozen(of_channel, np.float64),
+            _frozen_view(np.arange(size) if links.channel is None else links.channel, np.int64),
+            _frozen_view(of_channel, np.float64),
             np.full(n_constraints, -1),
             float(links.buffer_bytes),
             float(links.packet_bytes),
@@ -328,8 +328,8 @@ class CoSimulation:
             np.zeros(0, dtype=CHANGE),
             none,
             counts,
-            _heap(kernels, 2 * n_channels),
-            _heap(kernels, _SLOTS),
+            _empty_heap(kernels, 2 * n_channels),
+            _empty_heap(kernels, _SLOTS),
             np.zeros(n_channels, dtype=np.int64),
             np.zeros(links.n_senders, dtype=np.int64),
             none,
@@ -338,11 +338,11 @@ class CoSimulation:
             np.zeros(_SLOTS, dtype=np.int64),
         )
 
-    def _lengthen(self, size: Mapping[str, int]) -> None:
+    def _lengthen_tables(self, size: Mapping[str, int]) -> None:
         """Give tables at least so many rows."""
         state, old = self._state, self._state.flows.size
         longer: dict[str, Any] = {
-            name: _longer(getattr(state, name), rows)
+            name: _longer_table(getattr(state, name), rows)
             for name, rows in size.items()
             if rows > getattr(state, name).size
         }
@@ -357,7 +357,7 @@ class CoSimulation:
             visited, ended = (np.zeros(n_flows, dtype=np.int64) for _ in range(2))
             self._state = state = state._replace(visited=visited, ended=ended)
         if {"jobs", "flows"} & longer.keys():
-            clock, new = state.clock, _heap(self._kernels, n_flows + n_slots)
+            clock, new = state.clock, _empty_heap(self._kernels, n_flows + n_slots)
             moved = np.arange(clock.key.size)
             moved[old:] += n_flows - old
             new.place[moved], new.key[moved] = clock.place, clock.key
@@ -365,7 +365,7 @@ class CoSimulation:
             new.items[:count], new.size[0] = moved[clock.items[:count]], count
             self._state = state._replace(clock=new)
 
-    def _fill(self, slot: int, rows: Solo, first: Mapping[str, int], scale: float) -> None:
+    def _fill_rows(self, slot: int, rows: Solo, first: Mapping[str, int], scale: float) -> None:
         """Write the rows of a job: numbered from where they begin, and scaled."""
         written = {}
         for name in _TABLES:
@@ -460,20 +460,20 @@ class Ranges:
         insort(self._free, (begin, end))
 
 
-def _heap(kernels: Any, n_items: int) -> Any:  # noqa: ANN401 (its class comes with the compiler)
+def _empty_heap(kernels: Any, n_items: int) -> Any:  # noqa: ANN401 (its class comes with the compiler)
     """Return a heap without items."""
     items, size = np.empty(n_items, dtype=np.int64), np.zeros(1, dtype=np.int64)
     return kernels.Heap(items, np.full(n_items, -1), np.empty(n_items), size)
 
 
-def _frozen(values: NDArray[Any], dtype: type) -> NDArray[Any]:
+def _frozen_view(values: NDArray[Any], dtype: type) -> NDArray[Any]:
     """Return a contiguous view that cannot be written, as kernels take what they only read."""
     view: NDArray[Any] = np.ascontiguousarray(values, dtype=dtype).view()
     view.flags.writeable = False
     return view
 
 
-def _longer(table: NDArray[Any], size: int) -> NDArray[Any]:
+def _longer_table(table: NDArray[Any], size: int) -> NDArray[Any]:
     """Return a table of so many rows, new ones zero."""
     longer: NDArray[Any] = np.zeros(size, dtype=table.dtype)
     longer[: table.size] = table

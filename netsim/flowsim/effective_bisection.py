@@ -76,7 +76,7 @@ def random_pairings(
             f"{hosts.size}."
         )
     fabric = as_routed(topology, routing)
-    exchange = _Exchange(fabric, routing)
+    exchange = _PairExchange(fabric, routing)
     allowed, n_pairs = _host_bandwidth(topology), hosts.size // 2
     rates, full = np.empty((samples, n_pairs)), np.empty((samples, n_pairs))
     offered, peak = np.zeros(topology.n_links), np.zeros(topology.n_links)
@@ -92,7 +92,7 @@ def random_pairings(
     return Pairings(np.minimum(rates, full), full, offered, peak)
 
 
-class _Exchange:
+class _PairExchange:
     """Finds the rates of pairs that exchange data on one fabric."""
 
     def __init__(self, fabric: Topology, routing: Routing) -> None:

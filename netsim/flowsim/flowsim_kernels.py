@@ -122,7 +122,7 @@ def _spare_elements(first: Ints, constraint_of: Ints, capacity: Floats, first_fl
 
 
 @njit(cache=True, error_model="numpy")
-def _weigh(flows: Table, sender: Ints, first_flow: Ints, fabric: Fabric) -> None:
+def _weigh_flows(flows: Table, sender: Ints, first_flow: Ints, fabric: Fabric) -> None:
     """
     Set by how much flows give way to others of their sender, and to all.
 
@@ -265,7 +265,7 @@ def solo_run(sent: Sent, fabric: Fabric) -> Solo:
         if i < n_channels:
             constraints[i].capacity = fabric.capacity[used[i]]
             constraints[i].saturated_at = np.inf
-    _weigh(runs, own[first[1:] - 1], first_flow, fabric)
+    _weigh_flows(runs, own[first[1:] - 1], first_flow, fabric)
 
     counts, jobs = np.zeros(1, COUNTS), np.zeros(1, JOB)
     counts[0].n_channels, counts[0].per_sender = n_channels, fabric.per_sender
@@ -376,7 +376,7 @@ def _next_phase(slot: int, now: float, state: State) -> bool:
     step = state.steps[job.at]
     job.n_open = state.steps[job.at + 1].first_flow - step.first_flow
     job.step_end_s = now
-    alone = _cross(slot, now, state)
+    alone = _enter_constraints(slot, now, state)
     _note_only(slot, state)
     if alone:
         heap_set(state.clock, state.flows.size + slot, now + step.solo_s)
@@ -389,7 +389,7 @@ def _next_phase(slot: int, now: float, state: State) -> bool:
 
 
 @njit()
-def _cross(slot: int, now: float, state: State) -> bool:
+def _enter_constraints(slot: int, now: float, state: State) -> bool:
     """
     Count a job on the constraints of its step; return whether it is alone on all.
 
@@ -411,7 +411,7 @@ def _cross(slot: int, now: float, state: State) -> bool:
         other = over[over.size - 1 - i]
         jobs[other].joined = False
         if jobs[other].quiet:
-            _disturb(other, now, state)
+            _wake_job(other, now, state)
         else:
             _enable_spare(jobs[other].at, True, state)
         _note_only(other, state)
@@ -429,7 +429,7 @@ def _note_only(slot: int, state: State) -> None:
 
 
 @njit()
-def _uncross(slot: int, state: State) -> None:
+def _leave_constraints(slot: int, state: State) -> None:
     """Take a job whose step is over from the constraints that the step crossed."""
     job = state.jobs[slot]
     if not job.crosses:
@@ -464,7 +464,7 @@ def _enable_spare(at: int, runs: bool, state: State) -> None:
 
 
 @njit()
-def _disturb(slot: int, now: float, state: State) -> None:
+def _wake_job(slot: int, now: float, state: State) -> None:
     """Put the flows of a quiet job on the network, with what they have left by now."""
     flows, job = state.flows, state.jobs[slot]
     at, begin_s = job.at, job.phase_s
@@ -509,7 +509,7 @@ def advance(now: float, until_s: float, state: State) -> tuple[float, float]:
             return until_s, 0.0
         n_ready = _end_events(now, state)
         for i in range(n_ready):
-            _uncross(state.ready[i], state)
+            _leave_constraints(state.ready[i], state)
         for i in range(n_ready):
             if _next_phase(state.ready[i], now, state):
                 state.over[n_over] = state.ready[i]
@@ -536,7 +536,7 @@ def withdraw(slot: int, state: State) -> None:
                 mark_left(number, state)
     if state.clock.place[n_flows + slot] >= 0:
         heap_remove(state.clock, n_flows + slot)
-    _uncross(slot, state)
+    _leave_constraints(slot, state)
 
 
 @njit((_INTS, _STATE, _TABLES[4]), cache=True)

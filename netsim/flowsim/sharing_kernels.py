@@ -96,7 +96,7 @@ def _quick_level(channel: int, state: State) -> float:
 
 
 @njit(forceinline=True)
-def _modify(channel: int, state: State) -> None:
+def _modify_channel(channel: int, state: State) -> None:
     """Put a channel into the modified set; if it was saturated, its flows are to be released."""
     own, counts = state.constraints[channel], state.counts[0]
     if not own.modified:
@@ -116,7 +116,7 @@ def _mark_dirty(channel: int, state: State) -> None:
     if own.n_members == 0:
         own.saturated_at = np.inf
     elif state.dirty.place[channel] < 0 and own.saturated_at < np.inf:
-        _modify(channel, state)
+        _modify_channel(channel, state)
 
 
 @njit(forceinline=True)
@@ -145,7 +145,7 @@ def release_flow(number: int, weight: float, state: State) -> None:
                 own.fixed_rate -= rate
                 own.rising_weight += weight
                 own.n_rising += 1
-        _modify(channel, state)
+        _modify_channel(channel, state)
 
 
 @njit(forceinline=True)
@@ -192,7 +192,7 @@ def _note_level(channel: int, number: int, before: int, old: float, state: State
 
 
 @njit(forceinline=True)
-def _saturate(channel: int, level: float, state: State) -> None:
+def _saturate_channel(channel: int, level: float, state: State) -> None:
     """Fix the flows of a channel that saturates at a level."""
     own, counts = state.constraints[channel], state.counts[0]
     own.saturated_at = own.sweep_level = level
@@ -218,7 +218,7 @@ def _saturate(channel: int, level: float, state: State) -> None:
 
 
 @njit(forceinline=True)
-def _update(state: State) -> None:
+def _update_levels(state: State) -> None:
     """Find the levels of the modified channels."""
     counts = state.counts[0]
     for i in range(counts.n_modified):
@@ -234,7 +234,7 @@ def sweep(state: State) -> None:
     heap, counts = state.dirty, state.counts[0]
     counts.sweep += 1
     counts.n_visited = 0
-    _update(state)
+    _update_levels(state)
     while heap.size[0] > 0:
         channel = heap.items[0]
         level = heap.key[channel]
@@ -247,13 +247,13 @@ def sweep(state: State) -> None:
             continue
         heap_remove(heap, channel)
         if channel < counts.n_channels:
-            _saturate(channel, level, state)
+            _saturate_channel(channel, level, state)
         else:
             _release_flows(channel - counts.n_channels, state)
             releases = heap.size[0] > 0 and heap.items[0] >= counts.n_channels
             if releases and heap.key[heap.items[0]] <= level:
                 continue
-        _update(state)
+        _update_levels(state)
     for i in range(counts.n_visited):
         state.flows[state.visited[i]].final = False
 

@@ -98,7 +98,7 @@ def simulate_jobs(
     for members in groups_that_share(crossed):
         group = {job: talking[job] for job in (list(talking)[member] for member in members)}
         need = {job: iterations[job] if iterations else slowest_does for job in group}
-        together = _together(simulation, group, starts, need, persist=iterations is None)
+        together = _simulate_together(simulation, group, starts, need, persist=iterations is None)
         times.update(together)
     return times
 
@@ -144,7 +144,7 @@ def groups_that_share(used: Sequence[Ints]) -> list[list[int]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _together(
+def _simulate_together(
     simulation: CoSimulation,
     jobs: Mapping[int, SoloRun],
     starts: Mapping[int, float],

@@ -33,7 +33,7 @@ FLOWS = types.NamedTuple(
 
 
 @njit()
-def _ascending(values: Floats) -> Ints:
+def _ascending_order(values: Floats) -> Ints:
     """Return the places of values in ascending order, those of equal ones as they are."""
     return np.argsort(values, kind="mergesort")  # one copy of it for all callers
 
@@ -51,7 +51,7 @@ def _end_on(hops: Ints, flow_of: Ints, own_s: Floats, end_s: Floats) -> None:
         for hop in hops:
             end_s[flow_of[hop]] = max(end_s[flow_of[hop]], total)
         return
-    order = _ascending(on_link_s)
+    order = _ascending_order(on_link_s)
     smaller = 0.0
     for rank in range(n):
         place = order[rank]
@@ -80,7 +80,7 @@ def _weight_times(
         group_s = np.empty(stop - at)
         for place in range(at, stop):
             group_s[place - at] = end_s[order[place]]
-        by_end = _ascending(group_s)
+        by_end = _ascending_order(group_s)
         integral, before, n_local = 0.0, 0.0, stop - at - n_open
         for rank in range(n_open):
             f = order[at + by_end[n_local + rank]]
@@ -198,7 +198,7 @@ def job_demand(
                 by_sender = np.empty(last - first)
                 for place in range(first, last):
                     by_sender[place - first] = sender[place]
-                order = first + _ascending(by_sender)
+                order = first + _ascending_order(by_sender)
                 break
         _weight_times(order, sender, end_s, weight, weight_s)
         at = 0

@@ -221,13 +221,13 @@ class Store:
             links=links,
             loads=loads,
             totals=totals,
-            load_values=_values(loads),
-            total_values=_values(totals),
+            load_values=_as_numbers(loads),
+            total_values=_as_numbers(totals),
             queue=np.zeros(_SLOTS + 1, dtype=np.int64),
             cursor=np.zeros(2, dtype=np.int64),
         )
         self.fresh: Table = np.zeros(1, LOAD)
-        self.fresh_values = _values(self.fresh)
+        self.fresh_values = _as_numbers(self.fresh)
         self.work: Table = np.ones(1, WORK)
         self.slot_of: dict[int, int] = {}
         self.job_of: Ints = np.zeros(_SLOTS, dtype=np.int64)
@@ -244,10 +244,10 @@ class Store:
             capacity = len(getattr(self.state, tables[0]))
             if self._tails[group] + n_rows <= capacity:
                 continue
-            tail = self._tails[group] = self._compact(group, tables)
+            tail = self._tails[group] = self._compact_rows(group, tables)
             moved = moved or tables[0] == "records"
             if 2 * (tail + n_rows) > capacity:  # else it would be full again soon
-                self._grow(tables, 4 * (tail + n_rows))
+                self._grow_tables(tables, 4 * (tail + n_rows))
         if not self._free:
             self._grow_slots()
         return moved
@@ -272,7 +272,7 @@ class Store:
         self.state.jobs[slot] = np.zeros((), JOB)
         self._free.append(slot)
 
-    def _compact(self, group: tuple[str, str], tables: tuple[str, ...]) -> int:
+    def _compact_rows(self, group: tuple[str, str], tables: tuple[str, ...]) -> int:
         """Move the rows of running jobs together and return how many they are."""
         slots = np.fromiter(self.slot_of.values(), np.int64, len(self.slot_of))
         first, count = (self.state.jobs[field] for field in group)
@@ -287,23 +287,23 @@ class Store:
         first[slots] = end - number
         return tail
 
-    def _grow(self, tables: tuple[str, ...], n_rows: int) -> None:
+    def _grow_tables(self, tables: tuple[str, ...], n_rows: int) -> None:
         """Make tables longer."""
-        longer = {name: _longer(getattr(self.state, name), n_rows) for name in tables}
+        longer = {name: _longer_table(getattr(self.state, name), n_rows) for name in tables}
         if "loads" in longer:
-            longer["load_values"] = _values(longer["loads"])
+            longer["load_values"] = _as_numbers(longer["loads"])
         self._replace(longer)
 
     def _grow_slots(self) -> None:
         """Double the slots."""
         n_slots = self.job_of.size
-        self._grow(_BY_SLOT, 2 * n_slots)
+        self._grow_tables(_BY_SLOT, 2 * n_slots)
         first, length = self.state.cursor.tolist()
         queue = np.zeros(2 * n_slots + 1, dtype=np.int64)
         queue[:length] = np.roll(self.state.queue, -first)[:length]
         self.state.cursor[0] = 0
         self._replace({"queue": queue})
-        self.job_of = _longer(self.job_of, 2 * n_slots)
+        self.job_of = _longer_table(self.job_of, 2 * n_slots)
         self.rounds, self.changed = np.zeros((2, 2 * n_slots), dtype=np.int64)
         self._free = list(range(2 * n_slots - 1, n_slots - 1, -1))
 
@@ -312,13 +312,13 @@ class Store:
         self.state = self.state._replace(**tables)
 
 
-def _longer(table: Any, n_rows: int) -> Any:  # noqa: ANN401 (an array of any kind)
+def _longer_table(table: Any, n_rows: int) -> Any:  # noqa: ANN401 (an array of any kind)
     """Return a table with so many rows, new ones zero."""
     result = np.zeros((n_rows, *table.shape[1:]), table.dtype)
     result[: len(table)] = table
     return result
 
 
-def _values(loads: Table) -> Float32s:
+def _as_numbers(loads: Table) -> Float32s:
     """Return the same memory as rows of numbers."""
     return loads.view(np.float32).reshape(loads.size, -1)

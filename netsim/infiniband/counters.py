@@ -74,19 +74,19 @@ def read_counters(text: str, name: str = "counters") -> tuple[Reading, ...]:
     .pm and .db_csv, UFM's CSV. Of blocks of 32 and 64 bits of a port, the wider counters.
     """
     found: dict[tuple[tuple[str, int | str], int], Reading] = {}
-    for reading in _readings(text, name):
+    for reading in _file_readings(text, name):
         key = reading.device, reading.port
         before = found.get(key)
-        found[key] = reading if before is None else _merged(before, reading)
+        found[key] = reading if before is None else _merged_blocks(before, reading)
     if not any("sent" in own.counts or "received" in own.counts for own in found.values()):
         raise NetsimError(f"{name}: expected counters PortXmitData of ports ({_FORMS}), got none.")
     return tuple(found.values())
 
 
-def _readings(text: str, name: str) -> Iterable[Reading]:
+def _file_readings(text: str, name: str) -> Iterable[Reading]:
     """Read a file of any form."""
     if "START_PM_INFO" in text:
-        return _from_rows(_section(text), name)
+        return _from_rows(_counter_section(text), name)
     if _PERFQUERY.search(text):
         return _from_perfquery(text, name)
     if _PM.search(text):
@@ -96,13 +96,13 @@ def _readings(text: str, name: str) -> Iterable[Reading]:
     return _from_rows(enumerate(text.splitlines(), start=1), name)
 
 
-def _called(reading: Reading) -> str:
+def _device_called(reading: Reading) -> str:
     """Name a device as its file does."""
     kind, which = reading.device
     return f"{kind} 0x{which:016x}" if kind == "guid" else f"{kind} {which}"
 
 
-def _merged(one: Reading, other: Reading) -> Reading:
+def _merged_blocks(one: Reading, other: Reading) -> Reading:
     """Put the blocks of 32 and 64 bits of one port together: of each counter the wider."""
     counts = dict(one.counts)
     for what, count in other.counts.items():
@@ -110,7 +110,7 @@ def _merged(one: Reading, other: Reading) -> Reading:
         if known is not None and known.bits == count.bits:
             raise NetsimError(
                 f"{other.place}: expected each port once, got port {other.port} of "
-                f"{_called(other)} again (first in {one.place})."
+                f"{_device_called(other)} again (first in {one.place})."
             )
         if known is None or count.bits > known.bits:
             counts[what] = count
@@ -125,13 +125,13 @@ def _from_perfquery(text: str, name: str) -> Iterator[Reading]:
         place = f"{name}:{number}"
         if line.startswith("#"):
             if begun is not None:
-                yield _reading(begun[0], begun[1], begun[2], entries, begun[3])
-            begun, entries = _begun(line, place), {}
+                yield _port_reading(begun[0], begun[1], begun[2], entries, begun[3])
+            begun, entries = _block_head(line, place), {}
         elif begun is not None and (match := _COUNTER.match(line.strip())) is not None:
             entries[match[1]] = place, match[2] or ""
 
 
-def _begun(line: str, place: str) -> tuple[str, tuple[str, int | str], int, int] | None:
+def _block_head(line: str, place: str) -> tuple[str, tuple[str, int | str], int, int] | None:
     """Return place, device, port and bits that the head of a block states; None: another table."""
     match = _PERFQUERY.match(line)
     if match is None:
@@ -156,12 +156,12 @@ def _from_pm(text: str, name: str) -> Iterator[Reading]:
         head = _PM.match(line.strip())
         if head is not None:
             if begun is not None:
-                yield _reading(begun[0], ("guid", begun[1]), begun[2], entries)
+                yield _port_reading(begun[0], ("guid", begun[1]), begun[2], entries)
             begun, entries = (place, int(head[3], 16), int(head[1])), {}
         elif begun is not None and (match := _PM_ENTRY.match(line.strip())) is not None:
             entries[match[1]] = place, match[2]
     if begun is not None:
-        yield _reading(begun[0], ("guid", begun[1]), begun[2], entries)
+        yield _port_reading(begun[0], ("guid", begun[1]), begun[2], entries)
 
 
 def _from_queries(text: str, name: str) -> Iterator[Reading]:
@@ -172,10 +172,10 @@ def _from_queries(text: str, name: str) -> Iterator[Reading]:
             continue  # a heading, or the sum over all ports
         place = f"{name}:{number}"
         entries = {key: (place, value) for key, value in _BRACKET.findall(match[3])}
-        yield _reading(place, ("guid", int(match[1], 16)), int(match[2]), entries)
+        yield _port_reading(place, ("guid", int(match[1], 16)), int(match[2]), entries)
 
 
-def _section(text: str) -> Iterator[tuple[int, str]]:
+def _counter_section(text: str) -> Iterator[tuple[int, str]]:
     """Yield the lines of the table of counters in a db_csv."""
     inside = False
     for number, line in enumerate(text.splitlines(), start=1):
@@ -199,19 +199,19 @@ def _from_rows(lines: Iterable[tuple[int, str]], name: str) -> list[Reading]:
         except csv.Error as error:
             raise NetsimError(f"{place}: expected CSV: {error}.") from None
         if not header:
-            header = [_plain(value) for value in values]
+            header = [_plain_name(value) for value in values]
             _require_header(header, name)
         elif len(values) != len(header):
             raise NetsimError(f"{place}: expected {len(header)} values, got {len(values)}.")
         else:
-            found.append(_row(dict(zip(header, values, strict=True)), place))
+            found.append(_row_reading(dict(zip(header, values, strict=True)), place))
     if any(map(_EXTENDED.search, header)):
         return found
     wide = {what for own in found for what, count in own.counts.items() if count.bits > _NARROW}
-    return [replace(own, counts=_widened(own.counts, wide)) for own in found]
+    return [replace(own, counts=_widened_counters(own.counts, wide)) for own in found]
 
 
-def _widened(counts: Mapping[str, Count], wide: set[str]) -> dict[str, Count]:
+def _widened_counters(counts: Mapping[str, Count], wide: set[str]) -> dict[str, Count]:
     """Give some counters 64 bits."""
     return {
         what: Count(count.value, 64) if what in wide else count for what, count in counts.items()
@@ -227,25 +227,25 @@ def _require_header(header: list[str], name: str) -> None:
         raise NetsimError(f"{name}: expected counters of ports ({_FORMS}), got none of these.")
 
 
-def _row(row: Mapping[str, str], place: str) -> Reading:
+def _row_reading(row: Mapping[str, str], place: str) -> Reading:
     """Return the reading of a row of a table."""
     entries = {key: (place, value) for key, value in row.items()}
-    at_s = _time(row.get("timestamp", ""), place)
+    at_s = _read_time(row.get("timestamp", ""), place)
     if row.get("link"):
-        return replace(_reading(place, ("link", row["link"]), 0, entries), at_s=at_s)
+        return replace(_port_reading(place, ("link", row["link"]), 0, entries), at_s=at_s)
     port = next(row[key] for key in row if key in _PORT)
     if not port.isdecimal() or len(port) > _DIGITS:
         raise NetsimError(f"{place}: port: expected a number, got {port[:40]!r}.")
     for key in ("nodeguid", "portguid", "lid"):
         if row.get(key):
-            number = _whole(row[key], place, key, hexadecimal=key != "lid")
+            number = _whole_number(row[key], place, key, hexadecimal=key != "lid")
             if number is not None:
                 device = ("lid" if key == "lid" else "guid", number)
-                return replace(_reading(place, device, int(port), entries), at_s=at_s)
+                return replace(_port_reading(place, device, int(port), entries), at_s=at_s)
     raise NetsimError(f"{place}: node_guid: expected a GUID, it is missing.")
 
 
-def _time(text: str, place: str) -> float | None:
+def _read_time(text: str, place: str) -> float | None:
     """Read a time: seconds since 1970, or thousandths or millionths of them."""
     if not text:
         return None
@@ -261,7 +261,7 @@ def _time(text: str, place: str) -> float | None:
     return value
 
 
-def _reading(
+def _port_reading(
     place: str,
     device: tuple[str, int | str],
     port: int,
@@ -271,10 +271,10 @@ def _reading(
     """Return a port's counters; without `bits`, they have 32 unless a value is more."""
     counts: dict[str, Count] = {}
     for key, (where, text) in entries.items():
-        plain = _plain(key)
+        plain = _plain_name(key)
         short = _EXTENDED.sub("", plain).removeprefix("port")
         what = _NAMES.get(_OLD.get(short, short))
-        value = None if what is None else _whole(text, where, key)
+        value = None if what is None else _whole_number(text, where, key)
         if what is None or value is None:
             continue
         wide = bits == 64 or _EXTENDED.search(plain) is not None or value > FULL  # noqa: PLR2004
@@ -288,12 +288,12 @@ def _reading(
     return Reading(place, device, port, counts)
 
 
-def _plain(key: str) -> str:
+def _plain_name(key: str) -> str:
     """Return a name in small letters, without what stands between its words."""
     return re.sub(r"[^a-z0-9]", "", key.lower())
 
 
-def _whole(text: str, place: str, key: str, *, hexadecimal: bool = False) -> int | None:
+def _whole_number(text: str, place: str, key: str, *, hexadecimal: bool = False) -> int | None:
     """Read a whole number, also as 0x...; None where the file says that it is not known."""
     plain = text.strip().lower()
     if plain in _UNKNOWN:

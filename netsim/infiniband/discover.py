@@ -75,7 +75,7 @@ class IbFabric:
 
 
 @dataclass(slots=True)
-class _Block:
+class _DeviceBlock:
     """One device while its block is read."""
 
     line: int
@@ -90,11 +90,11 @@ class _Block:
 
 
 @dataclass(slots=True)
-class _Reading:
+class _FileReading:
     """A file while it is read: its blocks, and how many lines are not used, by what they are."""
 
     name: str
-    blocks: list[_Block] = field(default_factory=list)
+    blocks: list[_DeviceBlock] = field(default_factory=list)
     unused: Counter[str] = field(default_factory=Counter)
     said_guid: tuple[str, int, int] | None = None
     next_guid: dict[str, int] = field(default_factory=lambda: dict(_FIRST_GUIDS))
@@ -106,7 +106,7 @@ def read_ibnetdiscover(text: str, name: str = "ibnetdiscover") -> IbFabric:
 
     Devices of ibsim's own files are known by name; their GUIDs are those that ibsim gives them.
     """
-    reading = _Reading(name)
+    reading = _FileReading(name)
     if any(_REPORTED.match(line.strip()) for line in text[:_LOOKED_AT].splitlines()):
         _read_report(text, reading)
     else:
@@ -114,7 +114,7 @@ def read_ibnetdiscover(text: str, name: str = "ibnetdiscover") -> IbFabric:
     blocks = reading.blocks
     if not blocks:
         raise TopologyError(f"{name}: no device in it; expected the output of ibnetdiscover.")
-    number = _numbers(blocks, name)
+    number = _device_numbers(blocks, name)
     cables: dict[Port, Port] = {}
     rates: dict[Port, str] = {}
     lines: dict[Port, int] = {}
@@ -138,10 +138,10 @@ def read_ibnetdiscover(text: str, name: str = "ibnetdiscover") -> IbFabric:
     return IbFabric(devices, cables, rates, remarks)
 
 
-def _numbers(blocks: list[_Block], name: str) -> dict[str, int]:
+def _device_numbers(blocks: list[_DeviceBlock], name: str) -> dict[str, int]:
     """Return the number of each device by what cables call it; refuse one that comes twice."""
     number: dict[str, int] = {}
-    guids: dict[int, _Block] = {}
+    guids: dict[int, _DeviceBlock] = {}
     for i, block in enumerate(blocks):
         first = guids.setdefault(block.guid, block)
         if first is not block or block.id in number:
@@ -153,23 +153,23 @@ def _numbers(blocks: list[_Block], name: str) -> dict[str, int]:
     return number
 
 
-def _read_blocks(text: str, reading: _Reading) -> None:
+def _read_blocks(text: str, reading: _FileReading) -> None:
     """Part the file into the blocks of its devices."""
-    for number, line in _lines(text, reading.name):
+    for number, line in _numbered_lines(text, reading.name):
         if (match := _GUID_LINE.match(line)) is not None:
             kind = {"switch": "Switch", "rt": "Rt"}.get(match[1], "Hca")
             reading.said_guid = kind, int(match[2], 16), int(match[3] or match[2], 16)
         elif line.startswith(_IGNORED) or line == _HEADING:
             continue
         elif (match := _DEVICE.fullmatch(line)) is not None:
-            reading.blocks.append(_device(reading, number, match))
+            reading.blocks.append(_begin_device(reading, number, match))
         elif (match := _PORT.fullmatch(line)) is not None and reading.blocks:
             _add_port(reading, number, match)
         else:
             _leave_out(reading, number, line)
 
 
-def _leave_out(reading: _Reading, number: int, line: str) -> None:
+def _leave_out(reading: _FileReading, number: int, line: str) -> None:
     """Count a line of the terminal; refuse one that means something else."""
     if _WARNING.match(line):
         reading.unused["warnings of the tool"] += 1
@@ -186,7 +186,7 @@ def _leave_out(reading: _Reading, number: int, line: str) -> None:
         )
 
 
-def _device(reading: _Reading, number: int, match: re.Match[str]) -> _Block:
+def _begin_device(reading: _FileReading, number: int, match: re.Match[str]) -> _DeviceBlock:
     """Begin the block of a device."""
     kind = {"Ca": "Hca"}.get(match[1], match[1])
     comment, ports = match[4] or "", int(match[2])
@@ -201,25 +201,25 @@ def _device(reading: _Reading, number: int, match: re.Match[str]) -> _Block:
         guid = port_guid = reading.next_guid[kind]
         reading.next_guid[kind] += 1 if kind == "Switch" else ports + 1
     is_switch = kind == "Switch"
-    return _Block(
+    return _DeviceBlock(
         line=number,
-        id=_key(match[3]),
+        id=_device_key(match[3]),
         guid=guid,
-        name=_quoted(comment) or ("" if found else match[3]),
+        name=_quoted_text(comment) or ("" if found else match[3]),
         n_ports=ports,
         is_switch=is_switch,
-        lid=_lid(comment) if is_switch else 0,
+        lid=_comment_lid(comment) if is_switch else 0,
         port_guid=port_guid if is_switch else 0,
     )
 
 
-def _key(id_: str) -> str:
+def _device_key(id_: str) -> str:
     """Return what a device is known by: the 16 digits of its GUID, or its name."""
     found = _GUID.fullmatch(id_)
     return found[1].lower().zfill(16) if found else id_
 
 
-def _lines(text: str, name: str) -> Iterator[tuple[int, str]]:
+def _numbered_lines(text: str, name: str) -> Iterator[tuple[int, str]]:
     """Iterate over numbered lines that are not blank."""
     for number, line in enumerate(text.splitlines(), start=1):
         if len(line) > _LONGEST:
@@ -230,13 +230,13 @@ def _lines(text: str, name: str) -> Iterator[tuple[int, str]]:
             yield number, stripped
 
 
-def _add_port(reading: _Reading, line: int, match: re.Match[str]) -> None:
+def _add_port(reading: _FileReading, line: int, match: re.Match[str]) -> None:
     """Add a port line to its device."""
     block = reading.blocks[-1]
     port, comment = int(match[1]), match[6] or ""
     _check_port(block, port, f"{reading.name}:{line}")
     if not block.is_switch and not block.ports:
-        block.lid = _lid(comment.split('"')[0])
+        block.lid = _comment_lid(comment.split('"')[0])
         block.port_guid = int(match[2], 16) if match[2] else block.port_guid
     if match[5]:
         reading.unused["options of ports in ibsim, as w= and s="] += 1
@@ -244,17 +244,17 @@ def _add_port(reading: _Reading, line: int, match: re.Match[str]) -> None:
     rate = _RATE.search(bare)
     if rate is None and _UNSAID.search(bare):
         reading.unused["rates that ibnetdiscover does not know"] += 1
-    peer = _key(match[3]), int(match[4] or 1)  # ibsim's usual port is 1
+    peer = _device_key(match[3]), int(match[4] or 1)  # ibsim's usual port is 1
     block.ports.append((line, port, peer, rate[1] if rate else ""))
 
 
-def _check_port(block: _Block, port: int, place: str) -> None:
+def _check_port(block: _DeviceBlock, port: int, place: str) -> None:
     """Refuse a port that the device has not."""
     if not 1 <= port <= block.n_ports:
         raise TopologyError(f"{place}: port {port} of a device of {block.n_ports} ports.")
 
 
-def _read_report(text: str, reading: _Reading) -> None:
+def _read_report(text: str, reading: _FileReading) -> None:
     """
     Read a ports report (-p): a line for each port, those of a device in turn, the last port first.
 
@@ -262,7 +262,7 @@ def _read_report(text: str, reading: _Reading) -> None:
     """
     last: tuple[str, str, int] | None = None  # kind, description and port of the line before
     owner: dict[str, str] = {}  # a block by the GUIDs of its ports
-    for number, line in _lines(text, reading.name):
+    for number, line in _numbered_lines(text, reading.name):
         match = _REPORTED.fullmatch(line)
         if match is None:
             if not line.startswith("#"):
@@ -273,7 +273,9 @@ def _read_report(text: str, reading: _Reading) -> None:
         begins = last is None or last[:2] != (kind, described) or port >= last[2]
         if begins or (kind == "SW" and reading.blocks[-1].guid != guid):
             id_, is_switch = f"{guid:016x}", kind == "SW"
-            reading.blocks.append(_Block(number, id_, guid, described, port, is_switch, 0, guid))
+            reading.blocks.append(
+                _DeviceBlock(number, id_, guid, described, port, is_switch, 0, guid)
+            )
         block = reading.blocks[-1]
         owner[f"{guid:016x}"] = block.id
         if not block.is_switch:
@@ -292,20 +294,20 @@ def _read_report(text: str, reading: _Reading) -> None:
         ]
 
 
-def _quoted(comment: str) -> str:
+def _quoted_text(comment: str) -> str:
     """Return the first quoted text of a comment."""
     match = re.search(r'"([^"]*)"', comment)
     return match[1] if match else ""
 
 
-def _lid(comment: str) -> int:
+def _comment_lid(comment: str) -> int:
     """Return the LID that a comment gives, 0 where it gives none."""
     match = re.search(r"\blid (\d{1,9})\b", re.sub(r'"[^"]*"', "", comment))
     return int(match[1]) if match else 0
 
 
 def _check_ends(
-    blocks: list[_Block], cables: dict[Port, Port], lines: dict[Port, int], name: str
+    blocks: list[_DeviceBlock], cables: dict[Port, Port], lines: dict[Port, int], name: str
 ) -> None:
     """Demand that every cable is listed from both ends alike."""
     for end, other in cables.items():
@@ -318,7 +320,7 @@ def _check_ends(
 
 
 def _check_rates(
-    blocks: list[_Block],
+    blocks: list[_DeviceBlock],
     cables: dict[Port, Port],
     rates: dict[Port, str],
     lines: dict[Port, int],

@@ -35,7 +35,7 @@ def read_lft_dump(text: str, name: str = "LFT dump") -> LftDump:
     """Read a dump of OpenSM or of `dump_fts` (`dump_lfts.sh`)."""
     ports: dict[int, dict[int, int]] = {}
     guids: dict[int, dict[int, int]] = {}
-    for block in _blocks(text, name):
+    for block in _switch_blocks(text, name):
         if block.switch in ports:
             raise RoutingError(f"{block.place}: switch 0x{block.switch:016x} again.")
         own: dict[int, int] = {}
@@ -57,7 +57,7 @@ def read_lft_dump(text: str, name: str = "LFT dump") -> LftDump:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Block:
+class _SwitchBlock:
     """The lines of one switch: where they begin, and those of entries with their places."""
 
     place: str
@@ -65,9 +65,9 @@ class _Block:
     entries: list[tuple[str, str]]
 
 
-def _blocks(text: str, name: str) -> Iterator[_Block]:
+def _switch_blocks(text: str, name: str) -> Iterator[_SwitchBlock]:
     """Part a dump into the blocks of its switches, and demand that each is whole."""
-    block: _Block | None = None
+    block: _SwitchBlock | None = None
     place = name
     for number, line in enumerate(text.splitlines(), start=1):
         place = f"{name}:{number}"
@@ -79,7 +79,7 @@ def _blocks(text: str, name: str) -> Iterator[_Block]:
                 raise RoutingError(
                     f"{place}: expected 'guid 0x...' of the switch in {line[:70]!r}."
                 )
-            block = _Block(place, int(match[1], 16), [])
+            block = _SwitchBlock(place, int(match[1], 16), [])
         elif line.startswith("0x"):
             if block is None:
                 raise _no_entry(place, line)
@@ -96,7 +96,7 @@ def _no_entry(place: str, line: str) -> RoutingError:
     return RoutingError(f"{place}: expected '0x<lid> <port>' of a switch, got {line[:50]!r}.")
 
 
-def _cut_off(place: str, block: _Block) -> RoutingError:
+def _cut_off(place: str, block: _SwitchBlock) -> RoutingError:
     """Return the error for a block that lacks its last line, and so perhaps more."""
     first = block.place.rpartition(":")[2]
     return RoutingError(

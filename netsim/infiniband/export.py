@@ -59,7 +59,7 @@ def checked_base(dump: LftDump, wiring: Wiring, name: str) -> LftDump:
     if lost:
         raise RoutingError(
             f"{name}: not whole: no table of {len(lost)} of {len(switches)} switches, "
-            f"{_named(lost[0])} first."
+            f"{_with_guid(lost[0])} first."
         )
     wired = {(devices[i].guid, port) for i, port in wiring.fabric.cables}
     ports: dict[int, dict[int, int]] = {}
@@ -72,18 +72,18 @@ def checked_base(dump: LftDump, wiring: Wiring, name: str) -> LftDump:
                 continue
             if target is None:
                 raise RoutingError(
-                    f"{name}: {_named(switch)} has an entry for LID 0x{lid:04x}, which no device "
-                    f"of the fabric has (LMC above 0, or a further port, is not supported)."
+                    f"{name}: {_with_guid(switch)} has an entry for LID 0x{lid:04x}, which no "
+                    f"device of the fabric has (LMC above 0, or a further port, is not supported)."
                 )
             itself = target is switch and port == 0
             if not itself and (switch.guid, port) not in wired:
                 raise RoutingError(
-                    f"{name}: LID 0x{lid:04x} leaves {_named(switch)} by port {port}: no cable "
+                    f"{name}: LID 0x{lid:04x} leaves {_with_guid(switch)} by port {port}: no cable "
                     f"there."
                 )
             if own.setdefault(target.lid, port) != port:
                 raise RoutingError(
-                    f"{name}: {_named(switch)} has two entries for {_named(target)}."
+                    f"{name}: {_with_guid(switch)} has two entries for {_with_guid(target)}."
                 )
     whole = LftDump(ports, {guid: {} for guid in ports})
     tables = tables_of(whole, wiring)
@@ -172,11 +172,11 @@ def _require_entries(tables: LFT, wiring: Wiring, name: str) -> None:
         here, there = (wiring.fabric.devices[int(wiring.device[v])] for v in (switch, node))
         raise RoutingError(
             f"{name}: not whole: {len(holes)} entries towards nodes are missing, first that of "
-            f"{_named(here)} for {_named(there)}, LID 0x{there.lid:04x}."
+            f"{_with_guid(here)} for {_with_guid(there)}, LID 0x{there.lid:04x}."
         )
 
 
-def _named(device: Device) -> str:
+def _with_guid(device: Device) -> str:
     """Name a device with its GUID; descriptions may repeat."""
     return f"{device.name!r} (0x{device.guid:016x})"
 

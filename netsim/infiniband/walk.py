@@ -52,14 +52,14 @@ def up_down_reach(tree: FatTree) -> Bools:
     reach = np.zeros((tree.n_switches, tree.n_leaves), dtype=np.float32)
     reach[: tree.n_leaves] = np.eye(tree.n_leaves)
     for step in range(1, tree.levels):  # down: a parent reaches what its children lie above
-        reach += _links(tree, works, tree.down_base[step], step) @ np.minimum(reach, 1)
+        reach += _level_links(tree, works, tree.down_base[step], step) @ np.minimum(reach, 1)
     for step in range(tree.levels - 1, 0, -1):
-        reach += _links(tree, works, tree.up_base[step], step) @ np.minimum(reach, 1)
+        reach += _level_links(tree, works, tree.up_base[step], step) @ np.minimum(reach, 1)
     found: Bools = reach > 0
     return found
 
 
-def _links(tree: FatTree, works: Bools, first: int, step: int) -> csr_array:
+def _level_links(tree: FatTree, works: Bools, first: int, step: int) -> csr_array:
     """Return the links of a level that work, as a matrix from tails to heads."""
     links = first + np.arange(tree.counts[step] * tree.ports[step])
     links = links[works[links]]
@@ -85,7 +85,7 @@ def credit_loop(tables: Sequence[LFT]) -> Ints:
         if all((out < 0).all() for out in outs):
             continue
         pairs.append(
-            _waits(outs, first[topology.link_tail[first] != dst], topology.link_head, n_nodes)
+            _link_waits(outs, first[topology.link_tail[first] != dst], topology.link_head, n_nodes)
         )
     if not pairs:
         return np.empty(0, dtype=np.int64)
@@ -103,7 +103,7 @@ def credit_loop(tables: Sequence[LFT]) -> Ints:
     return np.flatnonzero(label == label[np.flatnonzero(looped)[0]])
 
 
-def _waits(outs: Sequence[Ints], first: Ints, head: Ints, n_nodes: int) -> Ints:
+def _link_waits(outs: Sequence[Ints], first: Ints, head: Ints, n_nodes: int) -> Ints:
     """Return which link waits for which on the ways to a node: before * links + after."""
     n_links = head.size
     seen = np.zeros(n_links, dtype=np.bool_)

@@ -133,7 +133,7 @@ def broken_conditions(tree: FatTree, partition: Partition) -> list[Breach]:
             )
         ]
     roles = roles_of(job)
-    checks = [_nodes(job, roles), _cables(job), _balance(job)]
+    checks = [_check_nodes(job, roles), _check_cables(job), _check_balance(job)]
     if job.leaves.size > 1:
         checks.append(_leaf_sets(job, roles))
     if job.pods.size > 1:
@@ -159,7 +159,7 @@ def roles_of(job: TreePartition) -> Roles:
     return Roles(n_l, short, rest_pod)
 
 
-def _nodes(job: TreePartition, roles: Roles) -> Iterator[Breach]:
+def _check_nodes(job: TreePartition, roles: Roles) -> Iterator[Breach]:
     """Check (1)-(3): how many nodes lie on which leaf and in which pod."""
     counts = job.nodes_on_leaf
     if roles.short.size > 1:
@@ -184,7 +184,7 @@ def _nodes(job: TreePartition, roles: Roles) -> Iterator[Breach]:
         yield Breach("1", f"the remainder tree holds {rest} nodes, not fewer than n_T = {full[0]}.")
 
 
-def _cables(job: TreePartition) -> Iterator[Breach]:
+def _check_cables(job: TreePartition) -> Iterator[Breach]:
     """Check that links are owned as whole cables."""
     for level, up, down in ((1, job.leaf_up, job.leaf_down), (2, job.l2_up, job.l2_down)):
         for *switch, port in np.argwhere(up != down).tolist():
@@ -192,7 +192,7 @@ def _cables(job: TreePartition) -> Iterator[Breach]:
             yield Breach("cables", f"{name}, up-port {port}: one direction is owned alone.")
 
 
-def _balance(job: TreePartition) -> Iterator[Breach]:
+def _check_balance(job: TreePartition) -> Iterator[Breach]:
     """Check that every switch has as many uplinks as links down to nodes and leaves."""
     for link in job.stray.tolist():
         yield Breach("balance", f"{job.tree.link_name(link)} serves no node of the job.")
@@ -218,15 +218,17 @@ def _leaf_sets(job: TreePartition, roles: Roles) -> Iterator[Breach]:
     for leaf in full.tolist():
         first = first_of_pod[int(job.pod_of_leaf[leaf])]
         if not np.array_equal(owned[leaf], owned[first]):
-            yield Breach("4", _differ(job, owned, leaf, first, "expected the same S as"))
+            yield Breach("4", _index_difference(job, owned, leaf, first, "expected the same S as"))
     for leaf in first_of_pod.values():
         if not np.array_equal(owned[leaf], owned[full[0]]):
-            yield Breach("5", _differ(job, owned, leaf, int(full[0]), "expected the same S as"))
+            yield Breach(
+                "5", _index_difference(job, owned, leaf, int(full[0]), "expected the same S as")
+            )
     for leaf in roles.short.tolist():
         same_pod = int(job.pod_of_leaf[leaf]) in first_of_pod
         first = first_of_pod.get(int(job.pod_of_leaf[leaf]), int(full[0]))
         if np.any(owned[leaf] & ~owned[first]):
-            reason = _differ(job, owned, leaf, first, "expected a subset of S at")
+            reason = _index_difference(job, owned, leaf, first, "expected a subset of S at")
             yield Breach("4" if same_pod else "5", reason)
 
 
@@ -238,7 +240,7 @@ def _spine_sets(job: TreePartition, roles: Roles) -> Iterator[Breach]:
         common = owned[trees[0], i]
         for pod in trees[1:]:
             if not np.array_equal(owned[pod, i], common):
-                yield Breach("6", _spines(job, i, (pod, trees[0]), "expected S_i^*"))
+                yield Breach("6", _spine_difference(job, i, (pod, trees[0]), "expected S_i^*"))
         if roles.rest_pod < 0:
             continue
         rest = owned[roles.rest_pod, i]
@@ -246,7 +248,7 @@ def _spine_sets(job: TreePartition, roles: Roles) -> Iterator[Breach]:
         smaller, larger = (rest, common) if rest.sum() <= common.sum() else (common, rest)
         if np.any(smaller & ~larger):
             pair = (roles.rest_pod, trees[0])
-            yield Breach("6", _spines(job, i, pair, "expected a subset of S_i^*"))
+            yield Breach("6", _spine_difference(job, i, pair, "expected a subset of S_i^*"))
 
 
 def _leaf_links_of_l2(job: TreePartition) -> Ints:
@@ -267,13 +269,15 @@ def _l2_name(job: TreePartition, pod: int, i: int) -> str:
     return job.tree.vertex_name(job.tree.n_nodes + job.tree.n_leaves + l2)
 
 
-def _differ(job: TreePartition, owned: Bools, leaf: int, other: int, expected: str) -> str:
+def _index_difference(
+    job: TreePartition, owned: Bools, leaf: int, other: int, expected: str
+) -> str:
     """Say which L2 indices two leaves have."""
     mine, yours = (np.flatnonzero(owned[row]).tolist() for row in (leaf, other))
     return f"{_leaf_name(job, leaf)} has L2 {mine}, {expected} {_leaf_name(job, other)}: {yours}."
 
 
-def _spines(job: TreePartition, i: int, pods: tuple[int, int], expected: str) -> str:
+def _spine_difference(job: TreePartition, i: int, pods: tuple[int, int], expected: str) -> str:
     """Say which spines the L2 switches i of two pods have."""
     owned = job.l2_up & job.l2_down
     mine, yours = (np.flatnonzero(owned[pod, i]).tolist() for pod in pods)
@@ -314,25 +318,27 @@ def legal_part(tree: FatTree, partition: Partition) -> Partition | None:
         can_s &= (common.sum(axis=1) >= spread[trees[0]]) & (rest.sum(axis=1) >= in_rest)
         can_rest &= can_s & (rest.sum(axis=1) > in_rest)
     n_rest = int(job.nodes_on_leaf[roles.short].max(initial=0))
-    s_rest = _first(can_rest, n_rest)
-    s = s_rest | _first(can_s & ~s_rest, roles.n_l - n_rest)
+    s_rest = _first_places(can_rest, n_rest)
+    s = s_rest | _first_places(can_s & ~s_rest, roles.n_l - n_rest)
     if s.sum() < roles.n_l or s_rest.sum() < n_rest:
         return None
     chosen = np.tile(s, (job.leaves.size, 1))
     chosen[roles.short] = s_rest
-    links = [_links(tree, 1, job.leaves, chosen)]
+    links = [_cable_links(tree, 1, job.leaves, chosen)]
     if several:
         sets = np.zeros_like(own_l2)
         for i in np.flatnonzero(s).tolist():
             used = in_rest + int(s_rest[i])
-            star_rest = _first(rest[i], used) if roles.rest_pod >= 0 else np.zeros_like(rest[i])
+            star_rest = (
+                _first_places(rest[i], used) if roles.rest_pod >= 0 else np.zeros_like(rest[i])
+            )
             missing = int(spread[trees[0]]) - int(star_rest.sum())
-            star = star_rest | _first(common[i] & ~star_rest, missing)
+            star = star_rest | _first_places(common[i] & ~star_rest, missing)
             sets[trees, i] = star
             if roles.rest_pod >= 0:
                 sets[roles.rest_pod, i] = star_rest
         switches = (job.pods[:, None] * tree.parents[1] + np.arange(tree.parents[1])).ravel()
-        links.append(_links(tree, 2, switches, sets.reshape(switches.size, -1)))
+        links.append(_cable_links(tree, 2, switches, sets.reshape(switches.size, -1)))
     return Partition(partition.nodes, np.concatenate(links))
 
 
@@ -341,13 +347,13 @@ def _leaves_per_pod(job: TreePartition, leaves: Ints) -> Ints:
     return np.bincount(job.pod_of_leaf[leaves], minlength=job.pods.size)
 
 
-def _first(mask: Bools, count: int) -> Bools:
+def _first_places(mask: Bools, count: int) -> Bools:
     """Keep the first set places of a mask."""
     lowest: Bools = mask & (np.cumsum(mask) <= count)
     return lowest
 
 
-def _links(tree: FatTree, level: int, switches: Ints, ports: Bools) -> Ints:
+def _cable_links(tree: FatTree, level: int, switches: Ints, ports: Bools) -> Ints:
     """Return both directions of the cables at chosen up-ports of switches."""
     row, port = np.nonzero(ports)
     offset = switches[row] * tree.ports[level] + port

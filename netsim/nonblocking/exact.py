@@ -170,10 +170,10 @@ class ExactRouter:
             l2_up = l2_down = np.zeros((1, tree.parents[1], 1), dtype=np.bool_)
         top = 1 if tree.levels == 2 else tree.parallel[2]  # noqa: PLR2004
         self._free = FreeCables(
-            _count(job.leaf_up, tree.parallel[1]),
-            _count(job.leaf_down, tree.parallel[1]),
-            _count(l2_up, top),
-            _count(l2_down, top),
+            _count_cables(job.leaf_up, tree.parallel[1]),
+            _count_cables(job.leaf_down, tree.parallel[1]),
+            _count_cables(l2_up, top),
+            _count_cables(l2_down, top),
         )
         self._kernels = load_kernels(
             "netsim.nonblocking.router_kernels", "permutation router", seconds=5
@@ -229,15 +229,15 @@ class ExactRouter:
         ports = np.zeros((tree.levels, src.size), dtype=np.int64)
         cables = np.zeros_like(ports)
         l2, spine = choices
-        ports[1, crossing] = l2 + w[1] * _cable(job.leaf_up, flows[:, 0], l2, w[1])
-        cables[1, crossing] = _cable(job.leaf_down, flows[:, 1], l2, w[1])
+        ports[1, crossing] = l2 + w[1] * _hand_out_cables(job.leaf_up, flows[:, 0], l2, w[1])
+        cables[1, crossing] = _hand_out_cables(job.leaf_down, flows[:, 1], l2, w[1])
         far = flows[:, 2] != flows[:, 3]
         if far.any():
             n_l2, s = w[1], spine[far]
             up_switch, down_switch = (flows[far][:, end] * n_l2 + l2[far] for end in (2, 3))
             up, down = (own.reshape(-1, own.shape[2]) for own in (job.l2_up, job.l2_down))
-            ports[2, crossing[far]] = s + w[2] * _cable(up, up_switch, s, w[2])
-            cables[2, crossing[far]] = _cable(down, down_switch, s, w[2])
+            ports[2, crossing[far]] = s + w[2] * _hand_out_cables(up, up_switch, s, w[2])
+            cables[2, crossing[far]] = _hand_out_cables(down, down_switch, s, w[2])
         return up_down_routes(tree, src, dst, ports, cables)
 
     def _cut(self, flows: Ints) -> dict[int, float]:
@@ -250,23 +250,23 @@ class ExactRouter:
         l2_parts = ((job.l2_up, cut[2], tree.up_base), (job.l2_down, cut[3], tree.down_base))
         weights: dict[int, float] = {}
         for own, weight, base in leaf_parts:
-            weights |= _weigh(own, weight, base[1] + job.leaves * tree.ports[1])
+            weights |= _weigh_links(own, weight, base[1] + job.leaves * tree.ports[1])
         if tree.levels > 2:  # noqa: PLR2004
             switch = job.pods[:, None] * tree.parents[1] + np.arange(tree.parents[1])
             for own, weight, base in l2_parts:
                 flat = own.reshape(-1, own.shape[2]), weight.reshape(-1, weight.shape[2])
-                weights |= _weigh(*flat, base[2] + switch.ravel() * tree.ports[2])
+                weights |= _weigh_links(*flat, base[2] + switch.ravel() * tree.ports[2])
         return weights
 
 
-def _count(owned: Bools, cables: int) -> Ints:
+def _count_cables(owned: Bools, cables: int) -> Ints:
     """Count the owned cables to each parent; up-port q leads to parent q mod w."""
     shape = *owned.shape[:-1], cables, owned.shape[-1] // cables
     count: Ints = owned.reshape(shape).sum(axis=-2)
     return count
 
 
-def _cable(owned: Bools, switch: Ints, parent: Ints, n_parents: int) -> Ints:
+def _hand_out_cables(owned: Bools, switch: Ints, parent: Ints, n_parents: int) -> Ints:
     """Hand out the owned cables of every (switch, parent) in ascending order."""
     given: dict[tuple[int, int], int] = {}
     cables = np.empty(switch.size, dtype=np.int64)
@@ -277,7 +277,7 @@ def _cable(owned: Bools, switch: Ints, parent: Ints, n_parents: int) -> Ints:
     return cables
 
 
-def _weigh(owned: Bools, weight: Floats, first: Ints) -> dict[int, float]:
+def _weigh_links(owned: Bools, weight: Floats, first: Ints) -> dict[int, float]:
     """Put the weight of each (switch, parent) on its owned links."""
     parent = np.arange(owned.shape[1]) % weight.shape[1]
     on_port = np.where(owned, weight[:, parent], 0.0)

@@ -130,31 +130,35 @@ def rearrangeable(
     n_random = whole("n_random", n_random, 0, error=PartitionError)
     limit = whole("exhaustive_limit", exhaustive_limit, 0, error=PartitionError)
     rng = np.random.default_rng(whole("seed", seed, 0, error=PartitionError))
-    permutations = [_flows(pair, tree) for pair in permutations]
-    legal, how = _legal(tree, partition)
+    permutations = [_checked_permutation(pair, tree) for pair in permutations]
+    legal, how = _legal_partition(tree, partition)
     if legal is not None:
         router = PermutationRouter(tree, legal)
         certificate = None
-        for src, dst in (*permutations, *_random(job, rng, max(n_random, 1))):
+        for src, dst in (*permutations, *_random_permutations(job, rng, max(n_random, 1))):
             certificate = Certificate(src, dst, router.routes(src, dst))
         tried = len(permutations) + max(n_random, 1)
         return Verdict(Status.PROVED, f"{how}; {tried} permutations routed", certificate)
     exact = ExactRouter(tree, partition)
-    few = (*permutations, *islice(_structured(job), _STRUCTURED), *_random(job, rng, n_random))
-    verdict = _try(exact, few)
+    few = (
+        *permutations,
+        *islice(_structured_permutations(job), _STRUCTURED),
+        *_random_permutations(job, rng, n_random),
+    )
+    verdict = _try_permutations(exact, few)
     if verdict.status is Status.BLOCKED:
         return verdict
     matrices = list(islice(flow_matrices(job.nodes_on_leaf.tolist()), limit + 1))
     if len(matrices) > limit:
         return verdict
-    every = _try(exact, (_realise(job, matrix) for matrix in matrices))
+    every = _try_permutations(exact, (_permutation_of_counts(job, matrix) for matrix in matrices))
     if every.status is not Status.SAMPLED:
         return every
     method = f"exhaustive: all {len(matrices)} leaf-to-leaf flow matrices routed"
     return Verdict(Status.EXHAUSTED, method, every.certificate)
 
 
-def _flows(pair: object, tree: FatTree) -> tuple[Ints, Ints]:
+def _checked_permutation(pair: object, tree: FatTree) -> tuple[Ints, Ints]:
     """Check one permutation that is given."""
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:  # noqa: PLR2004 (sources, destinations)
         raise wrong("permutations", "pairs of sources and destinations", pair, RoutingError)
@@ -185,7 +189,7 @@ def flow_matrices(counts: Sequence[int]) -> Iterator[list[list[int]]]:
     return fill(0, tuple(counts))
 
 
-def _legal(tree: FatTree, partition: Partition) -> tuple[Partition | None, str]:
+def _legal_partition(tree: FatTree, partition: Partition) -> tuple[Partition | None, str]:
     """Return the partition, or the part of its links, that fulfils the conditions."""
     if not broken_conditions(tree, partition):
         return partition, "conditions (1)-(6)"
@@ -195,7 +199,7 @@ def _legal(tree: FatTree, partition: Partition) -> tuple[Partition | None, str]:
     return None, ""
 
 
-def _try(
+def _try_permutations(
     router: ExactRouter, permutations: Sequence[tuple[Ints, Ints]] | Iterator[tuple[Ints, Ints]]
 ) -> Verdict:
     """Decide permutations one by one until one is blocked or too many are left open."""
@@ -217,7 +221,7 @@ def _try(
     return Verdict(status, f"{tried} permutations tried, none blocked{left}", certificate)
 
 
-def _random(
+def _random_permutations(
     job: TreePartition, rng: np.random.Generator, count: int
 ) -> Iterator[tuple[Ints, Ints]]:
     """Iterate over random permutations."""
@@ -225,18 +229,20 @@ def _random(
         yield job.nodes, rng.permutation(job.nodes)
 
 
-def _structured(job: TreePartition) -> Iterator[tuple[Ints, Ints]]:
+def _structured_permutations(job: TreePartition) -> Iterator[tuple[Ints, Ints]]:
     """Iterate over permutations that load few switches: swaps of pods and leaves, then shifts."""
     for group in (job.pod_of_leaf[job.leaf_of_node], job.leaf_of_node):
         count = int(group.max()) + 1
         for a in range(count):
             for b in range(a + 1, count):
-                yield _swap(job.nodes, np.flatnonzero(group == a), np.flatnonzero(group == b))
+                yield _swap_groups(
+                    job.nodes, np.flatnonzero(group == a), np.flatnonzero(group == b)
+                )
     for shift in range(1, job.nodes.size):
         yield job.nodes, np.roll(job.nodes, shift)
 
 
-def _swap(nodes: Ints, a: Ints, b: Ints) -> tuple[Ints, Ints]:
+def _swap_groups(nodes: Ints, a: Ints, b: Ints) -> tuple[Ints, Ints]:
     """Exchange as many nodes of two groups as the smaller one has."""
     size = min(a.size, b.size)
     dst = nodes.copy()
@@ -244,7 +250,7 @@ def _swap(nodes: Ints, a: Ints, b: Ints) -> tuple[Ints, Ints]:
     return nodes, dst
 
 
-def _realise(job: TreePartition, matrix: list[list[int]]) -> tuple[Ints, Ints]:
+def _permutation_of_counts(job: TreePartition, matrix: list[list[int]]) -> tuple[Ints, Ints]:
     """Return a permutation with these leaf-to-leaf flow counts."""
     free = [job.nodes[job.leaf_of_node == leaf].tolist() for leaf in range(job.leaves.size)]
     dst = [free[d].pop() for row in matrix for d, count in enumerate(row) for _ in range(count)]

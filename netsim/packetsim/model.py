@@ -138,7 +138,7 @@ class PacketModel:
             )
         if len(found) == 1:
             return found[0]
-        jobs = {job: _mean([times.jobs[job] for times in found]) for job in traffic}
+        jobs = {job: _mean_times([times.jobs[job] for times in found]) for job in traffic}
         return replace(found[0], jobs=jobs, hops=sum(times.hops for times in found))
 
 
@@ -184,7 +184,9 @@ def packets(
         found = {}
         for members in groups_that_meet([jobs[name] for name in names], topology):
             group = tuple(names[member] for member in members)
-            found[group] = known.get(group) or _solved(model, {name: jobs[name] for name in group})
+            found[group] = known.get(group) or _solved_jobs(
+                model, {name: jobs[name] for name in group}
+            )
         known = found
         interference, worst = dict[int, float](), dict[int, int]()
         for solution in found.values():
@@ -200,7 +202,7 @@ def packets(
     return Recomputed(kept, predict)
 
 
-def _solved(model: PacketModel, traffic: Mapping[int, Traffic]) -> Solution:
+def _solved_jobs(model: PacketModel, traffic: Mapping[int, Traffic]) -> Solution:
     """Simulate jobs that meet; a lone one has 1 without that."""
     if len(traffic) == 1:
         return Solution(dict.fromkeys(traffic, 1.0), dict.fromkeys(traffic, -1))
@@ -234,7 +236,7 @@ def worst_packet_links(
     return worst
 
 
-def _mean(times: list[JobTimes]) -> JobTimes:
+def _mean_times(times: list[JobTimes]) -> JobTimes:
     """Return the means of the times of a job."""
     ends = [own.end_s for own in times if own.end_s is not None]
     tails = [own.p99_s for own in times if own.p99_s is not None]

@@ -123,7 +123,7 @@ def _on_tree(tree: Topology, switches: Ints) -> NextHops:
         good = (distance[moves.head] == distance[moves.tail] - 1) & (distance[moves.head] >= 0)
         tables.append((distance, moves.tail[good], moves.link[good]))
     longest = max(int(distance.max()) for distance, _, _ in tables) + 2
-    return _joined(tree, switches, tables, state, (1, 0, longest, 0.0))
+    return _joined_tables(tree, switches, tables, state, (1, 0, longest, 0.0))
 
 
 def _on_torus(torus: Torus, switches: Ints) -> NextHops:
@@ -139,9 +139,9 @@ def _on_torus(torus: Torus, switches: Ints) -> NextHops:
         tables.append((distance, tail[good], good))
     longest = int(apart.max(initial=0)) + 2
     shape = (_TORUS_CHANNELS, 0, longest, 0.0)
-    found = _joined(torus, switches, tables, head, shape)
+    found = _joined_tables(torus, switches, tables, head, shape)
     escape = found.table["escape"].reshape(switches.size, -1)
-    escape[:, torus.n_nodes :] = _escapes(torus, switches - torus.n_nodes)
+    escape[:, torus.n_nodes :] = _escape_channels(torus, switches - torus.n_nodes)
     return found
 
 
@@ -161,7 +161,7 @@ def _on_dragonfly(fabric: Dragonfly, switches: Ints) -> NextHops:
     for switch in switches.tolist():
         row = apart[switch - first]
         into = blue[home[blue] == group[switch - first]]
-        tables.append(_towards(fabric, row, np.concatenate([local, into])))
+        tables.append(_distances_towards(fabric, row, np.concatenate([local, into])))
     nonminimal = multipath.rule == "adaptive" and fabric.groups > 2  # noqa: PLR2004 (by a third one)
     n_groups = fabric.groups if nonminimal else 0
     for target in range(n_groups):
@@ -171,16 +171,16 @@ def _on_dragonfly(fabric: Dragonfly, switches: Ints) -> NextHops:
             mine = group == group[exit_]
             hops = fabric.local_hops(np.flatnonzero(mine), np.full(size, exit_)) + 1
             row[mine] = np.minimum(row[mine], hops)
-        tables.append(_towards(fabric, row, np.concatenate([local, into])))
+        tables.append(_distances_towards(fabric, row, np.concatenate([local, into])))
     far = apart[group[:, None] != group]
     legs = (1 + nonminimal) * (fabric.groups > 1)  # over a blue cable
     turns = 2 if fabric.rows > 1 and fabric.columns > 1 else 1  # black may come before green
     longest = int(apart.max(initial=0)) * 2 + 4
     shape = (turns * (1 + legs), n_groups, longest, float(far.mean()) if far.size else 0.0)
-    return _joined(fabric, switches, tables, head, shape)
+    return _joined_tables(fabric, switches, tables, head, shape)
 
 
-def _towards(fabric: Dragonfly, row: Ints, links: Ints) -> tuple[Ints, Ints, Ints]:
+def _distances_towards(fabric: Dragonfly, row: Ints, links: Ints) -> tuple[Ints, Ints, Ints]:
     """Return the distance of every state, and those of some links that lead nearer."""
     distance = np.full(fabric.n_nodes + fabric.n_switches, -1)
     distance[fabric.n_nodes :] = row
@@ -198,7 +198,7 @@ def _router_distances(fabric: Torus | Dragonfly, switches: Ints) -> Ints:
     return np.array(rows)
 
 
-def _escapes(torus: Torus, routers: Ints) -> Ints:
+def _escape_channels(torus: Torus, routers: Ints) -> Ints:
     """Return link x channels + channel of the dimension-order path to routers, (n, routers)."""
     everywhere = np.arange(torus.n_switches)
     found = np.full((routers.size, torus.n_switches), NONE, dtype=np.int64)
@@ -221,7 +221,7 @@ def _escapes(torus: Torus, routers: Ints) -> Ints:
     return found
 
 
-def _joined(
+def _joined_tables(
     topology: Topology,
     switches: Ints,
     tables: list[tuple[Ints, Ints, Ints]],

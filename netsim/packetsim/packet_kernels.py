@@ -95,7 +95,7 @@ def is_first(world: World, packet: int) -> bool:
 
 
 @njit(allocates=False)
-def _channel(world: World, next_hop: Table, here: int, number: int, link: int) -> int:
+def _next_channel(world: World, next_hop: Table, here: int, number: int, link: int) -> int:
     """Return the channel of a link for a packet that comes by another one, on channel `here`."""
     clock, link_ends = world.clock, world.link_ends
     per_link = clock[0]["per_link"]
@@ -107,7 +107,7 @@ def _channel(world: World, next_hop: Table, here: int, number: int, link: int) -
 
 
 @njit(allocates=False)
-def _occupied(world: World, channel: int) -> int:
+def _occupied_slots(world: World, channel: int) -> int:
     """Return how many packets hold a place of a channel or wait for one."""
     clock, channels = world.clock, world.channels
     return int(clock[0]["ahead"] - channels[channel]["free"] + channels[channel]["waiting"])
@@ -120,8 +120,8 @@ def _least_occupied(world: World, key: int, here: int, number: int) -> int:
     next_hop = next_hops[key]
     least = np.iinfo(np.int32).max
     for i in range(next_hop["first"], next_hop["first"] + next_hop["count"]):
-        channel = _channel(world, next_hop, here, number, options[i])
-        least = min(least, _occupied(world, channel))
+        channel = _next_channel(world, next_hop, here, number, options[i])
+        least = min(least, _occupied_slots(world, channel))
     return int(least)
 
 
@@ -186,13 +186,13 @@ def choose_channel(world: World, packet: int, number: int) -> int:
         channel = flow["end"] * clock[0]["per_link"]
     else:
         start = int(draw(clock) * next_hop["count"]) if next_hop["count"] > 1 else 0
-        channel = _channel(world, next_hop, here, number, options[next_hop["first"] + start])
+        channel = _next_channel(world, next_hop, here, number, options[next_hop["first"] + start])
         if clock[0]["rule"] != SPRAY:
-            least = _occupied(world, channel)
+            least = _occupied_slots(world, channel)
             for i in range(1, next_hop["count"]):
                 option = options[next_hop["first"] + (start + i) % next_hop["count"]]
-                other = _channel(world, next_hop, here, number, option)
-                occupied = _occupied(world, other)
+                other = _next_channel(world, next_hop, here, number, option)
+                occupied = _occupied_slots(world, other)
                 if occupied < least:
                     least, channel = occupied, other
         if next_hop["escape"] != NONE and channels[channel]["free"] == 0:
@@ -431,10 +431,10 @@ def wake_job(world: World) -> float:
 
 
 @njit(allocates=False)
-def _mark(world: World, packet: int, channel: int) -> None:
+def _mark_packet(world: World, packet: int, channel: int) -> None:
     """Mark a packet by the queue that it joins, as RED does."""
     clock, packets = world.clock, world.packets
-    queue = _occupied(world, channel) * clock[0]["packet"]
+    queue = _occupied_slots(world, channel) * clock[0]["packet"]
     if queue > _QUEUE_LEAST:
         part = (queue - _QUEUE_LEAST) / (_QUEUE_MOST - _QUEUE_LEAST)
         if part >= 1.0 or draw(clock) < part * _MARK_MOST:
@@ -464,7 +464,7 @@ def _catch_up(pacer: Table, now: float) -> None:
 
 
 @njit(allocates=False)
-def _notify(world: World, at: int, now: float) -> None:
+def _notify_sender(world: World, at: int, now: float) -> None:
     """Notify a sender that a packet of its message came marked: its rate falls."""
     pacer = world.pacers[world.flows[at]["pacer"]]
     if now - pacer["notified"] < _NOTIFY_NS:
@@ -505,7 +505,7 @@ def _opens_at(world: World, number: int, now: float) -> float:
 
 
 @njit(allocates=False)
-def _hold(world: World, number: int, now: float) -> bool:
+def _hold_message(world: World, number: int, now: float) -> bool:
     """
     Let the message whose turn it is at a NIC wait, if its receiver or its rate wants it.
 
@@ -539,7 +539,7 @@ def _hold(world: World, number: int, now: float) -> bool:
 
 
 @njit(allocates=False)
-def _open(world: World, which: int, now: float) -> None:
+def _open_message(world: World, which: int, now: float) -> None:
     """Give the first message that waits at a pacer back to its NIC."""
     clock, nics, flows, pacers = world.clock, world.nics, world.flows, world.pacers
     pacer = pacers[which]
@@ -573,7 +573,7 @@ def _make_packet(world: World, number: int, now: float) -> int:
     clock, channels, entries, packets = world.clock, world.channels, world.entries, world.packets
     nics, flows = world.nics, world.flows
     nic = nics[number]
-    if clock[0]["scheme"] != UNLIMITED and _hold(world, number, now):
+    if clock[0]["scheme"] != UNLIMITED and _hold_message(world, number, now):
         return NONE
     at = nic["first"]
     flow = flows[at]
@@ -634,7 +634,7 @@ def _leave_nic(world: World, number: int, now: float) -> None:
 
 
 @njit(allocates=False)
-def _arrive(world: World, number: int) -> None:
+def _arrive_packet(world: World, number: int) -> None:
     """Take the first packet off a link: on to the next channel, or to its end."""
     clock, events, links, channels = world.clock, world.events, world.links, world.channels
     entries, packets, flows = world.entries, world.packets, world.flows
@@ -655,9 +655,9 @@ def _arrive(world: World, number: int) -> None:
     at = p["flow"]
     if clock[0]["scheme"] == DCQCN:
         if following != NONE:
-            _mark(world, packet, following)
+            _mark_packet(world, packet, following)
         elif p["marked"] == 1:
-            _notify(world, at, now)
+            _notify_sender(world, at, now)
     if following == NONE:
         p["next"] = clock[0]["spare"]
         clock[0]["spare"] = packet
@@ -714,9 +714,9 @@ def advance(world: World) -> int:
         wheel[tick & mask] = events[event]["next"]
         clock[0]["scheduled"] -= 1
         if event < n_links:
-            _arrive(world, event)
+            _arrive_packet(world, event)
         elif event >= n_links + clock[0]["nics"]:
-            _open(world, event - n_links - clock[0]["nics"], now)
+            _open_message(world, event - n_links - clock[0]["nics"], now)
         else:
             made = _make_packet(world, event - n_links, now)
             if made != NONE and packets[made]["last"] == 1 and clock[0]["by_rank"] == 1:

@@ -106,7 +106,7 @@ def simulate_packets(
     for part in traffic.values():
         require_rule(part.routes, topology)
     own = {job: unfolded(outside_nodes(traffic[job])) for job in sorted(traffic)}
-    times = {job: _silent(part, job, start_s, iterations) for job, part in own.items()}
+    times = {job: _silent_times(part, job, start_s, iterations) for job, part in own.items()}
     talking = [job for job, part in own.items() if part.step.size]
     if not talking:
         return PacketTimes({job: times[job] for job in traffic}, Ledger(topology).use(), 0)
@@ -115,7 +115,7 @@ def simulate_packets(
     run.persistent = frozenset(persistent)
     if persistent and run.by_rank:
         raise ContentionError("persistent jobs: expected stepping 'barrier', got 'rank'.")
-    asked = _Asked(
+    asked = _AskedIterations(
         dict.fromkeys(talking, 0.0) | dict(start_s or {}), slowest_does, iterations, dropped
     )
     groups = groups_that_meet([own[job] for job in talking], topology)
@@ -149,7 +149,7 @@ def require_packet_fabric(topology: Topology) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _AskedIterations:
     """When each job starts, and how many iterations it or the slowest is to do."""
 
     starts: Mapping[int, float]
@@ -214,7 +214,7 @@ class _Run:
         self.by_rank = False
         self.persistent: frozenset[int] = frozenset()
 
-    def check_cost(self, groups: Sequence[Sequence[int]], asked: _Asked) -> None:
+    def check_cost(self, groups: Sequence[Sequence[int]], asked: _AskedIterations) -> None:
         """Refuse groups of jobs that cost too much, and announce what takes long."""
         capacity, switch = self._capacity, self._switch
         forecasts, longest_s = [], 0.0
@@ -238,7 +238,7 @@ class _Run:
         self._hops = {names[0]: one.hops for names, one in zip(groups, forecasts, strict=True)}
         self._progress = Progress(forecast, self._hops)
 
-    def _forecast(self, names: Sequence[int], seconds: Floats, asked: _Asked) -> Forecast:
+    def _forecast(self, names: Sequence[int], seconds: Floats, asked: _AskedIterations) -> Forecast:
         """Return the cost of jobs that meet; a lone one is simulated by itself only."""
         parts = [self._parts[name] for name in names]
         width = 0 if self._next_hops is None else self._next_hops.longest + 2
@@ -251,7 +251,7 @@ class _Run:
             hops = forecast_of(parts, seconds, asked.until_s(names, seconds), self._switch).hops
         return Forecast(hops + asked.alone_does * alone.hops, alone.memory_bytes)
 
-    def group(self, names: Sequence[int], asked: _Asked) -> dict[int, JobTimes]:
+    def group(self, names: Sequence[int], asked: _AskedIterations) -> dict[int, JobTimes]:
         """Simulate jobs that meet, each alone and all together."""
         alone, starts, iterations, begun = {}, asked.starts, asked.iterations, 0.0
         for name in names:
@@ -272,7 +272,8 @@ class _Run:
             alone[name] = self._iteration_s(world, name, rows == 0)
         if len(names) == 1:
             return {
-                name: _undisturbed(alone[name], starts[name], iterations, name) for name in names
+                name: _undisturbed_times(alone[name], starts[name], iterations, name)
+                for name in names
             }
         seconds = np.array([alone[name] for name in names])
         forecast = self._forecast(names, seconds, asked)
@@ -307,7 +308,7 @@ class _Run:
             found[name] = JobTimes(alone[name], *times)
         return found
 
-    def _need(self, names: Sequence[int], asked: _Asked) -> list[int]:
+    def _need(self, names: Sequence[int], asked: _AskedIterations) -> list[int]:
         """Return the iterations of some jobs; persistent ones end with the last of the others."""
         need = asked.need(names)
         if self.persistent.issuperset(names):
@@ -417,17 +418,17 @@ def _mean_s(world: World, mine: Bools) -> float:
     return float((ranks["last_end"][0] - ranks["first_end"][0]) / counted / NS)
 
 
-def _silent(
+def _silent_times(
     part: Traffic,
     job: int,
     start_s: Mapping[int, float] | None,
     iterations: Mapping[int, int] | None,
 ) -> JobTimes:
     """Return the times of a job that sends nothing over links."""
-    return _undisturbed(part.compute_s, (start_s or {}).get(job, 0.0), iterations, job)
+    return _undisturbed_times(part.compute_s, (start_s or {}).get(job, 0.0), iterations, job)
 
 
-def _undisturbed(
+def _undisturbed_times(
     alone_s: float, start_s: float, iterations: Mapping[int, int] | None, job: int
 ) -> JobTimes:
     """Return the times of a job that shares no link."""

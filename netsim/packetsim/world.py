@@ -189,12 +189,14 @@ def build(scene: Scene, capacity: Floats, switch: Switch, seed: int, spare: int)
     if hops is None:
         used, number = np.unique(scene.links, return_inverse=True)
         n_channels = int(scene.channels.max()) + 1
-        entries, n_queues = _entries(scene, number, number * n_channels + scene.channels, switch)
+        entries, n_queues = _path_entries(
+            scene, number, number * n_channels + scene.channels, switch
+        )
     else:
         used, number, n_channels = np.arange(capacity.size), scene.links, hops.n_channels
         entries, n_queues = np.zeros(0, dtype=ENTRY), used.size * n_channels
-    links = _links(scene, number, capacity[used], switch)
-    flows, nics = _flows(scene, number, links, switch)
+    links = _used_links(scene, number, capacity[used], switch)
+    flows, nics = _world_flows(scene, number, links, switch)
     channels = np.zeros(used.size * n_channels, dtype=CHANNEL)
     channels["link"] = np.repeat(np.arange(used.size), n_channels)
     channels["free"] = switch.slots
@@ -211,13 +213,13 @@ def build(scene: Scene, capacity: Floats, switch: Switch, seed: int, spare: int)
     jobs = np.zeros(scene.job_first.size, dtype=JOB)
     jobs["first"] = jobs["step"] = scene.job_first
     jobs["wake"], jobs["dropped"] = np.inf, 1
-    clock = _clock(switch, seed, used.size)
+    clock = _clock_at_zero(switch, seed, used.size)
     clock["by_rank"] = scene.into is not None
-    pacers = _pacers(flows, number[scene.indptr[1:] - 1], links["per_byte"], switch)
+    pacers = _sender_pacers(flows, number[scene.indptr[1:] - 1], links["per_byte"], switch)
     clock["nics"] = nics.size
     link_ends, table, options = np.zeros(1, LINK_END), np.zeros(1, NEXT_HOP), np.zeros(1, np.int32)
     if hops is not None:
-        n_queues *= _choose(clock, flows, scene, hops, switch)
+        n_queues *= _set_choices(clock, flows, scene, hops, switch)
         link_ends, table, options = hops.link_ends, hops.table, hops.options
     queues = np.zeros(n_queues, dtype=QUEUE)
     queues["head"] = NONE
@@ -276,7 +278,7 @@ def with_packets(world: World, more: int) -> World:
     return world._replace(packets=packets, entries=entries)
 
 
-def _clock(switch: Switch, seed: int, n_links: int) -> Table:
+def _clock_at_zero(switch: Switch, seed: int, n_links: int) -> Table:
     """Return the clock at time 0."""
     clock = np.zeros(1, dtype=CLOCK)
     clock["random"] = np.uint64(seed % 2**64)
@@ -296,12 +298,12 @@ def _clock(switch: Switch, seed: int, n_links: int) -> Table:
     return clock
 
 
-def _links(scene: Scene, number: Ints, capacity: Floats, switch: Switch) -> Table:
+def _used_links(scene: Scene, number: Ints, capacity: Floats, switch: Switch) -> Table:
     """Return the links that are used."""
     links = np.zeros(capacity.size, dtype=LINK)
     links["per_byte"] = NS / capacity
     links["head"] = NONE
-    starts, ends, fastest = _ends(scene, number, links["per_byte"])
+    starts, ends, fastest = _path_ends(scene, number, links["per_byte"])
     links["delay"] = np.where(starts, 0.0, switch.delay_s * NS)
     links["lag_per_byte"] = links["per_byte"]
     if switch.switching == "cut-through":
@@ -312,15 +314,19 @@ def _links(scene: Scene, number: Ints, capacity: Floats, switch: Switch) -> Tabl
     return links
 
 
-def _ends(scene: Scene, number: Ints, per_byte: Floats) -> tuple[Bools, Bools, Floats]:
+def _path_ends(scene: Scene, number: Ints, per_byte: Floats) -> tuple[Bools, Bools, Floats]:
     """Return which links start and which end paths, and ns per byte of the fastest next one."""
     size = per_byte.size
     fastest = np.full(size, np.inf)
     if scene.next_hops is None:
         last = scene.indptr[1:] - 1
-        inner = np.flatnonzero(~_marked(number.size, last))
+        inner = np.flatnonzero(~_marked_places(number.size, last))
         np.minimum.at(fastest, number[inner], per_byte[number[inner + 1]])
-        return _marked(size, number[scene.indptr[:-1]]), _marked(size, number[last]), fastest
+        return (
+            _marked_places(size, number[scene.indptr[:-1]]),
+            _marked_places(size, number[last]),
+            fastest,
+        )
     fabric = scene.next_hops.topology
     leaving = np.full(fabric.n_nodes + fabric.n_switches, np.inf)
     np.minimum.at(leaving, fabric.link_tail, per_byte)
@@ -328,7 +334,7 @@ def _ends(scene: Scene, number: Ints, per_byte: Floats) -> tuple[Bools, Bools, F
     return starts, ends, np.where(ends, np.inf, leaving[fabric.link_head])
 
 
-def _choose(clock: Table, flows: Table, scene: Scene, hops: NextHops, switch: Switch) -> int:
+def _set_choices(clock: Table, flows: Table, scene: Scene, hops: NextHops, switch: Switch) -> int:
     """Set clock and flows for switches that choose; return the queues of a channel."""
     fabric = hops.topology
     first, last = scene.links[scene.indptr[:-1]], scene.links[scene.indptr[1:] - 1]
@@ -344,7 +350,7 @@ def _choose(clock: Table, flows: Table, scene: Scene, hops: NextHops, switch: Sw
     return max(1, ports)
 
 
-def _pacers(flows: Table, last: Ints, per_byte: Floats, switch: Switch) -> Table:
+def _sender_pacers(flows: Table, last: Ints, per_byte: Floats, switch: Switch) -> Table:
     """Return what limits senders: a pacer for each receiver, or each message, and one at least."""
     scheme = _SCHEMES[switch.congestion_control]
     owner = last if scheme == END_POINT else np.arange(last.size if scheme == DCQCN else 1)
@@ -358,14 +364,14 @@ def _pacers(flows: Table, last: Ints, per_byte: Floats, switch: Switch) -> Table
     return pacers
 
 
-def _marked(size: int, places: Ints) -> Bools:
+def _marked_places(size: int, places: Ints) -> Bools:
     """Return true at some places."""
     marks = np.zeros(size, dtype=bool)
     marks[places] = True
     return marks
 
 
-def _entries(scene: Scene, number: Ints, channel: Ints, switch: Switch) -> tuple[Table, int]:
+def _path_entries(scene: Scene, number: Ints, channel: Ints, switch: Switch) -> tuple[Table, int]:
     """Return the places of all paths, and how many queues there are."""
     n_flows = scene.nbytes.size
     entries = np.full(channel.size + n_flows, NONE, dtype=ENTRY)
@@ -381,7 +387,7 @@ def _entries(scene: Scene, number: Ints, channel: Ints, switch: Switch) -> tuple
     return entries, found.size
 
 
-def _flows(scene: Scene, number: Ints, links: Table, switch: Switch) -> tuple[Table, Table]:
+def _world_flows(scene: Scene, number: Ints, links: Table, switch: Switch) -> tuple[Table, Table]:
     """Return flows and the NICs that send them."""
     n_flows = scene.nbytes.size
     sending, nic = np.unique(number[scene.indptr[:-1]], return_inverse=True)

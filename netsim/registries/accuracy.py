@@ -77,7 +77,7 @@ def machine_kind(topology: Topology) -> str:
     >>> machine_kind(make_topology({"kind": "torus", "dims": [4, 4], "duplex": "half"}))
     'torus, half duplex'
     """
-    parts = [_shape(topology)]
+    parts = [_fabric_kind(topology)]
     if topology.absent is not None and topology.absent.size:
         parts.append("parts missing")
     if topology.half_duplex:
@@ -88,12 +88,12 @@ def machine_kind(topology: Topology) -> str:
     return ", ".join(parts)
 
 
-def _shape(topology: Topology) -> str:
+def _fabric_kind(topology: Topology) -> str:
     """Return the kind of the fabric as it was built."""
     if isinstance(topology, GpuCluster):
         return f"GPU cluster, {topology.fabric}"
     if isinstance(topology, FatTree):
-        return _tree(topology)
+        return _tree_kind(topology)
     if isinstance(topology, Dragonfly):
         in_rows = topology.rows > 1 and topology.columns > 1
         return "dragonfly of rows and columns" if in_rows else "dragonfly"
@@ -102,7 +102,7 @@ def _shape(topology: Topology) -> str:
     return IRREGULAR
 
 
-def _tree(tree: FatTree) -> str:
+def _tree_kind(tree: FatTree) -> str:
     """Return the kind of a tree: rails, then what its levels carry upwards."""
     if tree.parents[0] > 1:
         return "rail tree"
@@ -140,9 +140,9 @@ def _most_senders(topology: Topology, own: Traffic, least: int) -> tuple[int, in
     across = hops > _BY_A_SWITCH
     if not across.any() or np.bincount(node[across]).max() <= least:
         return 0, 0
-    sender = _numbered(own.step, own.sender)
+    sender = _pair_numbers(own.step, own.sender)
     weight = np.where(hops > 0, 1.0 / np.bincount(sender[hops > 0], minlength=hops.size)[sender], 0)
-    receiver = _numbered(own.step[across], node[across])
+    receiver = _pair_numbers(own.step[across], node[across])
     total = np.bincount(receiver, weight[across])
     pairs = np.unique(receiver * hops.size + sender[across])
     senders = np.bincount(pairs // hops.size, minlength=total.size) * (total > _ONCE)
@@ -151,7 +151,7 @@ def _most_senders(topology: Topology, own: Traffic, least: int) -> tuple[int, in
     return int(senders[place]), int(node[across][first])
 
 
-def _numbered(step: Ints, end: Ints) -> Ints:
+def _pair_numbers(step: Ints, end: Ints) -> Ints:
     """Return the number of the pair of step and end of each flow, from 0."""
     found: Ints = np.unique(step * (int(end.max()) + 1) + end, return_inverse=True)[1].reshape(-1)
     return found
@@ -318,11 +318,11 @@ def setting_of(
 @cache
 def comparisons(model: str | None = None) -> tuple[Comparison, ...]:
     """Return the comparisons with packets that were made, all or those of a model."""
-    return tuple(Comparison(**row) for row in _rows() if model in (None, row["model"]))
+    return tuple(Comparison(**row) for row in _comparison_rows() if model in (None, row["model"]))
 
 
 @cache
-def _rows() -> list[dict[str, Any]]:
+def _comparison_rows() -> list[dict[str, Any]]:
     """Return the table of comparisons."""
     text = Path(__file__).with_name(TABLE).read_text(encoding="utf-8")
     rows: list[dict[str, Any]] = json.loads(text)
@@ -366,11 +366,13 @@ def outside(setting: Setting, rows: Sequence[Comparison]) -> tuple[str, ...]:
             found.append(" and ".join(absent) + known)
     low, high = min(row.nodes for row in rows), max(row.most_nodes or row.nodes for row in rows)
     if setting.nodes and not low <= setting.nodes <= high:
-        found.append(f"{setting.nodes:,} nodes ({_span((low, high))})")
+        found.append(f"{setting.nodes:,} nodes ({_written_span((low, high))})")
     few = min(row.ranks_per_node for row in rows)
     many = max(row.most_ranks or row.ranks_per_node for row in rows)
     if beyond := [ranks for ranks in setting.ranks_per_node if not few <= ranks <= many]:
-        found.append(f"{' and '.join(map(str, beyond))} ranks a node ({_span((few, many))})")
+        found.append(
+            f"{' and '.join(map(str, beyond))} ranks a node ({_written_span((few, many))})"
+        )
     buffers = {row.buffer_bytes for row in rows}
     if setting.buffer_bytes not in buffers:
         sizes = " or ".join(f"{one:,.0f}" for one in sorted(buffers))
@@ -431,7 +433,7 @@ def accuracy_line(setting: Setting) -> str:
     return f"{line}."
 
 
-def _span(ends: tuple[int, int]) -> str:
+def _written_span(ends: tuple[int, int]) -> str:
     """Write least and greatest."""
     low, high = ends
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"

@@ -76,7 +76,7 @@ def make_routing(spec: Mapping[str, Any] | str, topology: Topology, seed: int = 
         return ClusterRouting(make_routing(spec, topology.endpoint_tree, seed), topology)
     table = {"name": spec} if isinstance(spec, str) else spec
     if "lft" in table:
-        return _round_failures(_loaded(table, topology), topology)
+        return _round_failures(_loaded_tables(table, topology), topology)
     options = {key: value for key, value in table.items() if key != "name"}
     if "seed" in options:
         raise RoutingError(
@@ -102,7 +102,7 @@ def on_changed(routing: Routing, topology: Topology) -> Routing:
     return _round_failures(inner, topology)
 
 
-def _loaded(table: Options, topology: Topology) -> Routing:
+def _loaded_tables(table: Options, topology: Topology) -> Routing:
     """Read forwarding tables; the readers of files are slow to import."""
     from netsim.formats.importers.infiniband import load_tables  # noqa: PLC0415
 

@@ -75,10 +75,10 @@ def make_topology(spec: Mapping[str, Any] | str) -> Topology:
     """
     if not isinstance(spec, (str, Mapping)):
         raise TopologyError(f"topology: expected a table or a machine name, got {spec!r}.")
-    table = _resolved({"kind": spec} if isinstance(spec, str) else spec)
+    table = _resolved_fields({"kind": spec} if isinstance(spec, str) else spec)
     fields = Fields(table, f"topology {table['kind']!r}")
     fields.raw("kind")
-    common = _common(fields)
+    common = _common_keywords(fields)
     excluded, cables = fields.listed("excluded"), fields.listed("failed_links")
     switches = fields.listed("failed_switches")
     try:
@@ -86,12 +86,12 @@ def make_topology(spec: Mapping[str, Any] | str) -> Topology:
     except FabricTooLargeError as error:
         sizes = ", ".join(name for name in table if name in _SIZES)
         raise TopologyError(f"{sizes}: {error}" if sizes else str(error)) from None
-    preset = _preset(fields)
+    preset = _switch_preset(fields)
     topology = replace(
         topology,
         buffer_bytes=fields.buffer("buffer", preset.buffer_bytes),
         packet_bytes=fields.size("packet", preset.packet_bytes),
-        assumed=_assumed(fields),
+        assumed=_assumed_switches(fields),
     )
     fields.finish()
     for name in ("excluded", "failed_switches"):
@@ -119,7 +119,7 @@ def _refuse_inner(
             raise fields.fault(name, "a host whose own network fails is out: name the host.")
 
 
-def _resolved(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+def _resolved_fields(spec: Mapping[str, Any]) -> Mapping[str, Any]:
     """Put the fields of a machine in the place of its name, and check the kind."""
     kind = spec.get("kind")
     if isinstance(kind, str) and kind in MACHINES:
@@ -133,11 +133,11 @@ def _resolved(spec: Mapping[str, Any]) -> Mapping[str, Any]:
     return spec
 
 
-def _common(fields: Fields) -> Common:
+def _common_keywords(fields: Fields) -> Common:
     """Read what every kind understands, as keywords of the builders."""
     # a stated base latency says what paths take: nothing else is assumed
     alone = "latency_base_s" in fields and "latency" not in fields
-    per_link_s = 0.0 if alone else _preset(fields).delay_s
+    per_link_s = 0.0 if alone else _switch_preset(fields).delay_s
     return {
         "bandwidth": fields.rates("bandwidth", DEFAULT_BANDWIDTH),
         "half_duplex": fields.text("duplex", "full", ("full", "half")) == "half",
@@ -146,12 +146,12 @@ def _common(fields: Fields) -> Common:
     }
 
 
-def _preset(fields: Fields) -> Switch:
+def _switch_preset(fields: Fields) -> Switch:
     """Return the switch whose packets, buffers and delay stand for those that are not stated."""
     return PRESETS[fields.text("latency", DEFAULT_SWITCH, PRESETS)]
 
 
-def _assumed(fields: Fields) -> tuple[str, ...]:
+def _assumed_switches(fields: Fields) -> tuple[str, ...]:
     """Return what the table does not state of its switches."""
     if "latency" in fields:
         return ()
@@ -176,7 +176,7 @@ def _fat_tree(fields: Fields, common: Common) -> Topology:
         levels = fields.integer("levels", 3, least=1)
         radix = fields.integer("radix", least=1)
         tree = fat_tree_of_radix(radix, levels=levels, down_cable=down_cable, **common)
-    return _populated(fields, tree)
+    return _without_missing(fields, tree)
 
 
 def _gpu_cluster(fields: Fields, common: Common) -> Topology:
@@ -235,13 +235,13 @@ def _ratios(fields: Fields) -> tuple[Fraction, ...]:
     return tuple(found)
 
 
-def _populated(fields: Fields, tree: FatTree) -> FatTree:
+def _without_missing(fields: Fields, tree: FatTree) -> FatTree:
     """Take out what a table says is missing."""
     fields.look_up("missing", tree.names.vertices)
     return depopulate(tree, fields.listed("missing"))
 
 
-def _torus(fields: Fields, common: Common) -> Topology:
+def _read_torus(fields: Fields, common: Common) -> Topology:
     """Read a torus or mesh."""
     dims = fields.integers("dims")
     return build_torus(
@@ -252,7 +252,7 @@ def _torus(fields: Fields, common: Common) -> Topology:
     )
 
 
-def _dragonfly(fields: Fields, common: Common) -> Topology:
+def _read_dragonfly(fields: Fields, common: Common) -> Topology:
     """Read a dragonfly."""
     fields.require("groups", "routers")
     many = isinstance(fields.raw("routers"), (list, tuple))
@@ -267,7 +267,7 @@ def _dragonfly(fields: Fields, common: Common) -> Topology:
     )
 
 
-def _file(fields: Fields, common: Common) -> Topology:
+def _read_file(fields: Fields, common: Common) -> Topology:
     """Read a fabric from a file of one of many formats."""
     # networkx and YAML are slow to import, and the InfiniBand reader builds on this package
     from netsim.formats.importers.registry import FORMATS, read_topology  # noqa: PLC0415
@@ -285,7 +285,7 @@ def _file(fields: Fields, common: Common) -> Topology:
 TOPOLOGIES: dict[str, Callable[[Fields, Common], Topology]] = {
     "fat-tree": _fat_tree,
     "gpu-cluster": _gpu_cluster,
-    "torus": _torus,
-    "dragonfly": _dragonfly,
-    "file": _file,
+    "torus": _read_torus,
+    "dragonfly": _read_dragonfly,
+    "file": _read_file,
 }

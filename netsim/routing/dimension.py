@@ -39,14 +39,14 @@ class DimensionOrder(CheckedRouting):
         here, there = src // torus.nodes_per_router, dst // torus.nodes_per_router
         parts = [src[:, None]]
         for axis in range(len(torus.dims)):
-            links, here = _along(torus, axis, here, there)
+            links, here = _links_along(torus, axis, here, there)
             parts.append(links)
         table = np.concatenate([*parts, torus.n_nodes + dst[:, None]], axis=1)
         table[src == dst] = -1
         return Routes.from_padded(table, torus.n_links)
 
 
-def _along(torus: Torus, axis: int, here: Ints, there: Ints) -> tuple[Ints, Ints]:
+def _links_along(torus: Torus, axis: int, here: Ints, there: Ints) -> tuple[Ints, Ints]:
     """Return the links of all flows on one axis, padded with -1, and the routers reached."""
     side, stride = torus.dims[axis], torus.strides[axis]
     start, end = here // stride % side, there // stride % side

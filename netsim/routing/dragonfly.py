@@ -32,7 +32,7 @@ class Minimal(CheckedRouting):
     @classmethod
     def on(cls, topology: Topology) -> "Minimal":
         """Make the routing for a fabric."""
-        return cls(_dragonfly(topology, "minimal"))
+        return cls(_need_dragonfly(topology, "minimal"))
 
     def paths(self, src: Ints, dst: Ints) -> Routes:
         """Return the links of flows: nodes have one link each."""
@@ -58,7 +58,7 @@ class Valiant(CheckedRouting):
     @classmethod
     def on(cls, topology: Topology, seed: int) -> "Valiant":
         """Make the routing for a fabric."""
-        return cls(_dragonfly(topology, "valiant"), seed)
+        return cls(_need_dragonfly(topology, "valiant"), seed)
 
     def paths(self, src: Ints, dst: Ints) -> Routes:
         """Return the links of flows: nodes have one link each."""
@@ -72,7 +72,7 @@ class Valiant(CheckedRouting):
         for some in fabric.batches(np.flatnonzero(far)):
             target = self._other_group(src[some], dst[some])
             exits, entries = fabric.gateway_ends(here[some] // fabric.routers_per_group, target)
-            cable = _pick(fabric.local_hops(here[some, None], exits), dst[some])
+            cable = _pick_column(fabric.local_hops(here[some, None], exits), dst[some])
             first[some], middle[some] = _to_group(
                 fabric, here[some], (exits, entries), cable, dst[some]
             )
@@ -92,30 +92,30 @@ class Valiant(CheckedRouting):
         here, there = src // per_router, dst // per_router
         group = here // size * size
         drawn = whole_numbers(self.seed, (src, dst), size - 2)
-        return group + _skipping(drawn, here - group, there - group)
+        return group + _skipping_numbers(drawn, here - group, there - group)
 
     def _other_group(self, src: Ints, dst: Ints) -> Ints:
         """Draw a group that is neither end's."""
         size = self.topology.routers_per_group * self.topology.nodes_per_router
         drawn = whole_numbers(self.seed, (src, dst), max(1, self.topology.groups - 2))
-        return _skipping(drawn, src // size, dst // size)
+        return _skipping_numbers(drawn, src // size, dst // size)
 
 
-def _dragonfly(topology: Topology, name: str) -> Dragonfly:
+def _need_dragonfly(topology: Topology, name: str) -> Dragonfly:
     """Refuse any other fabric."""
     if not isinstance(topology, Dragonfly):
         raise RoutingError(f"routing {name!r} needs a dragonfly, got {topology.summary}.")
     return topology
 
 
-def _skipping(drawn: Ints, one: Ints, other: Ints) -> Ints:
+def _skipping_numbers(drawn: Ints, one: Ints, other: Ints) -> Ints:
     """Map 0..n-3 onto 0..n-1 without two different numbers."""
     low, high = np.minimum(one, other), np.maximum(one, other)
     drawn = drawn + (drawn >= low)
     return drawn + (drawn >= high)
 
 
-def _pick(hops: Ints, key: Ints) -> Ints:
+def _pick_column(hops: Ints, key: Ints) -> Ints:
     """Return for each flow the column with the fewest hops, the (key mod number)-th of equals."""
     best = hops == hops.min(axis=1, keepdims=True)
     rank = np.cumsum(best, axis=1) - 1
@@ -152,7 +152,7 @@ def _minimal_links(fabric: Dragonfly, here: Ints, there: Ints, key: Ints) -> Int
     for some in fabric.batches(np.flatnonzero(here // size != there // size)):
         exits, entries = fabric.gateway_ends(here[some] // size, there[some] // size)
         hops = fabric.local_hops(here[some, None], exits)
-        cable = _pick(hops + fabric.local_hops(entries, there[some, None]), key[some])
+        cable = _pick_column(hops + fabric.local_hops(entries, there[some, None]), key[some])
         links, arrival[some] = _to_group(fabric, here[some], (exits, entries), cable, key[some])
         table[some, :_TO_GROUP] = links
     table[:, _TO_GROUP:] = _local_links(fabric, arrival, there, key)

@@ -70,7 +70,7 @@ class MultipathRouting(CheckedRouting):
             return Routes(found.indptr, found.links, found.n_links, self.rule, path_sets)
         (here, out), (there, into) = (np.divmod(end, tree.ports[0]) for end in (src, dst))
         table = _group_table(tree, (here, there), (out, into), self._groups.of)
-        if _damaged(tree):
+        if _has_absent_links(tree):
             self._require_paths(src, dst, table)
         found = Routes.from_padded(table, tree.n_links)
         return Routes(found.indptr, found.links, found.n_links, self.rule)
@@ -80,7 +80,9 @@ class MultipathRouting(CheckedRouting):
         """The routing whose paths stand for others where there are no link groups."""
         usual = DimensionOrder if isinstance(self.topology, Torus) else Minimal
         routing: Routing = usual.on(self.topology)
-        return Rerouted.around(routing, self.topology) if _damaged(self.topology) else routing
+        return (
+            Rerouted.around(routing, self.topology) if _has_absent_links(self.topology) else routing
+        )
 
     @cached_property
     def _graph(self) -> RouterGraph:
@@ -113,7 +115,7 @@ class MultipathRouting(CheckedRouting):
             raise no_path(int(src[flow]), int(dst[flow]), topology)
 
 
-def _damaged(topology: Topology) -> bool:
+def _has_absent_links(topology: Topology) -> bool:
     """Say whether links are absent."""
     return topology.absent is not None and topology.absent.size > 0
 

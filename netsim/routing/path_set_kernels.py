@@ -65,7 +65,9 @@ def _empty_next_hops(n_routers: int, n_links: int) -> RouterNextHops:
 
 
 @njit(cache=True)
-def _measure(graph: Graph, goals: Ints, home: int, leads: RouterNextHops, queue: Ints) -> None:
+def _measure_distances(
+    graph: Graph, goals: Ints, home: int, leads: RouterNextHops, queue: Ints
+) -> None:
     """Find what leads from every router to the nearest goal, not entering groups but `home`."""
     distance = leads.distance
     distance[:] = -1
@@ -107,7 +109,7 @@ def _add_mass(scratch: Scratch, router: int, togo: int, part: float) -> None:
 
 
 @njit(cache=True)
-def _propagate(
+def _propagate_load(
     graph: Graph, leads: RouterNextHops, farthest: int, scratch: Scratch, n_touched: int
 ) -> int:
     """
@@ -134,7 +136,7 @@ def _propagate(
 
 
 @njit(cache=True)
-def _write(
+def _write_path(
     graph: Graph,
     scratch: Scratch,
     n_touched: int,
@@ -190,7 +192,7 @@ def _nonminimal_paths(
             continue
         n_thirds += 1
         _add_mass(scratch, start, togo, 1.0)
-        n_touched = _propagate(graph, to_group[third], togo, scratch, n_touched)
+        n_touched = _propagate_load(graph, to_group[third], togo, scratch, n_touched)
         here = scratch.first[0]
         scratch.first[0] = -1
         while here >= 0:
@@ -203,7 +205,7 @@ def _nonminimal_paths(
         togo = leads.distance[entries[i]]
         farthest = max(farthest, togo)
         _add_mass(scratch, entries[i], togo, entered[i])
-    return n_thirds, _propagate(graph, leads, farthest, scratch, n_touched)
+    return n_thirds, _propagate_load(graph, leads, farthest, scratch, n_touched)
 
 
 @njit(_FOUND(_INTS, _INTS, _GRAPH, int64, int64), cache=True)
@@ -240,7 +242,7 @@ def find_path_sets(
     straight, least = _empty_next_hops(n_routers, n_links), _empty_next_hops(n_routers, n_links)
     to_group = [_empty_next_hops(n_routers, n_links) for _ in range(n_groups)]
     for target in range(n_groups):
-        _measure(graph, np.flatnonzero(group == target), target, to_group[target], queue)
+        _measure_distances(graph, np.flatnonzero(group == target), target, to_group[target], queue)
     passable = np.empty(n_groups, np.bool_)
     indptr = np.zeros(2 * src.size + 1, np.int64)
     links, share = np.empty(64 * (src.size + 1), np.int64), np.empty(64 * (src.size + 1))
@@ -248,17 +250,17 @@ def find_path_sets(
     for p in range(src.size):
         start, end = src[p], dst[p]
         if p == 0 or dst[p - 1] != end:
-            _measure(graph, dst[p : p + 1], group[end], straight, queue)
+            _measure_distances(graph, dst[p : p + 1], group[end], straight, queue)
             _mark_passable(graph, straight.distance, passable)
         leads = straight
         if leads.distance[start] < 0:
-            _measure(graph, dst[p : p + 1], int(np.int64(_ANY)), least, queue)
+            _measure_distances(graph, dst[p : p + 1], int(np.int64(_ANY)), least, queue)
             leads = least
         togo = leads.distance[start]
         if togo > 0:
             _add_mass(scratch, start, togo, 1.0)
-            n_touched = _propagate(graph, leads, togo, scratch, none)
-            links, share = _write(graph, scratch, n_touched, 1.0, links, share, at)
+            n_touched = _propagate_load(graph, leads, togo, scratch, none)
+            links, share = _write_path(graph, scratch, n_touched, 1.0, links, share, at)
             at += n_touched
         indptr[2 * p + 1] = at
         if n_groups > 0 and group[start] != group[end]:
@@ -266,7 +268,7 @@ def find_path_sets(
                 graph, start, end, straight, to_group, passable, scratch
             )
             scale = 1.0 / max(1, n_thirds)
-            links, share = _write(graph, scratch, n_touched, scale, links, share, at)
+            links, share = _write_path(graph, scratch, n_touched, scale, links, share, at)
             at += n_touched
         indptr[2 * p + 2] = at
         if at > most:

@@ -102,8 +102,8 @@ def _table(job: TreePartition, src: Ints, dst: Ints) -> Ints:
     candidates = _leaf_candidates(job, s, d)
     s_pod, d_pod = job.pod_of_leaf[s], job.pod_of_leaf[d]
     key = job.slot[to_node[crossing]]
-    port = _pick(candidates, key)
-    _require(port >= 0, tree, src[crossing], dst[crossing])
+    port = _pick_port(candidates, key)
+    _require_path(port >= 0, tree, src[crossing], dst[crossing])
     down = _pick_down(job.leaf_down, d, key, port, p[1])
     table[crossing, 1] = tree.up_base[1] + job.leaves[s] * tree.ports[1] + port
     table[crossing, -2] = tree.down_base[1] + job.leaves[d] * tree.ports[1] + down
@@ -113,8 +113,8 @@ def _table(job: TreePartition, src: Ints, dst: Ints) -> Ints:
         s, d = s_pod[far] * w[1] + l2, d_pod[far] * w[1] + l2
         candidates = _l2_candidates(job, s, d)
         key = _l2_key(job)[to_node[flows]]
-        port = _pick(candidates, key)
-        _require(port >= 0, tree, src[flows], dst[flows])
+        port = _pick_port(candidates, key)
+        _require_path(port >= 0, tree, src[flows], dst[flows])
         down = _pick_down(job.l2_down.reshape(-1, tree.ports[2]), d, key, port, p[2])
         switch = (job.pods[:, None] * w[1] + np.arange(w[1])).ravel()
         table[flows, 2] = tree.up_base[2] + switch[s] * tree.ports[2] + port
@@ -128,7 +128,7 @@ def _leaf_candidates(job: TreePartition, src_leaf: Ints, dst_leaf: Ints) -> Bool
         job.leaf_up[src_leaf] & _same_parent(job.leaf_down, job.tree.parallel[1])[dst_leaf]
     )
     if job.pods.size > 1:
-        candidates &= _joined(job)[job.pod_of_leaf[src_leaf], job.pod_of_leaf[dst_leaf]]
+        candidates &= _joined_pods(job)[job.pod_of_leaf[src_leaf], job.pod_of_leaf[dst_leaf]]
     return candidates
 
 
@@ -144,7 +144,7 @@ def _l2_candidates(job: TreePartition, src_l2: Ints, dst_l2: Ints) -> Bools:
     return candidates
 
 
-def _joined(job: TreePartition) -> Bools:
+def _joined_pods(job: TreePartition) -> Bools:
     """Return, for pods a and b and a leaf's up-port, whether owned spine links join its L2s."""
     spines = _same_parent(job.l2_down, job.tree.parallel[2])
     up, down = (part.transpose(1, 0, 2).astype(np.float32) for part in (job.l2_up, spines))
@@ -178,12 +178,12 @@ def _pick_down(down: Bools, switch: Ints, key: Ints, up_port: Ints, parallel: in
     owned = down[switch]
     n_parents = owned.shape[1] // parallel
     parent = up_port % n_parents
-    mirror = _pick(owned, key)
+    mirror = _pick_port(owned, key)
     at_parent = owned & (np.arange(owned.shape[1]) % n_parents == parent[:, None])
-    return np.where(mirror % n_parents == parent, mirror, _pick(at_parent, key))
+    return np.where(mirror % n_parents == parent, mirror, _pick_port(at_parent, key))
 
 
-def _pick(candidates: Bools, key: Ints) -> Ints:
+def _pick_port(candidates: Bools, key: Ints) -> Ints:
     """Return the port at place ``key mod |C|`` among the candidates C of each flow, -1 of none."""
     passed = np.cumsum(candidates, axis=1, dtype=np.int32)
     count = passed[:, -1]
@@ -191,7 +191,7 @@ def _pick(candidates: Bools, key: Ints) -> Ints:
     return np.where(count > 0, place, -1)
 
 
-def _require(found: Bools, tree: FatTree, src: Ints, dst: Ints) -> None:
+def _require_path(found: Bools, tree: FatTree, src: Ints, dst: Ints) -> None:
     """Refuse a flow for which there is no way."""
     if not found.all():
         flow = int(np.argmin(found))

@@ -34,7 +34,7 @@ class Owned(NamedTuple):
 
 
 @njit(cache=True)
-def _count(mask: np.uint64) -> int:
+def _count_bits(mask: np.uint64) -> int:
     """Return how many bits are set."""
     count = 0
     while mask:
@@ -44,11 +44,11 @@ def _count(mask: np.uint64) -> int:
 
 
 @njit(cache=True)
-def _pick(mask: np.uint64, key: int) -> int:
+def _pick_bit(mask: np.uint64, key: int) -> int:
     """Return the set bit at place ``key mod count``, the lowest first; -1 where none is set."""
     if not mask:
         return -1
-    for _ in range(key % _count(mask)):
+    for _ in range(key % _count_bits(mask)):
         mask &= mask - _ONE
     bit = 0
     while not (mask >> np.uint64(bit)) & _ONE:
@@ -67,7 +67,7 @@ def _owned_ports(links: Ints, first: int, count: int, ports: int) -> Bits:
 
 
 @njit(cache=True)
-def _owned(nodes: Ints, links: Ints, shape: Ints) -> Owned:
+def _owned_parts(nodes: Ints, links: Ints, shape: Ints) -> Owned:
     """Return what a job owns of a tree."""
     n_levels, per_leaf, width = shape.shape[1], 0, 0
     n_leaves = 1
@@ -91,37 +91,37 @@ def _owned(nodes: Ints, links: Ints, shape: Ints) -> Owned:
         if on_leaf[leaf]:
             rank[leaf] = before
             before += 1
-            per_leaf = max(per_leaf, _count(on_leaf[leaf]))
-            width = max(width, _count(leaf_up[leaf]))
+            per_leaf = max(per_leaf, _count_bits(on_leaf[leaf]))
+            width = max(width, _count_bits(leaf_up[leaf]))
     return Owned(on_leaf, leaf_up, leaf_down, l2_up, l2_down, rank, per_leaf, min(per_leaf, width))
 
 
 @njit(cache=True)
-def _slot(node: int, leaf: int, shape: Ints, own: Owned) -> int:
+def _node_slot(node: int, leaf: int, shape: Ints, own: Owned) -> int:
     """Return the rank of a node among the job's nodes on its leaf, -1 where it is not the job's."""
     bit = _ONE << np.uint64(node % shape[0, 0])
     if not own.nodes[leaf] & bit:
         return -1
-    return _count(own.nodes[leaf] & (bit - _ONE))
+    return _count_bits(own.nodes[leaf] & (bit - _ONE))
 
 
 @njit(cache=True)
-def _way(src_leaf: int, dst_leaf: int, slot: int, shape: Ints, own: Owned) -> tuple[int, int]:
+def _owned_way(src_leaf: int, dst_leaf: int, slot: int, shape: Ints, own: Owned) -> tuple[int, int]:
     """Return the up-port at the leaf, and at the L2 switch or -1 in one pod; -1, -1: no way."""
     candidates = own.leaf_up[src_leaf] & own.leaf_down[dst_leaf]
     src_pod, dst_pod = src_leaf // shape[0, 1], dst_leaf // shape[0, 1]
     w = shape[1, 1]
     if src_pod == dst_pod:
-        return _pick(candidates, slot), -1
+        return _pick_bit(candidates, slot), -1
     for port in range(w):
         if not own.l2_up[src_pod * w + port] & own.l2_down[dst_pod * w + port]:
             candidates &= ~(_ONE << np.uint64(port))
-    port = _pick(candidates, slot)
+    port = _pick_bit(candidates, slot)
     if port < 0:
         return -1, -1
     key = (own.rank[dst_leaf] * own.per_leaf + slot) // own.width
     spines = own.l2_up[src_pod * w + port] & own.l2_down[dst_pod * w + port]
-    return port, _pick(spines, key)
+    return port, _pick_bit(spines, key)
 
 
 @njit(_PATHS(_INTS, _INTS, _INTS, _INTS, _TABLE), cache=True)
@@ -131,17 +131,17 @@ def owned_paths(src: Ints, dst: Ints, nodes: Ints, links: Ints, shape: Ints) -> 
 
     Links of `nodes` are taken for granted. `shape` (5, h): as of `up_down_paths`, of 2 or 3 levels.
     """
-    own = _owned(nodes, links, shape)
+    own = _owned_parts(nodes, links, shape)
     indptr = np.zeros(src.size + 1, np.int64)
     found = np.empty(2 * shape.shape[1] * src.size, np.int64)
     at = 0
     for f in range(src.size):
         a, b = src[f] // shape[0, 0], dst[f] // shape[0, 0]
-        slot = _slot(dst[f], b, shape, own)
-        port, spine = _way(a, b, slot, shape, own) if a != b and slot >= 0 else (-1, -1)
+        slot = _node_slot(dst[f], b, shape, own)
+        port, spine = _owned_way(a, b, slot, shape, own) if a != b and slot >= 0 else (-1, -1)
         far = a // shape[0, 1] != b // shape[0, 1]
         lost = (a != b and port < 0) or (far and spine < 0)
-        if lost or slot < 0 or _slot(src[f], a, shape, own) < 0:
+        if lost or slot < 0 or _node_slot(src[f], a, shape, own) < 0:
             return np.empty(0, np.int64), found[:0]
         if src[f] != dst[f]:
             w = shape[1, 1]

@@ -76,13 +76,13 @@ def add_cables(topology: Topology, cables: Sequence[tuple[str, str, int]]) -> To
     tail, head, cable, capacity = [], [], [], []
     laid: dict[tuple[int, int], int] = {}
     for first, second, count in cables:
-        a, b = (_switch(topology, name) for name in (first, second))
+        a, b = (_named_switch(topology, name) for name in (first, second))
         if a == b or not 1 <= count <= _MOST_CABLES:
             raise TopologyError(
                 f"cables {first}>{second}: expected two switches and 1 to {_MOST_CABLES} cables, "
                 f"got {count}."
             )
-        between, rate = _between(topology, a, b)
+        between, rate = _cables_between(topology, a, b)
         begin = between + laid.get((min(a, b), max(a, b)), 0)
         laid[min(a, b), max(a, b)] = laid.get((min(a, b), max(a, b)), 0) + count
         for k in range(begin, begin + count):
@@ -107,14 +107,14 @@ def add_cables(topology: Topology, cables: Sequence[tuple[str, str, int]]) -> To
         latency_per_link_s=topology.latency_per_link_s,
         usable=topology.usable,
         absent=topology.absent,
-        origin=_origin(topology),
+        origin=_changed_origin(topology),
         buffer_bytes=topology.buffer_bytes,
         packet_bytes=topology.packet_bytes,
         assumed=topology.assumed,
     )
 
 
-def _switch(topology: Topology, name: str) -> int:
+def _named_switch(topology: Topology, name: str) -> int:
     """Return the switch of a name."""
     vertex = topology.vertex_number(name)
     if vertex < topology.n_nodes:
@@ -122,7 +122,7 @@ def _switch(topology: Topology, name: str) -> int:
     return vertex
 
 
-def _between(topology: Topology, a: int, b: int) -> tuple[int, float]:
+def _cables_between(topology: Topology, a: int, b: int) -> tuple[int, float]:
     """Return the cables that join two switches, and how fast a further one is."""
     from_a = topology.link_tail == a
     joined = from_a & (topology.link_head == b)
@@ -135,7 +135,7 @@ def _between(topology: Topology, a: int, b: int) -> tuple[int, float]:
     return number, float(topology.capacity[same].max())
 
 
-def _origin(topology: Topology) -> Origin:
+def _changed_origin(topology: Topology) -> Origin:
     """Return the names of a fabric that is no longer what it was built as."""
     why = "cables were added"
     if topology.origin is not None:

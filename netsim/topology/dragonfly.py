@@ -163,7 +163,7 @@ def build_dragonfly(
     counts = usual_lanes if lanes is None else tuple(lanes)
     if len(counts) != len(_CLASSES) or min(counts) < 1:
         raise TopologyError(f"lanes must be three numbers from 1, got {counts}.")
-    rates = _rates(bandwidth)
+    rates = _cable_class_rates(bandwidth)
     local = n_routers * ((columns - 1) * counts[0] + (rows - 1) * counts[1])
     check_size(2 * n_routers * nodes_per_router + local + gateways.size * counts[2])
     shape = (groups, rows, columns)
@@ -209,7 +209,7 @@ def _rows_and_columns(
     return shape[0], shape[1]
 
 
-def _rates(bandwidth: Bandwidth) -> tuple[float, ...]:
+def _cable_class_rates(bandwidth: Bandwidth) -> tuple[float, ...]:
     """Return bytes per second of node, green, black and blue cables."""
     n_kinds = 1 + len(_CLASSES)
     rates = cable_rates(bandwidth)

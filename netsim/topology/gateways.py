@@ -51,7 +51,7 @@ def best_case(groups: int, rows: int, columns: int, global_links: int | None) ->
 
     The best case of *Improving job node allocation on HECToR*, section 7.2.1.
     """
-    _fixed(global_links, rows * columns)
+    _require_cables(global_links, rows * columns)
     twins = np.tile(np.arange(rows * columns), (groups - 1, 1))
     return _same_in_all(groups, twins), _PLAIN
 
@@ -64,7 +64,7 @@ def worst_case(groups: int, rows: int, columns: int, global_links: int | None) -
     coordinate (0, 0, z)".
     """
     del rows, columns
-    _fixed(global_links, 1)
+    _require_cables(global_links, 1)
     return _same_in_all(groups, np.zeros((groups - 1, 1), dtype=np.int64)), _PLAIN
 
 
@@ -75,7 +75,7 @@ def simgrid(groups: int, rows: int, columns: int, global_links: int | None) -> W
     SimGrid's parallel cables are one of their joint bandwidth.
     """
     del rows
-    _fixed(global_links, 1)
+    _require_cables(global_links, 1)
     if groups > columns:
         raise TopologyError(
             f"variant 'simgrid' needs a column for each of {groups} groups, got {columns}."
@@ -89,7 +89,7 @@ def _same_in_all(groups: int, places: Ints) -> Ints:
     return np.broadcast_to(places, (groups, *places.shape)).copy()
 
 
-def _fixed(global_links: int | None, only: int) -> None:
+def _require_cables(global_links: int | None, only: int) -> None:
     """Refuse a number of cables that the variant does not have."""
     if global_links not in {None, only}:
         raise TopologyError(f"global_links must be {only} here, got {global_links}.")

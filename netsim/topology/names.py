@@ -59,11 +59,13 @@ class NameBook:
 
     def near(self, name: str) -> str:
         """Look up the one name that differs in capitals, zeros before numbers or a domain."""
-        for known, plain in zip(self._nearly, (_plain(name), _host(name)), strict=True):
+        for known, plain in zip(
+            self._nearly, (_plain_name(name), _without_domain(name)), strict=True
+        ):
             found = known.get(plain, set())
             if len(found) == 1:
                 return next(iter(found))
-        usual = _host(name)
+        usual = _without_domain(name)
         return "" if self._taken or self._topology.usual_number(usual) is None else usual
 
     @cached_property
@@ -71,8 +73,8 @@ class NameBook:
         """Names of the file by what is left of them without what people mix up."""
         plain, hosts = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
         for name in (*self._own, *self._further):
-            plain[_plain(name)].add(name)
-            hosts[_host(name)].add(name)
+            plain[_plain_name(name)].add(name)
+            hosts[_without_domain(name)].add(name)
         return plain, hosts
 
     def vertex(self, name: str) -> int:
@@ -86,7 +88,9 @@ class NameBook:
         """Return the node that an entry means."""
         nodes = self.nodes([entry])
         if len(nodes) != 1:
-            raise TopologyError(f"expected one node, got {_shown(entry)}, which is {len(nodes)}.")
+            raise TopologyError(
+                f"expected one node, got {_shown_value(entry)}, which is {len(nodes)}."
+            )
         return nodes[0]
 
     def nodes(self, entries: Iterable[object]) -> list[int]:
@@ -128,7 +132,9 @@ class NameBook:
                     )
                 found.append(link)
             else:
-                raise TopologyError(f"expected the name or number of a link, got {_shown(entry)}.")
+                raise TopologyError(
+                    f"expected the name or number of a link, got {_shown_value(entry)}."
+                )
         return found
 
     def link(self, name: str) -> int | None:
@@ -203,7 +209,9 @@ class NameBook:
             if isinstance(entry, Integral) and not isinstance(entry, bool):
                 yield entry, self._as_node(int(entry), entry)
             elif not isinstance(entry, str):
-                raise TopologyError(f"expected the number or name of a node, got {_shown(entry)}.")
+                raise TopologyError(
+                    f"expected the number or name of a node, got {_shown_value(entry)}."
+                )
             elif (whole := self._stated(entry)) is not None:
                 yield entry, whole
             else:
@@ -225,7 +233,7 @@ class NameBook:
         """Refuse what is no node."""
         if not 0 <= vertex < self._topology.n_nodes:
             raise TopologyError(
-                f"no node {_shown(entry)} in the fabric ({self._topology.summary}); it has "
+                f"no node {_shown_value(entry)} in the fabric ({self._topology.summary}); it has "
                 f"0..{self._topology.n_nodes - 1}."
             )
         return vertex
@@ -236,7 +244,7 @@ class NameBook:
             some = [repr(self._topology.vertex_name(vertex)) for vertex in sorted(found)[:3]]
             more = ", ..." if len(found) > len(some) else ""
             raise TopologyError(
-                f"{_shown(name)} is {len(found)} nodes or switches of the fabric "
+                f"{_shown_value(name)} is {len(found)} nodes or switches of the fabric "
                 f"({self._topology.summary}) "
                 f"({', '.join(some)}{more}): give one of these names."
             )
@@ -246,14 +254,14 @@ class NameBook:
         """Make the error of a name that nothing has."""
         if self._taken and self._topology.usual_number(name) is not None:
             return TopologyError(
-                f"no node or switch {_shown(name)} in the fabric ({self._topology.summary}), "
+                f"no node or switch {_shown_value(name)} in the fabric ({self._topology.summary}), "
                 "whose file uses such "
                 f"names in another order; give a name of the file or a number without quotes."
             )
         near = self.near(name)
         if near:
             return TopologyError(
-                f"no node or switch {_shown(name)} in the fabric ({self._topology.summary}); "
+                f"no node or switch {_shown_value(name)} in the fabric ({self._topology.summary}); "
                 f"did you mean {near!r}?"
             )
         fabric = self._topology
@@ -265,14 +273,14 @@ class NameBook:
         )
 
 
-def _plain(name: str) -> str:
+def _plain_name(name: str) -> str:
     """Return a name in small letters, without zeros before its numbers."""
     return re.sub(r"(?<![0-9])0+(?=[0-9])", "", name.lower())
 
 
-def _host(name: str) -> str:
+def _without_domain(name: str) -> str:
     """Return a plain name without a domain behind it."""
-    return _plain(name.partition(".")[0])
+    return _plain_name(name.partition(".")[0])
 
 
 def guid_name(guid: int) -> str:
@@ -290,7 +298,7 @@ def with_names_of(topology: "Topology", other: "Topology") -> "Topology":
     return replace(topology, origin=replace(first, labels=second.labels, aliases=aliases))
 
 
-def _shown(value: object) -> str:
+def _shown_value(value: object) -> str:
     """Write a value on one line, and not all of a long one."""
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."

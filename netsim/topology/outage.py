@@ -17,7 +17,7 @@ def exclude(topology: Topology, vertices: Sequence[str | int]) -> Topology:
     """Keep nodes from jobs; they and their links stay in the fabric."""
     if not vertices:
         return topology
-    gone = _marked(topology, vertices)
+    gone = _marked_vertices(topology, vertices)
     up = topology.link_tail < topology.n_nodes
     gone[topology.link_tail[up & gone[topology.link_head]]] = True
     usable = topology.usable_nodes
@@ -35,7 +35,7 @@ def fail(
     """
     if not (cables or vertices):
         return topology
-    gone = _marked(topology, vertices)
+    gone = _marked_vertices(topology, vertices)
     absent = gone[topology.link_tail] | gone[topology.link_head]
     if topology.absent is not None:
         absent[topology.absent] = True
@@ -53,7 +53,7 @@ def _cut_off(before: Topology, after: Topology) -> Ints:
     if not unreachable(after).nodes.size:
         return np.empty(0, dtype=np.int64)
     lost = []
-    rest = _touched(before, after)
+    rest = _touched_nodes(before, after)
     while rest.size:
         apart = unreachable(replace(before, usable=rest)).nodes
         part = np.setdiff1d(rest, apart, assume_unique=True)
@@ -64,7 +64,7 @@ def _cut_off(before: Topology, after: Topology) -> Ints:
     return np.concatenate([np.empty(0, dtype=np.int64), *lost])
 
 
-def _touched(before: Topology, after: Topology) -> Ints:
+def _touched_nodes(before: Topology, after: Topology) -> Ints:
     """Return the usable nodes of the connected parts of a fabric in which a link failed."""
     worked = links_in_service(before)
     failed = worked & ~links_in_service(after)
@@ -75,7 +75,7 @@ def _touched(before: Topology, after: Topology) -> Ints:
     return found
 
 
-def _marked(topology: Topology, vertices: Sequence[str | int]) -> Bools:
+def _marked_vertices(topology: Topology, vertices: Sequence[str | int]) -> Bools:
     """Mark the nodes and switches that a user named."""
     mark = np.zeros(topology.n_nodes + topology.n_switches, dtype=bool)
     mark[topology.names.vertices(vertices)] = True

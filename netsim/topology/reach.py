@@ -56,12 +56,12 @@ def unreachable(topology: Topology) -> Unreachable:
     """
     usable = np.zeros(topology.n_nodes, dtype=bool)
     usable[topology.usable_nodes] = True
-    group, points = _grouped(topology)
+    group, points = _node_groups(topology)
     if not points:
         return Unreachable(np.flatnonzero(usable), [], np.empty((0, 2), dtype=np.int64))
     order = np.argsort(group, kind="stable")
     groups = np.split(order, np.searchsorted(group[order], np.arange(len(points))))[1:]
-    joined, apart = _compared(groups, points)
+    joined, apart = _compared_groups(groups, points)
     for nodes in joined:
         usable[nodes] = False
     return Unreachable(np.flatnonzero(usable), joined, apart)
@@ -69,40 +69,40 @@ def unreachable(topology: Topology) -> Unreachable:
 
 def reaching_sets(topology: Topology) -> tuple[Ints, Bools]:
     """Return the group of every usable node, and (G, G) whether a path joins two groups."""
-    group, points = _grouped(topology)
+    group, points = _node_groups(topology)
     if not points:
         return group, np.empty((0, 0), dtype=np.bool_)
-    return group, np.concatenate(list(_meetings(points)))
+    return group, np.concatenate(list(_group_meetings(points)))
 
 
 def switch_meetings(topology: Topology) -> tuple[Ints, Bools]:
     """Return the kind of every switch, and (K, K) whether nodes on two kinds reach each other."""
-    kinds = _kinds(topology, _live(topology))
-    return kinds.of, np.concatenate(list(_meetings(kinds.points)))
+    kinds = _switch_kinds(topology, _live_links(topology))
+    return kinds.of, np.concatenate(list(_group_meetings(kinds.points)))
 
 
-def _grouped(topology: Topology) -> tuple[Ints, list[Ints]]:
+def _node_groups(topology: Topology) -> tuple[Ints, list[Ints]]:
     """Return the group of every node, -1 for those without a link, and their meeting points."""
-    live = _live(topology)
-    kinds = _kinds(topology, live)
+    live = _live_links(topology)
+    kinds = _switch_kinds(topology, live)
     usable = np.zeros(topology.n_nodes, dtype=bool)
     usable[topology.usable_nodes] = True
     up = np.flatnonzero(live & (topology.link_tail < topology.n_nodes))
     up = up[usable[topology.link_tail[up]]]
-    nodes, group, own = _sets(topology.link_tail[up], kinds.of[topology.link_head[up]])
+    nodes, group, own = _distinct_sets(topology.link_tail[up], kinds.of[topology.link_head[up]])
     found = np.full(topology.n_nodes, -1, dtype=np.int64)
     found[nodes] = group
     return found, [kinds.union(numbers) for numbers in own]
 
 
-def _live(topology: Topology) -> Bools:
+def _live_links(topology: Topology) -> Bools:
     """Find which cables work in both directions."""
     live = links_in_service(topology)
     return live & live[topology.reverse]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Kinds:
+class _SwitchKinds:
     """Kind of every vertex, -1 for nodes, and the meeting points of each kind."""
 
     of: Ints
@@ -113,25 +113,25 @@ class _Kinds:
         return np.unique(np.concatenate([self.points[number] for number in numbers.tolist()]))
 
 
-def _kinds(topology: Topology, live: Bools) -> _Kinds:
+def _switch_kinds(topology: Topology, live: Bools) -> _SwitchKinds:
     """Sort the switches of a fabric by where they meet others."""
     if isinstance(topology, GpuCluster):  # its switches are those of the tree, in their order
         tree = topology.endpoint_tree
         inner = _of_tree(tree, live[: tree.n_links])
         none = (np.full(count, -1) for count in (topology.n_nodes, topology.n_switches))
         of = np.concatenate([next(none), inner.of[tree.n_nodes :], next(none)[tree.n_switches :]])
-        return _Kinds(of, inner.points)
+        return _SwitchKinds(of, inner.points)
     return _of_tree(topology, live) if isinstance(topology, FatTree) else _of_graph(topology, live)
 
 
-def _of_tree(topology: FatTree, live: Bools) -> _Kinds:
+def _of_tree(topology: FatTree, live: Bools) -> _SwitchKinds:
     """Sort the switches of a tree by the highest ones above them, from the roots down."""
     base = np.cumsum([0, *topology.counts])
     tail, head = topology.link_tail, topology.link_head
-    kinds = _Kinds(np.full(base[-1], -1, dtype=np.int64), [])
+    kinds = _SwitchKinds(np.full(base[-1], -1, dtype=np.int64), [])
     for first, end in zip(base[-2:0:-1].tolist(), base[:1:-1].tolist(), strict=True):
         up = np.flatnonzero(live & (first <= tail) & (tail < end) & (head > tail))
-        below, kind, own = _sets(tail[up], kinds.of[head[up]])
+        below, kind, own = _distinct_sets(tail[up], kinds.of[head[up]])
         highest = np.setdiff1d(np.arange(first, end), below, assume_unique=True)
         kinds.of[below] = len(kinds.points) + kind
         kinds.points.extend([kinds.union(numbers) for numbers in own])
@@ -140,17 +140,17 @@ def _of_tree(topology: FatTree, live: Bools) -> _Kinds:
     return kinds
 
 
-def _of_graph(topology: Topology, live: Bools) -> _Kinds:
+def _of_graph(topology: Topology, live: Bools) -> _SwitchKinds:
     """Sort the switches of a fabric by the connected part in which they are."""
     n_nodes, n_switches = topology.n_nodes, topology.n_switches
     between = live & (topology.link_tail >= n_nodes) & (topology.link_head >= n_nodes)
     ends = (topology.link_tail[between] - n_nodes, topology.link_head[between] - n_nodes)
     part = connected_parts(n_switches, *ends)
     of = np.concatenate([np.full(n_nodes, -1), part])
-    return _Kinds(of, list(np.arange(part.max(initial=-1) + 1)[:, None]))
+    return _SwitchKinds(of, list(np.arange(part.max(initial=-1) + 1)[:, None]))
 
 
-def _sets(owner: Ints, entry: Ints) -> tuple[Ints, Ints, list[Ints]]:
+def _distinct_sets(owner: Ints, entry: Ints) -> tuple[Ints, Ints, list[Ints]]:
     """Return the owners, ascending, the number of each one's set, and the different sets."""
     order = np.lexsort((entry, owner))
     owner, entry = owner[order], entry[order]
@@ -167,17 +167,17 @@ def _sets(owner: Ints, entry: Ints) -> tuple[Ints, Ints, list[Ints]]:
     return owners, number, [np.frombuffer(key, dtype=np.int64) for key in numbers]
 
 
-def _compared(groups: list[Ints], points: list[Ints]) -> tuple[list[Ints], Ints]:
+def _compared_groups(groups: list[Ints], points: list[Ints]) -> tuple[list[Ints], Ints]:
     """Return the groups that the best connected one reaches, and which of them are apart."""
     if len(groups) == 1:
         return groups, np.empty((0, 2), dtype=np.int64)
     size = np.array([nodes.size for nodes in groups], dtype=np.int64)
-    reached = np.concatenate([block @ size for block in _meetings(points)])
+    reached = np.concatenate([block @ size for block in _group_meetings(points)])
     best = int(np.argmax(reached))
     joined = [g for g, own in enumerate(points) if np.intersect1d(own, points[best]).size]
     apart = [np.empty((0, 2), dtype=np.int64)]
     row = 0
-    for block in _meetings([points[g] for g in joined]):
+    for block in _group_meetings([points[g] for g in joined]):
         pairs = np.argwhere(~block)
         pairs[:, 0] += row
         apart.append(pairs[pairs[:, 0] < pairs[:, 1]])
@@ -185,7 +185,7 @@ def _compared(groups: list[Ints], points: list[Ints]) -> tuple[list[Ints], Ints]
     return [groups[g] for g in joined], np.concatenate(apart)
 
 
-def _meetings(points: list[Ints]) -> Iterator[Bools]:
+def _group_meetings(points: list[Ints]) -> Iterator[Bools]:
     """Yield, for some groups after the others, which groups have a meeting point in common."""
     from scipy.sparse import csr_array  # noqa: PLC0415 (slow to import, and rarely needed)
 

@@ -145,19 +145,19 @@ def switch_of(topology: Topology | None, table: object = None, place: str = "swi
     }
     given = [key for key in own if fields.raw(key) is not None]
     found = Switch(
-        packet_bytes=_size(fields, "packet", own["packet"] or base.packet_bytes),
-        buffer_bytes=_size(fields, "buffer", own["buffer"] or base.buffer_bytes),
+        packet_bytes=_read_size(fields, "packet", own["packet"] or base.packet_bytes),
+        buffer_bytes=_read_size(fields, "buffer", own["buffer"] or base.buffer_bytes),
         arbitration=fields.text("arbitration", base.arbitration, ARBITRATIONS),
         switching=fields.text("switching", base.switching, SWITCHINGS),
         nic=fields.text("nic", base.nic, NICS),
         order=fields.text("order", base.order, ORDERS),
-        delay_s=_delay(fields, "delay", own["delay"] or base.delay_s),
-        jitter_s=_delay(fields, "jitter", base.jitter_s),
-        header_bytes=_size(fields, "header", base.header_bytes),
-        virtual_channels=_channels(fields, base.virtual_channels),
-        overhead_s=_delay(fields, "overhead", base.overhead_s),
+        delay_s=_read_delay(fields, "delay", own["delay"] or base.delay_s),
+        jitter_s=_read_delay(fields, "jitter", base.jitter_s),
+        header_bytes=_read_size(fields, "header", base.header_bytes),
+        virtual_channels=_read_channels(fields, base.virtual_channels),
+        overhead_s=_read_delay(fields, "overhead", base.overhead_s),
         congestion_control=fields.text("congestion_control", base.congestion_control, SCHEMES),
-        reaction_s=_delay(fields, "reaction", base.reaction_s),
+        reaction_s=_read_delay(fields, "reaction", base.reaction_s),
     )
     fields.finish()
     _check_fits(fields, found)
@@ -169,7 +169,7 @@ def switch_of(topology: Topology | None, table: object = None, place: str = "swi
     return found
 
 
-def _size(fields: Table, key: str, default: float) -> float:
+def _read_size(fields: Table, key: str, default: float) -> float:
     """Read a number of bytes."""
     value = fields.raw(key)
     if value is None:
@@ -180,7 +180,7 @@ def _size(fields: Table, key: str, default: float) -> float:
         raise fields.fault(key, f"{error}") from None
 
 
-def _delay(fields: Table, key: str, default: float) -> float:
+def _read_delay(fields: Table, key: str, default: float) -> float:
     """Read a short time."""
     value = fields.raw(key)
     if value is None:
@@ -194,7 +194,7 @@ def _delay(fields: Table, key: str, default: float) -> float:
     return found
 
 
-def _channels(fields: Table, default: int | None) -> int | None:
+def _read_channels(fields: Table, default: int | None) -> int | None:
     """Read the number of virtual channels, or none."""
     if fields.raw("virtual_channels") is None:
         return default

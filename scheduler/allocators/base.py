@@ -140,7 +140,7 @@ class Exhaustive(Allocator, Protocol):
 
 def fits_by_count(allocator: Allocator) -> bool:
     """Return an allocator's own claim; a class that overrides `allocate` does not inherit it."""
-    return bool(_own(type(allocator), "fits_by_count"))
+    return bool(_own_claim(type(allocator), "fits_by_count"))
 
 
 def exhaustive(allocator: Allocator) -> Exhaustive | None:
@@ -151,10 +151,10 @@ def exhaustive(allocator: Allocator) -> Exhaustive | None:
 @cache
 def _is_exhaustive(kind: type[Allocator]) -> bool:
     """Say whether a class knows all that `Exhaustive` asks for."""
-    return all(_own(kind, name) for name in ("no_room_beside", "no_room_in", "most_nodes"))
+    return all(_own_claim(kind, name) for name in ("no_room_beside", "no_room_in", "most_nodes"))
 
 
-def _own(kind: type[Allocator], name: str) -> object:
+def _own_claim(kind: type[Allocator], name: str) -> object:
     """Return the claim of the class that defines `allocate`, or of one derived from it."""
     for base in kind.__mro__:
         if name in vars(base):

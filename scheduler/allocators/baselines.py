@@ -90,14 +90,14 @@ class Contiguous:
             job,
             cluster.geometry,
             tuple(
-                (leaf, _span(first - begin, end - begin, size), 0)
+                (leaf, _bit_span(first - begin, end - begin, size), 0)
                 for leaf, (begin, size) in enumerate(begins)
                 if begin < end and first < begin + size
             ),
         )
 
 
-def _span(first: int, end: int, width: int) -> int:
+def _bit_span(first: int, end: int, width: int) -> int:
     """Return the bits first..end-1 that lie within 0..width-1."""
     return (1 << min(end, width)) - (1 << max(first, 0))
 

@@ -30,7 +30,7 @@ _BETTER = 1 - 1e-3  # smaller differences are below what the fixed point resolve
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Load:
+class _PlacedLoad:
     """A placed job on the network: what the model needs, and how busy it keeps links alone."""
 
     n_nodes: int
@@ -41,21 +41,21 @@ class _Load:
 
 
 @dataclass(slots=True, eq=False)
-class _Network:
+class _RunningLoads:
     """What running jobs put on one fabric, kept while they run."""
 
     tree: Topology
     traffic_of: TrafficOf
-    known: dict[int, tuple[Allocation, _Load | None]] = field(default_factory=dict)
+    known: dict[int, tuple[Allocation, _PlacedLoad | None]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, tree: Topology, routing: str) -> "_Network":
+    def of(cls, tree: Topology, routing: str) -> "_RunningLoads":
         """Make the network of a fabric."""
         if routing == _OF_TREES and not isinstance(tree, FatTree):
             routing = _OF_GRAPHS
         return cls(tree, TrafficOf(tree, make_routing(routing, tree)))
 
-    def load(self, allocation: Allocation, communication: Communication) -> _Load | None:
+    def load(self, allocation: Allocation, communication: Communication) -> _PlacedLoad | None:
         """Return what a placement puts on the network; None when nothing crosses it."""
         partition = allocation.partition()
         placed = self.traffic_of(communication, partition)
@@ -63,9 +63,11 @@ class _Network:
             return None
         links, nbytes = bytes_per_link(placed.traffic)
         busy = nbytes / (self.tree.capacity[links] * placed.alone_s)
-        return _Load(allocation.job.n_nodes, placed.traffic, placed.placement_factor, links, busy)
+        return _PlacedLoad(
+            allocation.job.n_nodes, placed.traffic, placed.placement_factor, links, busy
+        )
 
-    def running(self, cluster: Cluster) -> dict[int, _Load]:
+    def running(self, cluster: Cluster) -> dict[int, _PlacedLoad]:
         """Return the loads of the running jobs that use the network."""
         if len(self.known) > 2 * len(cluster.running) + 64:  # most of them have ended
             self.known = {k: v for k, v in self.known.items() if k in cluster.running}
@@ -109,7 +111,7 @@ class EmergentAdaptive:
     # routing that the model assumes; that of the experiment. Where a tree is not regular,
     # `shortest` stands for `d-mod-k`.
     routing: str = _OF_TREES
-    _network: _Network | None = field(default=None, init=False, repr=False)
+    _network: _RunningLoads | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Check the option."""
@@ -126,7 +128,9 @@ class EmergentAdaptive:
             return Adaptive().allocate(job, cluster)
         # where parts are not joined, the lowest free nodes may not reach each other
         tried = CANDIDATES[:-1] if cluster.geometry.in_parts else CANDIDATES
-        candidates = _different([candidate.allocate(job, cluster) for candidate in tried])
+        candidates = _different_placements(
+            [candidate.allocate(job, cluster) for candidate in tried]
+        )
         if len(candidates) == 1:
             return candidates[0]
         network = self._network_of(tree)
@@ -136,21 +140,21 @@ class EmergentAdaptive:
             if load is None:  # nothing to send
                 return plain
             loads.append(load)
-        scores = _scores(loads, network.running(cluster), tree)
+        scores = _candidate_scores(loads, network.running(cluster), tree)
         best = 0
         for number, score in enumerate(scores):
             if score < _BETTER * scores[best]:
                 best = number
         return candidates[best]
 
-    def _network_of(self, tree: Topology) -> _Network:
+    def _network_of(self, tree: Topology) -> _RunningLoads:
         """Return the network of the fabric at hand."""
         if self._network is None or self._network.tree is not tree:
-            self._network = _Network.of(tree, self.routing)
+            self._network = _RunningLoads.of(tree, self.routing)
         return self._network
 
 
-def _different(placements: list[Allocation | None]) -> list[Allocation]:
+def _different_placements(placements: list[Allocation | None]) -> list[Allocation]:
     """Return the placements that differ in the node of a rank, in order."""
     kept: dict[bytes, Allocation] = {}
     for placement in placements:
@@ -159,10 +163,12 @@ def _different(placements: list[Allocation | None]) -> list[Allocation]:
     return list(kept.values())
 
 
-def _scores(candidates: list[_Load], running: Mapping[int, _Load], tree: Topology) -> list[float]:
+def _candidate_scores(
+    candidates: list[_PlacedLoad], running: Mapping[int, _PlacedLoad], tree: Topology
+) -> list[float]:
     """Return the node-weighted slowdowns of each candidate and its neighbours together."""
     model = Fluid(tree, tolerance=_TOLERANCE)
-    together = [candidates[0], *_neighbours(candidates, running)]
+    together = [candidates[0], *_nearest_jobs(candidates, running)]
     for number, load in enumerate(together[1:], start=1):
         model.start(number, load.traffic)
     interference: dict[int, float] = {}
@@ -180,7 +186,9 @@ def _scores(candidates: list[_Load], running: Mapping[int, _Load], tree: Topolog
     return scores
 
 
-def _neighbours(candidates: list[_Load], running: Mapping[int, _Load]) -> list[_Load]:
+def _nearest_jobs(
+    candidates: list[_PlacedLoad], running: Mapping[int, _PlacedLoad]
+) -> list[_PlacedLoad]:
     """Return the running jobs that meet a candidate most, in the order of their start."""
     n_links = 1 + max(int(load.links[-1]) for load in (*candidates, *running.values()))
     busy: Floats = np.zeros(n_links)

@@ -102,7 +102,7 @@ def _links_around(free: int, inner: tuple[int, ...], count: int, width: int) -> 
 
 
 @lru_cache(maxsize=1 << 14)
-def _numbered(first: int, links: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+def _numbered_ports(first: int, links: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
     """Return the up-ports of consecutive L2 switches with the numbers of the switches."""
     return tuple([(number, mask) for number, mask in enumerate(links, first) if mask])
 
@@ -197,11 +197,11 @@ class WholeLeafSearch:
         if not self._rest_leaves + self._rest:
             return self._join(chosen, common, (), (0,) * width, 0)
         for view in self._remainders:
-            if view not in chosen and (found := self._remainder(view, common)) is not None:
+            if view not in chosen and (found := self._remainder_tree(view, common)) is not None:
                 return self._join(chosen, common, *found, view.pod)
         return None
 
-    def _remainder(
+    def _remainder_tree(
         self, view: PodView, common: int
     ) -> tuple[tuple[Row, ...], tuple[int, ...]] | None:
         """Return leaves of a remainder tree and the spine links S_i^{*r} of its L2 switches."""
@@ -240,8 +240,8 @@ class WholeLeafSearch:
         l2s: list[tuple[int, int]] = []
         for view in chosen:
             leaves += view.whole_rows[:per_tree]
-            l2s += _numbered(view.pod * width, links)
-        l2s += _numbered(rest_pod * width, rest_links)
+            l2s += _numbered_ports(view.pod * width, links)
+        l2s += _numbered_ports(rest_pod * width, rest_links)
         return (*leaves, *rest_leaves), tuple(l2s)
 
 

@@ -49,7 +49,7 @@ class PodsShape(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Tree:
+class _ChosenPod:
     """A pod with the leaves chosen in it, and the remainder leaf with S^r if it has one."""
 
     view: PodView
@@ -78,14 +78,14 @@ class LegalSearch:
 
     def find(self) -> Placement | None:
         """Return leaves and L2 switches of the first legal placement over pods; None: none."""
-        for shape in self._shapes():
+        for shape in self._possible_shapes():
             self._shape = shape
             found = self._trees(self._views, [], -1, (1 << self._width) - 1)
             if found is not None:
                 return found
         return None
 
-    def _shapes(self) -> Iterator[PodsShape]:
+    def _possible_shapes(self) -> Iterator[PodsShape]:
         """Shapes for which enough pods have enough leaves, were links no matter."""
         cluster = self._cluster
         for nodes in range(min(cluster.nodes_per_leaf, self._size), 0, -1):
@@ -108,7 +108,7 @@ class LegalSearch:
             raise StepsExhaustedError
         self._steps -= 1
 
-    def _enough(self, spines: int, count: int) -> int:
+    def _enough_spines(self, spines: int, count: int) -> int:
         """L2 indices that have at least so many spine links of these, as a mask."""
         if not count:
             return -1
@@ -116,7 +116,7 @@ class LegalSearch:
         return sum([1 << i for i, n in enumerate(numbers[:-1]) if n >= count])
 
     def _trees(
-        self, views: Sequence[PodView], chosen: list[_Tree], spines: int, indices: int
+        self, views: Sequence[PodView], chosen: list[_ChosenPod], spines: int, indices: int
     ) -> Placement | None:
         """Choose more full trees that keep n_L indices with L_T common spines each."""
         shape = self._shape
@@ -129,7 +129,7 @@ class LegalSearch:
                 continue
             self._step()
             common = spines & view.spines
-            allowed = indices & self._enough(common, shape.leaves)
+            allowed = indices & self._enough_spines(common, shape.leaves)
             if allowed.bit_count() < shape.nodes:
                 continue
             masks: list[int] = []
@@ -137,7 +137,9 @@ class LegalSearch:
                 if any(mask & other == mask for other in masks):
                     continue  # no index that another set of leaves of this pod does not have
                 masks.append(mask)
-                found = self._trees(views[at + 1 :], [*chosen, _Tree(view, leaves)], common, mask)
+                found = self._trees(
+                    views[at + 1 :], [*chosen, _ChosenPod(view, leaves)], common, mask
+                )
                 if found is not None:
                     return found
         return None
@@ -167,7 +169,7 @@ class LegalSearch:
 
         return extend(0, [], indices)
 
-    def _finish(self, chosen: list[_Tree], spines: int, indices: int) -> Placement | None:
+    def _finish(self, chosen: list[_ChosenPod], spines: int, indices: int) -> Placement | None:
         """Choose the remainder tree, then S and the spines around what it uses."""
         if not self._has_rest:
             return self._join(chosen, spines, indices, None)
@@ -178,14 +180,14 @@ class LegalSearch:
                 continue
             self._step()
             common = spines & view.spines
-            allowed = indices & self._enough(common, shape.rest_leaves)
+            allowed = indices & self._enough_spines(common, shape.rest_leaves)
             if allowed.bit_count() < shape.nodes:
                 continue
-            rich = self._enough(common, shape.rest_leaves + 1)
+            rich = self._enough_spines(common, shape.rest_leaves + 1)
             for leaves, mask in self._leaf_sets(view, shape.rest_leaves, allowed):
                 tail = self._remainder_leaf(view, leaves, mask & rich)
                 if tail is not None:
-                    return self._join(chosen, spines, mask, _Tree(view, leaves, tail))
+                    return self._join(chosen, spines, mask, _ChosenPod(view, leaves, tail))
         return None
 
     def _remainder_leaf(self, view: PodView, used: list[int], ports: int) -> tuple[Row, ...] | None:
@@ -199,7 +201,7 @@ class LegalSearch:
         return None
 
     def _join(
-        self, chosen: list[_Tree], spines: int, indices: int, remainder: _Tree | None
+        self, chosen: list[_ChosenPod], spines: int, indices: int, remainder: _ChosenPod | None
     ) -> Placement:
         """Put the trees together: S is a superset of S^r, S_i^* one of S_i^{*r}."""
         shape, width = self._shape, self._width
@@ -261,7 +263,7 @@ class LeastConstrained:
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
         """Return a legal placement."""
-        return _legal(self, job, cluster, self._views)
+        return _legal_placement(self, job, cluster, self._views)
 
 
 @dataclass(slots=True)
@@ -305,10 +307,10 @@ class LeastConstrainedShared:
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
         """Return a legal placement on links that have room."""
         units = bandwidth_units(self.seed, job.id)
-        return _legal(self, job, cluster, self._views[units - 1], units)
+        return _legal_placement(self, job, cluster, self._views[units - 1], units)
 
 
-def _legal(
+def _legal_placement(
     allocator: LeastConstrained | LeastConstrainedShared,
     job: Job,
     cluster: Cluster,

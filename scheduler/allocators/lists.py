@@ -351,11 +351,11 @@ def free_runs(free: Ints, gap: int) -> tuple[Ints, Ints]:
 
 def _as_printed(starts: Ints, lengths: Ints) -> tuple[Ints, Ints]:
     """Leave out the first node of each run that follows on a list that is not empty."""
-    dropped = np.fromiter(_drops(lengths.tolist()), dtype=np.int64, count=lengths.size)
+    dropped = np.fromiter(_run_drops(lengths.tolist()), dtype=np.int64, count=lengths.size)
     return starts + dropped, lengths - dropped
 
 
-def _drops(lengths: list[int]) -> Iterator[int]:
+def _run_drops(lengths: list[int]) -> Iterator[int]:
     """Yield 1 for each run that loses its first node; a run of that node alone empties the list."""
     filled = False
     for length in lengths:

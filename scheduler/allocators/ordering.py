@@ -80,9 +80,9 @@ def snake(fabric: Topology) -> Ints:
 
     Successive routers differ by one step on one axis; on a dragonfly, by column, row or group.
     """
-    dims, nodes_per_router = _grid("snake", fabric)
+    dims, nodes_per_router = _router_grid("snake", fabric)
     rank = np.zeros(int(np.prod(dims)), dtype=np.int64)
-    for side, along in reversed(list(zip(dims, _coordinates(dims), strict=True))):
+    for side, along in reversed(list(zip(dims, _router_coordinates(dims), strict=True))):
         rank = rank * side + np.where(rank % 2 == 0, along, side - 1 - along)
     return _nodes_by(rank, nodes_per_router)
 
@@ -95,8 +95,8 @@ def hilbert(fabric: Topology) -> Ints:
     the grid is passed over, so successive routers are neighbours for certain only where the grid is
     such a cube.
     """
-    dims, nodes_per_router = _grid("hilbert", fabric)
-    axes = _coordinates(dims)
+    dims, nodes_per_router = _router_grid("hilbert", fabric)
+    axes = _router_coordinates(dims)
     if isinstance(fabric, Dragonfly):
         curve = hilbert_index(axes[:2])
         return _nodes_by(axes[2] * (curve.max() + 1) + curve, nodes_per_router)
@@ -115,35 +115,35 @@ def hilbert_index(coordinates: Ints) -> Ints:
     cubes = np.arange(1 << n_axes)
     before = np.maximum(cubes - 1, 0) // 2 * 2
     entry = before ^ before >> 1
-    turn = np.array([_turn(cube) % n_axes for cube in cubes.tolist()])
+    turn = np.array([_curve_turn(cube) % n_axes for cube in cubes.tolist()])
     start, direction, found = np.zeros((3, coordinates.shape[1]), dtype=np.int64)
     for level in reversed(range(max(1, int(coordinates.max()).bit_length()))):
         word = np.zeros_like(found)
         for axis, along in enumerate(coordinates):
             word |= (along >> level & 1) << axis
-        gray = _rotated(word ^ start, -(direction + 1), n_axes)
+        gray = _rotated_words(word ^ start, -(direction + 1), n_axes)
         cube = gray.copy()
         for shift in range(1, n_axes):
             cube ^= gray >> shift
         found = found << n_axes | cube
-        start ^= _rotated(entry[cube], direction + 1, n_axes)
+        start ^= _rotated_words(entry[cube], direction + 1, n_axes)
         direction = (direction + turn[cube] + 1) % n_axes
     return found
 
 
-def _turn(cube: int) -> int:
+def _curve_turn(cube: int) -> int:
     """Return the axis on which the curve crosses a sub-cube: trailing ones of it or before it."""
     odd = cube if cube % 2 else max(cube - 1, 0)
     return (~odd & (odd + 1)).bit_length() - 1
 
 
-def _rotated(word: Ints, by: Ints, n_bits: int) -> Ints:
+def _rotated_words(word: Ints, by: Ints, n_bits: int) -> Ints:
     """Rotate words to the left."""
     by = by % n_bits
     return (word << by | word >> (n_bits - by)) & ((1 << n_bits) - 1)
 
 
-def _grid(name: str, fabric: Topology) -> tuple[tuple[int, ...], int]:
+def _router_grid(name: str, fabric: Topology) -> tuple[tuple[int, ...], int]:
     """Return the sides of the grid of routers, fastest first, and the nodes of a router."""
     if isinstance(fabric, Torus):
         return fabric.dims, fabric.nodes_per_router
@@ -152,7 +152,7 @@ def _grid(name: str, fabric: Topology) -> tuple[tuple[int, ...], int]:
     raise AllocationError(f"node order {name!r} needs a torus or dragonfly, got {fabric.name}.")
 
 
-def _coordinates(dims: tuple[int, ...]) -> Ints:
+def _router_coordinates(dims: tuple[int, ...]) -> Ints:
     """Return the coordinates of the routers of a grid, axis 0 fastest: (D, n)."""
     return np.indices(dims[::-1]).reshape(len(dims), -1)[::-1]
 

@@ -39,7 +39,7 @@ def field_counts(packed: int, width: int, count: int) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=1 << 14)  # the same patterns
-def _packed(masks: tuple[int, ...], width: int) -> tuple[int, int]:
+def _packed_masks(masks: tuple[int, ...], width: int) -> tuple[int, int]:
     """Return masks side by side, and the fewest bits that one of them has."""
     return pack_masks(masks, width), min(map(int.bit_count, masks), default=0)
 
@@ -98,7 +98,7 @@ class PodView:
         self.pod, self._first_leaf, self._width = pod, first, width
         self._whole_rows: list[Row] | None = None
         self._nodes = cluster.leaf_free[first : first + cluster.leaves_per_pod]
-        self.spines, self.spare_spines = _packed(tuple(l2_up), cluster.l2_width)
+        self.spines, self.spare_spines = _packed_masks(tuple(l2_up), cluster.l2_width)
         rows = [
             (nodes.bit_count(), up, leaf)
             for leaf, (nodes, up) in enumerate(zip(self._nodes, leaf_up, strict=True), first)
@@ -148,9 +148,9 @@ class PodView:
         """Place a job on leaves that use one set of L2 switches: conditions (2) and (4)."""
         nodes = shape.nodes
         rows = [row for row in self.rows if row[0] >= nodes and row[1].bit_count() >= nodes]
-        return self._choose(rows, [], -1, shape)
+        return self._choose_rows(rows, [], -1, shape)
 
-    def _choose(
+    def _choose_rows(
         self, rows: list[Row], chosen: list[int], common: int, shape: Shape
     ) -> tuple[Row, ...] | None:
         """Choose more of the rows so that n_L up-ports stay common to all; -1 is all ports."""
@@ -164,7 +164,7 @@ class PodView:
             if both in tried or both.bit_count() < shape.nodes:
                 continue
             tried.add(both)
-            found = self._choose(rows[index + 1 :], [*chosen, rows[index][2]], both, shape)
+            found = self._choose_rows(rows[index + 1 :], [*chosen, rows[index][2]], both, shape)
             if found is not None:
                 return found
         return None
@@ -349,7 +349,7 @@ class PodViews:
             if len(self._pods) > _MACHINES_KEPT:
                 self._pods.clear()
             known = list(map(self._by_stamp.get, stamps))
-            views = [view or self._view(pod, cluster) for pod, view in enumerate(known)]
+            views = [view or self._view_pod(pod, cluster) for pod, view in enumerate(known)]
             if self._fewest_first:
                 views.sort(key=_FREE_NODES)
             pods = self._pods[stamps] = Pods(views)
@@ -367,7 +367,7 @@ class PodViews:
             )
         return found
 
-    def _view(self, pod: int, cluster: Cluster) -> PodView:
+    def _view_pod(self, pod: int, cluster: Cluster) -> PodView:
         """Look at a pod as it is now."""
         first, width = pod * cluster.leaves_per_pod, cluster.l2_per_pod
         leaf_up = cluster.leaf_up[first : first + cluster.leaves_per_pod]

@@ -43,7 +43,7 @@ class Record:
 
     def add(self, job: Job, shape: str, stretch: float) -> None:
         """Enter a run."""
-        shapes = self._seen.setdefault(_key(job), {})
+        shapes = self._seen.setdefault(_submission_key(job), {})
         count, total = shapes.get(shape, (0, 0.0))
         shapes[shape] = (count + 1, total + stretch)
 
@@ -53,14 +53,14 @@ class Record:
 
         The mean of the same job on this shape; where it never ran on it, of all its runs; else 1.
         """
-        shapes = self._seen.get(_key(job))
+        shapes = self._seen.get(_submission_key(job))
         if not shapes:
             return 1.0
         runs = [shapes[shape]] if shape in shapes else list(shapes.values())
         return sum(total for _, total in runs) / sum(count for count, _ in runs)
 
 
-def _key(job: Job) -> Key:
+def _submission_key(job: Job) -> Key:
     """Return what makes two submissions the same job."""
     return job.user, job.executable, job.n_nodes, pattern_of(job)
 
@@ -118,7 +118,7 @@ class Reckless(LinePolicy):
 
     def select(self, machine: Machine) -> None:
         """Go once through the window."""
-        self._learn(machine)
+        self._learn_runtimes(machine)
         if self._shapes is None:
             self._shapes = shapes_of(machine)
         tried, self._verdicts = set[int](), {}
@@ -127,16 +127,16 @@ class Reckless(LinePolicy):
         while window := [job for job in self._line.reachable() if job.id not in tried]:
             for job in window:
                 tried.add(job.id)
-                self._consider(job, machine, self._shapes, self._plan)
+                self._start_or_reserve(job, machine, self._shapes, self._plan)
         report_reasons(self._line.reachable(), self._verdicts, machine)
 
-    def _learn(self, machine: Machine) -> None:
+    def _learn_runtimes(self, machine: Machine) -> None:
         """Enter the jobs that have ended into the record."""
         for job_id in [key for key in self._running if key not in machine.cluster.running]:
             job, shape, start_s = self._running.pop(job_id)
             self.record.add(job, shape, (machine.now_s - start_s) / machine.estimate_s(job))
 
-    def _consider(self, job: Job, machine: Machine, shapes: Shapes, plan: Plan) -> None:
+    def _start_or_reserve(self, job: Job, machine: Machine, shapes: Shapes, plan: Plan) -> None:
         """Start a job, or let it wait, with or without a reservation."""
         machine.start_patience(job)
         possible = shapes.possible(job)
@@ -146,18 +146,18 @@ class Reckless(LinePolicy):
         if job.n_nodes <= machine.cluster.n_free:
             cluster = plan.without_bookings(job, machine.cluster, machine.now_s, until_s)
             best = shapes.place(job, cluster, machine.now_s, ranked[0])
-            found = best or _first(job, machine, shapes, cluster, ranked[1:])
+            found = best or _first_place(job, machine, shapes, cluster, ranked[1:])
         if found is None:
             if machine.wait_reasons is not None:
                 self._verdicts[job.id] = plan.verdict(job, machine)
             if not self._stuck:
                 self._stuck = True
-                plan.book([job], machine, _only(shapes, ANY))
+                plan.book([job], machine, _single_shape(shapes, ANY))
             return
         placement, shape = found
         if best is None:
             booking = plan.earliest(
-                job, machine, plan.free_steps(machine), _only(shapes, ranked[0])
+                job, machine, plan.free_steps(machine), _single_shape(shapes, ranked[0])
             )
             offer = Offer(job, shape, ranked[0])
             if booking is not None and self.prefers_to_wait(offer, booking, machine):
@@ -210,7 +210,7 @@ class Cautious(Reckless):
         return idle * wait_s < job.n_nodes * (now_s - best_s)
 
 
-def _only(shapes: Shapes, shape: str) -> Place:
+def _single_shape(shapes: Shapes, shape: str) -> Place:
     """Place jobs on one shape."""
 
     def place(job: Job, cluster: Cluster, time_s: float) -> Allocation | None:
@@ -221,7 +221,7 @@ def _only(shapes: Shapes, shape: str) -> Place:
     return place
 
 
-def _first(
+def _first_place(
     job: Job, machine: Machine, shapes: Shapes, cluster: Cluster, ranked: Sequence[str]
 ) -> tuple[Allocation, str] | None:
     """Return the first place that there is, and its shape."""

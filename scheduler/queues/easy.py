@@ -104,7 +104,7 @@ class ExcludingPlacements:
             return False
         held = {leaf: (nodes, ports) for leaf, nodes, ports in placement.leaves}
         l2s = dict(placement.l2s)
-        return any(_holds(held, l2s, known) for leaf in held for known in of.get(leaf, ()))
+        return any(_holds_exactly(held, l2s, known) for leaf in held for known in of.get(leaf, ()))
 
     def add(self, placement: Allocation) -> None:
         """Note that a job finds no place together with a placement that is not covered."""
@@ -118,7 +118,9 @@ class ExcludingPlacements:
             self._taken.clear()
 
 
-def _holds(held: dict[int, tuple[int, int]], l2s: dict[int, int], other: Allocation) -> bool:
+def _holds_exactly(
+    held: dict[int, tuple[int, int]], l2s: dict[int, int], other: Allocation
+) -> bool:
     """Say whether nodes and up-ports, by leaf and by L2 switch, are all that a placement holds."""
     for leaf, nodes, ports in other.leaves:
         mine, my_ports = held.get(leaf, (0, 0))
@@ -230,7 +232,7 @@ class HeadIsFixed:
     def place(self, job: Job, attempts: Attempts) -> Allocation | None:
         """Place a job apart from what the head will get."""
         del attempts
-        machine, rest = self._machine, self._left()
+        machine, rest = self._machine, self._machine_beside_head()
         found = machine.place_at(job, rest, machine.now_s)
         if found is None:
             machine.last_refusal = machine.refusal_in(job, rest)
@@ -239,9 +241,9 @@ class HeadIsFixed:
     @property
     def spare(self) -> int:
         """Nodes that are free now and not the head's."""
-        return self._left().n_free
+        return self._machine_beside_head().n_free
 
-    def _left(self) -> Cluster:
+    def _machine_beside_head(self) -> Cluster:
         """Return the machine without what the head will get."""
         if self._rest is None:
             self._rest = self._machine.cluster.copy()
@@ -352,7 +354,7 @@ class Easy(LinePolicy):
         if self._depth == 0:
             report_order(self._line, head, machine)
         elif machine.cluster.n_free and len(self._line) > 1:
-            self._backfill(head, machine)
+            self._backfill_jobs(head, machine)
         elif reasons is not None:
             reasons.report_insufficient_nodes(self._line.reachable()[1:])
 
@@ -368,7 +370,7 @@ class Easy(LinePolicy):
             return None
         return place.placement if machine.cluster.fits(place.placement) else None
 
-    def _backfill(self, head: Job, machine: Machine) -> None:
+    def _backfill_jobs(self, head: Job, machine: Machine) -> None:
         """Start jobs behind the head that do not delay it."""
         rule, reasons, now_s = (
             self._backfill_rule(head, machine),
@@ -379,7 +381,7 @@ class Easy(LinePolicy):
         refusal = machine.allocator_refusal
         reporter = None if reasons is None else _ReasonReporter(head, refusal, reasons)
         estimate_s, n_free = machine.estimate_s, machine.cluster.n_free
-        fitting, lacking = self._fitting(n_free, reasons), list[Job]()
+        fitting, lacking = self._fitting_jobs(n_free, reasons), list[Job]()
         for index, job in enumerate(fitting, 1):
             size = job.n_nodes
             if size > n_free:
@@ -406,7 +408,7 @@ class Easy(LinePolicy):
         if reasons is not None:
             reasons.report_insufficient_nodes(lacking)
 
-    def _fitting(self, n_free: int, reasons: WaitReasons | None) -> list[Job]:
+    def _fitting_jobs(self, n_free: int, reasons: WaitReasons | None) -> list[Job]:
         """Return the jobs behind the head that ask for no more nodes; report why others wait."""
         waiting = self._line.reachable()
         del waiting[0]
@@ -435,7 +437,7 @@ class Easy(LinePolicy):
         """
         if self._rule == NODE_COUNT:
             return NodesAreCounted(head, machine, enough_nodes_s(head, machine))
-        reservation = self._reservation(head, machine)
+        reservation = self._head_reservation(head, machine)
         if self._rule_of is not None and self._rule_of[0] is reservation and self._rule != FIXED:
             return self._rule_of[1]
         time_s, place = reservation.time_s, reservation.place
@@ -446,7 +448,7 @@ class Easy(LinePolicy):
         self._rule_of = reservation, rule
         return rule
 
-    def _reservation(self, head: Job, machine: Machine) -> Reservation:
+    def _head_reservation(self, head: Job, machine: Machine) -> Reservation:
         """Return the head's reservation; it moves only when an end was not as expected."""
         refused_s = -inf
         if self._stored is not None and self._stored[0] == head.id:
@@ -454,20 +456,22 @@ class Easy(LinePolicy):
             if stored.time_s > machine.now_s:
                 if disturbances == machine.disturbances:
                     return stored
-                if self._stands(stored, machine):
-                    return self._store(head, machine, stored)
+                if self._still_stands(stored, machine):
+                    return self._store_reservation(head, machine, stored)
             if _still_refused(stored, machine):
                 refused_s = stored.refused_s
         found = first_reservation(head, machine, placed=self._rule == FIXED, refused_s=refused_s)
-        return self._store(head, machine, found)
+        return self._store_reservation(head, machine, found)
 
-    def _store(self, head: Job, machine: Machine, reservation: Reservation) -> Reservation:
+    def _store_reservation(
+        self, head: Job, machine: Machine, reservation: Reservation
+    ) -> Reservation:
         """Remember a reservation that holds for what is expected now."""
         self._stored = head.id, machine.disturbances, reservation
         machine.gained_until_s = machine.changed_until_s = -inf
         return reservation
 
-    def _stands(self, reservation: Reservation, machine: Machine) -> bool:
+    def _still_stands(self, reservation: Reservation, machine: Machine) -> bool:
         """
         Say whether a reservation is as it would be if it were made anew.
 

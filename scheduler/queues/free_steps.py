@@ -41,7 +41,7 @@ class Booking:
     taken: Footprint  # the same as masks
 
 
-class _Held(NamedTuple):
+class _HeldUntil(NamedTuple):
     """What a running job holds, and until when, as it has been entered."""
 
     allocation: Allocation
@@ -87,7 +87,7 @@ class FreeSteps:
         # of the links; None as soon as a job takes some: rows have them then
         self._links: tuple[int, int] | None = whole[1:]
         free = np.zeros((_ROOM, self._widths[0]), dtype=np.uint64)
-        free[0] = _words(whole[0], self._widths[0])
+        free[0] = _mask_words(whole[0], self._widths[0])
         steps = np.zeros(_ROOM, dtype=self._kernels.STEP)
         steps["n_free"][0] = cluster.n_nodes
         self._timeline: Timeline = self._kernels.Timeline(
@@ -98,7 +98,7 @@ class FreeSteps:
         )
         self._empty = list(range(_ROOM))  # rows of the line
         self._booked: dict[int, tuple[Booking, int]] = {}  # by job id, with the row
-        self._held: dict[int, _Held] = {}
+        self._held: dict[int, _HeldUntil] = {}
         self._order: Ints = np.empty(0, dtype=np.int64)  # rows of the line, as they are looked at
         self._nothing = np.zeros(self._widths[0], dtype=np.uint64)
         self._scratch = np.empty((3, self._widths[0]), dtype=np.uint64)
@@ -116,7 +116,7 @@ class FreeSteps:
             spans.append((machine.now_s, UNKNOWN_END_S, cluster.down))
             links = Footprint(0, cluster.down.leaf_ports, cluster.down.l2_ports)
             if links != Footprint():  # no job owns one
-                self._span(machine.now_s, UNKNOWN_END_S, self._row(links), 0, 1)
+                self._enter_span(machine.now_s, UNKNOWN_END_S, self._mask_row(links), 0, 1)
         if spans:
             self._closed_s = machine.now_s
         edges = sorted({edge for span in spans for edge in span[:2]})
@@ -135,8 +135,8 @@ class FreeSteps:
     def _close(self, from_s: float, until_s: float, nodes: int) -> None:
         """Enter a span in which nodes take no jobs."""
         if nodes and from_s < until_s:
-            row = self._row(Footprint(nodes))
-            self._span(from_s, until_s, row, nodes.bit_count(), 1)
+            row = self._mask_row(Footprint(nodes))
+            self._enter_span(from_s, until_s, row, nodes.bit_count(), 1)
 
     def follow(self, bookings: Mapping[int, Booking]) -> None:
         """Enter what has changed on the machine, and in the bookings by job id."""
@@ -146,7 +146,7 @@ class FreeSteps:
         for job_id, (booking, row) in list(self._booked.items()):
             if bookings.get(job_id) is not booking:
                 if running.get(job_id) is booking.placement:
-                    self._begun(booking, row)
+                    self._note_start(booking, row)
                 else:
                     self.replace(booking, None)
         for job_id in [number for number in held if number not in ends_s]:
@@ -154,97 +154,106 @@ class FreeSteps:
         for job_id, end_s in ends_s.items():
             known, allocation = held.get(job_id), running[job_id]
             if known is None or known.end_s != end_s or known.allocation is not allocation:
-                self._hold(known, allocation, end_s)
+                self._hold_running(known, allocation, end_s)
         for job_id, booking in bookings.items():
             if job_id not in self._booked:
-                row = self._enter(booking)
+                row = self._enter_booking(booking)
                 self._search_all(row)
 
-    def _begun(self, booking: Booking, row: int) -> None:
+    def _note_start(self, booking: Booking, row: int) -> None:
         """Take note that a job was started as booked."""
         number, taken = booking.placement.job.id, self._bookings.taken[row].copy()
         n_nodes = booking.taken.nodes.bit_count()
-        self._held[number] = _Held(booking.placement, booking.end_s, taken, n_nodes)
+        self._held[number] = _HeldUntil(booking.placement, booking.end_s, taken, n_nodes)
         del self._booked[number]
         self._empty.append(row)
 
-    def _end(self, held: _Held) -> None:
+    def _end(self, held: _HeldUntil) -> None:
         """Take out what a job would have held from now on."""
         self._kernels.freed(tuple(self._bookings), -inf, held.end_s)
-        self._span(-inf, held.end_s, held.row, held.n_nodes, -1)
+        self._enter_span(-inf, held.end_s, held.row, held.n_nodes, -1)
 
-    def _hold(self, known: _Held | None, allocation: Allocation, end_s: float) -> None:
+    def _hold_running(self, known: _HeldUntil | None, allocation: Allocation, end_s: float) -> None:
         """Enter what a running job holds, in the place of what was known of it."""
         if known is not None:
             self._end(known)
         if known is None or known.allocation is not allocation:
             taken = self.machine.cluster.footprint(allocation)
-            known = _Held(allocation, end_s, self._row(taken), taken.nodes.bit_count())
+            known = _HeldUntil(allocation, end_s, self._mask_row(taken), taken.nodes.bit_count())
         known = self._held[allocation.job.id] = known._replace(end_s=end_s)
-        self._span(-inf, end_s, known.row, known.n_nodes, 1)
+        self._enter_span(-inf, end_s, known.row, known.n_nodes, 1)
 
     def replace(self, old: Booking | None, new: Booking | None) -> None:
         """Take a booking out, and enter another one of the same job."""
         if old is not None:
             _, row = self._booked.pop(old.placement.job.id)
             taken = self._bookings.taken[row]
-            self._span(old.start_s, old.end_s, taken, old.taken.nodes.bit_count(), -1)
+            self._enter_span(old.start_s, old.end_s, taken, old.taken.nodes.bit_count(), -1)
             self._empty.append(row)
             self._kernels.freed(tuple(self._bookings), old.start_s, old.end_s)
         if new is not None:
-            self._enter(new)
+            self._enter_booking(new)
 
     def mark(self, time_s: float, change: int) -> None:
         """Let windows begin at a time, too (`change` 1), or no longer (-1)."""
-        self._span(-inf, time_s, self._nothing, 0, change)
+        self._enter_span(-inf, time_s, self._nothing, 0, change)
 
-    def _enter(self, booking: Booking) -> int:
+    def _enter_booking(self, booking: Booking) -> int:
         """Enter a booking that cannot begin sooner; return its row, the last one left."""
-        taken, job = self._row(booking.taken), booking.placement.job
+        taken, job = self._mask_row(booking.taken), booking.placement.job
         if not self._empty:
             room = len(self._bookings.booking)
             self._empty = list(range(room, 2 * room))
             booked, held = self._bookings
-            self._bookings = self._bookings._replace(booking=_doubled(booked), taken=_doubled(held))
+            self._bookings = self._bookings._replace(
+                booking=_doubled_rows(booked), taken=_doubled_rows(held)
+            )
         row = self._empty.pop()
         length_s = self.machine.estimate_s(job)
         self._bookings.booking[row] = job.n_nodes, length_s, booking.start_s, inf, -inf
         self._bookings.taken[row] = taken
         self._booked[job.id] = booking, row
-        self._span(booking.start_s, booking.end_s, taken, booking.taken.nodes.bit_count(), 1)
+        self._enter_span(booking.start_s, booking.end_s, taken, booking.taken.nodes.bit_count(), 1)
         return row
 
-    def _span(self, from_s: float, until_s: float, row: Words, n_nodes: int, change: int) -> None:
+    def _enter_span(
+        self, from_s: float, until_s: float, row: Words, n_nodes: int, change: int
+    ) -> None:
         """Enter a span in which nodes and links are taken, or take it out."""
         size, times, place, steps, free = self._timeline
         room = len(times)
         if size[0] + 2 > room:
             places = np.concatenate((place, place + room))
             self._timeline = self._timeline._replace(
-                times=_doubled(times), place=places, step=_doubled(steps), free=_doubled(free)
+                times=_doubled_rows(times),
+                place=places,
+                step=_doubled_rows(steps),
+                free=_doubled_rows(free),
             )
         if self._links is None and row.size < self._nothing.size:  # from before there were links
             row = np.concatenate((row, self._nothing[row.size :]))
         self._kernels.span(tuple(self._timeline), from_s, until_s, row, n_nodes, change)
 
-    def _row(self, taken: Footprint) -> Words:
+    def _mask_row(self, taken: Footprint) -> Words:
         """Return nodes and links as words."""
         if self._links is not None:
             if not (taken.leaf_ports or taken.l2_ports):
-                return _words(taken.nodes, self._widths[0])
+                return _mask_words(taken.nodes, self._widths[0])
             self._add_links(self._links)
         masks = (taken.nodes, taken.leaf_ports, taken.l2_ports)
         return np.concatenate(
-            [_words(mask, width) for mask, width in zip(masks, self._widths, strict=True)]
+            [_mask_words(mask, width) for mask, width in zip(masks, self._widths, strict=True)]
         )
 
     def _add_links(self, links: tuple[int, int]) -> None:
         """Put links into the rows, of which none was taken so far."""
-        free = [_words(mask, width) for mask, width in zip(links, self._widths[1:], strict=True)]
+        free = [
+            _mask_words(mask, width) for mask, width in zip(links, self._widths[1:], strict=True)
+        ]
         timeline, bookings = self._timeline, self._bookings
-        self._timeline = timeline._replace(free=_wider(timeline.free, np.concatenate(free)))
+        self._timeline = timeline._replace(free=_widened_rows(timeline.free, np.concatenate(free)))
         nothing = np.zeros(sum(self._widths[1:]), dtype=np.uint64)
-        self._bookings = bookings._replace(taken=_wider(bookings.taken, nothing))
+        self._bookings = bookings._replace(taken=_widened_rows(bookings.taken, nothing))
         self._nothing = np.zeros(sum(self._widths), dtype=np.uint64)
         self._links = None
 
@@ -282,9 +291,9 @@ class FreeSteps:
             after_s,
             self._scratch,
         )
-        return (done, *self._found(step)) if step >= 0 else (most, 0.0, 0)
+        return (done, *self._found_window(step)) if step >= 0 else (most, 0.0, 0)
 
-    def _found(self, step: int) -> tuple[float, int]:
+    def _found_window(self, step: int) -> tuple[float, int]:
         """Return when a step begins to which a search has come, and the nodes that it left."""
         return float(self._timeline.times[step]), int.from_bytes(
             self._scratch[0].tobytes(), "little"
@@ -305,7 +314,7 @@ class FreeSteps:
             first = self._kernels.window(tuple(self._timeline), first, inf, *window)
             if first < 0:
                 return
-            yield self._found(first)
+            yield self._found_window(first)
             first += 1
 
     def _of(self, moved: Booking | None) -> tuple[float, Words]:
@@ -337,13 +346,13 @@ class FreeSteps:
         return self.machine.cluster.expected(free, ended)
 
 
-def _words(mask: int, width: int) -> Words:
+def _mask_words(mask: int, width: int) -> Words:
     """Return a mask as so many words."""
     raw = np.frombuffer(mask.to_bytes(width * _WORD // 8, "little"), dtype="<u8")
     return raw.astype(np.uint64)
 
 
-def _wider(rows: Words, more: Words) -> Words:
+def _widened_rows(rows: Words, more: Words) -> Words:
     """Return rows with the same words behind each of them."""
     width = rows.shape[1]
     wider = np.empty((len(rows), width + more.size), dtype=np.uint64)
@@ -351,6 +360,6 @@ def _wider(rows: Words, more: Words) -> Words:
     return wider
 
 
-def _doubled(rows: NDArray[_Scalar]) -> NDArray[_Scalar]:
+def _doubled_rows(rows: NDArray[_Scalar]) -> NDArray[_Scalar]:
     """Return rows with room for as many again."""
     return np.concatenate((rows, rows))

@@ -63,7 +63,7 @@ class Pinned:
         """Start every job that started now."""
         self._take_over(machine)
         while self._due and self._due[0][0] <= machine.now_s:
-            self._start(heapq.heappop(self._due)[2], machine)
+            self._start_pinned(heapq.heappop(self._due)[2], machine)
         if machine.now_s >= self._free_from_s:
             for job in self._later:
                 self.inner.submit(job)
@@ -76,12 +76,12 @@ class Pinned:
         if self._due:
             machine.wake(self._due[0][0])
 
-    def _start(self, job: Job, machine: Machine) -> None:
+    def _start_pinned(self, job: Job, machine: Machine) -> None:
         """Start a job on its nodes, as far as no other job holds them."""
         cluster, ranks = machine.cluster, self._pins[job.id].ranks
         wanted = cluster.geometry.masks(np.unique(ranks).tolist())
         held = {leaf: mask & cluster.leaf_free[leaf] for leaf, mask in wanted.items()}
-        machine.start(_allocation(job, cluster.geometry, held, ranks))
+        machine.start(_pinned_allocation(job, cluster.geometry, held, ranks))
         lacking = {leaf: mask & ~held[leaf] for leaf, mask in wanted.items()}
         if any(lacking.values()):
             self._lacking[job.id] = lacking
@@ -103,10 +103,12 @@ class Pinned:
                 lacking[leaf] &= ~mask
             machine.disturbances += 1
             cluster.release(number)
-            cluster.place(_allocation(here.job, cluster.geometry, held, here.nodes()))
+            cluster.place(_pinned_allocation(here.job, cluster.geometry, held, here.nodes()))
 
 
-def _allocation(job: Job, geometry: Geometry, held: Mapping[int, int], ranks: Ints) -> Allocation:
+def _pinned_allocation(
+    job: Job, geometry: Geometry, held: Mapping[int, int], ranks: Ints
+) -> Allocation:
     """Return a job on nodes of which it holds some for the cluster."""
     leaves = tuple((leaf, mask, 0) for leaf, mask in sorted(held.items()) if mask)
     return Allocation(job, geometry, leaves, order=tuple(ranks.tolist()))

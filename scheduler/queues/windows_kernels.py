@@ -76,7 +76,7 @@ _ONE, _TWO, _FOUR, _TOP = np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(56
 
 
 @njit(uint64(uint64), cache=True, inline="always")
-def _count(word: np.uint64) -> np.uint64:
+def _count_word(word: np.uint64) -> np.uint64:
     """Return the set bits of a word."""
     bits = word - ((word >> _ONE) & _PAIRS)
     bits = (bits & _FOURS) + ((bits >> _TWO) & _FOURS)
@@ -104,7 +104,7 @@ def _step_at(timeline: Timeline, time_s: float) -> int:
 
 
 @njit(types.void(_TIMELINE, int64), cache=True)
-def _leave(timeline: Timeline, step: int) -> None:
+def _leave_step(timeline: Timeline, step: int) -> None:
     """Take a step out if no span begins or ends with it any more; never the first one."""
     times, place = timeline.times, timeline.place
     row, last = place[step], timeline.size[0] - 1
@@ -142,9 +142,9 @@ def span(
         for at in range(taken.size):
             timeline.free[row, at] ^= taken[at]
     if change < 0:
-        _leave(timeline, last)
+        _leave_step(timeline, last)
         if first < last:
-            _leave(timeline, first)
+            _leave_step(timeline, first)
 
 
 @njit(types.void(_STEPS, float64), cache=True)
@@ -173,14 +173,16 @@ def _from_back(
         row, total = timeline.place[step], np.uint64(0)
         for at in range(left.size):
             left[at] &= free[row, at]
-            total += _count(left[at])
+            total += _count_word(left[at])
         if np.int64(total) < n_nodes:
             return step
     return -1
 
 
 @njit(int64(_TIMELINE, int64, int64, int64, _ROW, _ROW), cache=True)
-def _later(timeline: Timeline, step: int, end: int, by: int, own: Words, beyond: Words) -> int:
+def _common_later(
+    timeline: Timeline, step: int, end: int, by: int, own: Words, beyond: Words
+) -> int:
     """Keep in `beyond` what more steps and `own` have in common; return the next one to come."""
     free = timeline.free
     while step < end:
@@ -192,11 +194,11 @@ def _later(timeline: Timeline, step: int, end: int, by: int, own: Words, beyond:
 
 
 @njit(int64(_ROW, _ROW), cache=True)
-def _both(one: Words, other: Words) -> int:
+def _count_common(one: Words, other: Words) -> int:
     """Count the bits in common."""
     total = np.uint64(0)
     for at in range(one.size):
-        total += _count(one[at] & other[at])
+        total += _count_word(one[at] & other[at])
     return int(total)
 
 
@@ -244,13 +246,13 @@ def window(
         if bad < floor:
             bad = _from_back(timeline, first, stop, _COARSE, n_nodes, left)
         if bad < 0:
-            some = _later(timeline, some, end, _COARSE, own, scratch[1])
-            found = _both(left, scratch[1]) >= n_nodes
+            some = _common_later(timeline, some, end, _COARSE, own, scratch[1])
+            found = _count_common(left, scratch[1]) >= n_nodes
         if found:
             bad = _from_back(timeline, first, stop, 1, n_nodes, left)
         if found and bad < 0:
-            every = _later(timeline, every, end, 1, own, scratch[2])
-            found = _both(left, scratch[2]) >= n_nodes
+            every = _common_later(timeline, every, end, 1, own, scratch[2])
+            found = _count_common(left, scratch[2]) >= n_nodes
         if bad >= 0:  # no window that begins before a step with too few left has enough either
             first = bad + 1
         elif found:

@@ -187,7 +187,7 @@ def limit_nodes(workload: Workload, n_nodes: int) -> Workload:
     ]
     return replace(
         workload,
-        jobs=tuple(_sooner(job, later_s) for job in kept) if later_s else tuple(kept),
+        jobs=tuple(_moved_sooner(job, later_s) for job in kept) if later_s else tuple(kept),
         dropped_jobs=tuple(
             replace(job, submit_s=job.submit_s - later_s)
             for job in (*workload.dropped_jobs, *dropped)
@@ -196,7 +196,7 @@ def limit_nodes(workload: Workload, n_nodes: int) -> Workload:
     )
 
 
-def _sooner(job: Job, by_s: float) -> Job:
+def _moved_sooner(job: Job, by_s: float) -> Job:
     """Move the times of a job to a clock that begins later."""
     start_s = job.logged_start_s
     start_s = None if start_s is None else start_s - by_s

@@ -97,25 +97,25 @@ def assign(
         rows = np.flatnonzero(taken)
         if rule.pattern is not None and rows.size:
             chosen = [jobs[row] for row in rows.tolist()]
-            samples = _Samples(rule, index, seed, node_bandwidth, slots or {})
+            samples = _RuleSamples(rule, index, seed, node_bandwidth, slots or {})
             for row, communication in zip(
                 rows.tolist(), samples.communications(chosen, ids[rows]), strict=True
             ):
                 drawn[row] = communication
     return tuple(
-        job if job.communication is None and new is None else _talking(job, new)
+        job if job.communication is None and new is None else _communicating_job(job, new)
         for job, new in zip(jobs, drawn, strict=True)
     )
 
 
-def _talking(job: Job, communication: Communication | None) -> Job:
+def _communicating_job(job: Job, communication: Communication | None) -> Job:
     """Return a job that communicates so; `replace` would take several times as long."""
     values: list[Any] = list(_VALUES(job))
     values[_COMMUNICATION] = communication
     return Job(*values)
 
 
-class _Samples:
+class _RuleSamples:
     """The samples of one rule."""
 
     def __init__(
@@ -167,7 +167,9 @@ class _Samples:
         if isinstance(quantity, Distribution):
             values = quantity.quantile(uniforms(self.seed, ids, self.index, _STREAM[key]))
         else:
-            values = np.array([_stated(job, quantity, key, self.rule.place) for job in jobs])
+            values = np.array(
+                [_stated_quantity(job, quantity, key, self.rule.place) for job in jobs]
+            )
         return self._shares(values) if key == "comm_fraction" else values
 
     def _shares(self, values: Floats) -> Floats:
@@ -217,7 +219,7 @@ class _Samples:
     def _check_sizes(self, jobs: Sequence[Job]) -> None:
         """Refuse jobs for whose size the pattern does not exist, where it fixes a size."""
         spec = self.rule.pattern or {}
-        if not _RIGID & _keys(spec):
+        if not _RIGID & _option_keys(spec):
             return
         pattern = make_pattern(spec)
         ranks = {self._ranks(job): job for job in reversed(jobs)}
@@ -232,11 +234,11 @@ class _Samples:
         return self.slots[job.id].size if job.id in self.slots else job.n_nodes
 
 
-def _keys(spec: object) -> set[str]:
+def _option_keys(spec: object) -> set[str]:
     """Return the options that a pattern and those inside it state."""
     if isinstance(spec, Mapping):
-        return set(spec).union(*map(_keys, spec.values()))
-    return set().union(*map(_keys, spec)) if isinstance(spec, list) else set()
+        return set(spec).union(*map(_option_keys, spec.values()))
+    return set().union(*map(_option_keys, spec)) if isinstance(spec, list) else set()
 
 
 def busiest_bytes(pattern: Pattern, slots: Ints) -> float:
@@ -251,7 +253,7 @@ def busiest_bytes(pattern: Pattern, slots: Ints) -> float:
     return float(total)
 
 
-def _stated(job: Job, quantity: ColumnValue, key: str, place: str) -> float:
+def _stated_quantity(job: Job, quantity: ColumnValue, key: str, place: str) -> float:
     """Return a quantity that the log states for a job."""
     text = dict(job.extra).get(quantity.name)
     try:

@@ -53,11 +53,11 @@ class Distribution:
         if self.kind == "lognormal":
             mean, deviation = self.numbers
             reach = deviation * NormalDist().inv_cdf(1.0 - UNIFORM_STEP)
-            return _exp(mean - reach), _exp(mean + reach)
+            return _bounded_exp(mean - reach), _bounded_exp(mean + reach)
         return min(self.numbers), max(self.numbers)
 
 
-def _exp(power: float) -> float:
+def _bounded_exp(power: float) -> float:
     """Return e to a power; infinite where no float is as large."""
     try:
         return math.exp(power)
@@ -74,7 +74,7 @@ def read_distribution(value: object, unit: Unit, place: str) -> Distribution:
     ``weights`` where they are not equal.
     """
     if not isinstance(value, Mapping):
-        return Distribution("constant", _numbers([value], unit, place))
+        return Distribution("constant", _read_numbers([value], unit, place))
     kinds = [key for key in value if key in _SHAPES]
     strange = sorted(set(value) - set(_SHAPES) - ({"weights"} if kinds == ["choice"] else set()))
     if strange or len(kinds) != 1:
@@ -86,14 +86,14 @@ def read_distribution(value: object, unit: Unit, place: str) -> Distribution:
     entries = value[kind]
     if not isinstance(entries, Sequence) or isinstance(entries, str) or not entries:
         raise WorkloadError(f"{place}: expected a list after {kind}, got {entries!r}.")
-    numbers = _numbers(entries, float if kind == "lognormal" else unit, place)
+    numbers = _read_numbers(entries, float if kind == "lognormal" else unit, place)
     problem = _SHAPES[kind](numbers)
     if problem:
         raise WorkloadError(f"{place}: expected {problem} after {kind}, got {list(entries)!r}.")
-    return Distribution(kind, numbers, _weights(value.get("weights"), len(numbers), place))
+    return Distribution(kind, numbers, _read_weights(value.get("weights"), len(numbers), place))
 
 
-def _interval(numbers: Sequence[float]) -> str:
+def _interval_fault(numbers: Sequence[float]) -> str:
     """Say what is wrong with the ends of an interval."""
     fine = len(numbers) == _PAIR and numbers[0] <= numbers[1]
     return "" if fine else "two values, the lower first,"
@@ -103,24 +103,24 @@ def _log_interval(numbers: Sequence[float]) -> str:
     """Say what is wrong with the ends of an interval of logarithms."""
     if numbers[0] <= 0 or math.isinf(numbers[-1] / numbers[0]):
         return "two positive values"
-    return _interval(numbers)
+    return _interval_fault(numbers)
 
 
-def _moments(numbers: Sequence[float]) -> str:
+def _moments_fault(numbers: Sequence[float]) -> str:
     """Say what is wrong with a mean and a deviation."""
     fine = len(numbers) == _PAIR and numbers[1] >= 0
     return "" if fine else "mean and deviation of the logarithm"
 
 
 _SHAPES: dict[str, Callable[[Sequence[float]], str]] = {
-    "uniform": _interval,
+    "uniform": _interval_fault,
     "log_uniform": _log_interval,
-    "lognormal": _moments,
+    "lognormal": _moments_fault,
     "choice": lambda _: "",
 }
 
 
-def _numbers(entries: Sequence[object], unit: Unit, place: str) -> tuple[float, ...]:
+def _read_numbers(entries: Sequence[object], unit: Unit, place: str) -> tuple[float, ...]:
     """Read finite numbers with their units."""
     numbers = []
     for entry in entries:
@@ -137,11 +137,11 @@ def _numbers(entries: Sequence[object], unit: Unit, place: str) -> tuple[float, 
     return tuple(numbers)
 
 
-def _weights(value: object, n_values: int, place: str) -> tuple[float, ...]:
+def _read_weights(value: object, n_values: int, place: str) -> tuple[float, ...]:
     """Read the weights of a choice."""
     if value is None:
         return ()
-    weights = _numbers(value, float, place) if isinstance(value, list) else ()
+    weights = _read_numbers(value, float, place) if isinstance(value, list) else ()
     in_range = len(weights) == n_values and 0 <= min(weights) <= max(weights) <= _MOST
     if not in_range or not any(weights):
         raise WorkloadError(

@@ -105,15 +105,21 @@ def workload_of(entries: Sequence[Entry], filters: Filters, source: Source) -> W
         raise WorkloadError(f"{source.name}: expected at least one job, got none.")
     again, later = repeated_runs(entries)
     entries = [
-        replace(entry, unfit=AGAIN) if at in again else _unnumbered(entry) if at in later else entry
+        replace(entry, unfit=AGAIN)
+        if at in again
+        else _renumbered_run(entry)
+        if at in later
+        else entry
         for at, entry in enumerate(entries)
     ]
-    ids = _numbered(entries)
+    ids = _numbered_entries(entries)
     missing = sum(e.id is None and is_missing(dict(e.extra).get("jobid")) for e in entries)
     _check_times(entries)
     reasons = dict.fromkeys(entry.unfit for entry in entries if entry.unfit)
     names = {
-        label: {text: number for number, text in enumerate(dict.fromkeys(_names(entries, label)))}
+        label: {
+            text: number for number, text in enumerate(dict.fromkeys(_label_names(entries, label)))
+        }
         for label in LABELS
     }
     records = Records(
@@ -167,7 +173,7 @@ def repeated_runs(entries: Sequence[Entry]) -> tuple[set[int], set[int]]:
     return again, later
 
 
-def _unnumbered(entry: Entry) -> Entry:
+def _renumbered_run(entry: Entry) -> Entry:
     """Return a run that gets another number, with the log's as a further column."""
     has_id = "jobid" in dict(entry.extra)
     return replace(
@@ -175,7 +181,7 @@ def _unnumbered(entry: Entry) -> Entry:
     )
 
 
-def _numbered(entries: Sequence[Entry]) -> list[int]:
+def _numbered_entries(entries: Sequence[Entry]) -> list[int]:
     """Give numbers to entries that have none; refuse a number used twice."""
     seen: dict[int, str] = {}
     for entry in entries:
@@ -210,13 +216,13 @@ def _check_times(entries: Sequence[Entry]) -> None:
                 raise refuse(entry.place, name.removesuffix("_s"), "seconds below 2^53", value)
 
 
-def _names(entries: Sequence[Entry], label: str) -> list[str]:
+def _label_names(entries: Sequence[Entry], label: str) -> list[str]:
     """Return the labels that are no numbers."""
-    texts = (_label(entry, label) for entry in entries)
+    texts = (_label_text(entry, label) for entry in entries)
     return [text for text in texts if text and not _is_number(text)]
 
 
-def _label(entry: Entry, label: str) -> str:
+def _label_text(entry: Entry, label: str) -> str:
     """Return a label as text, empty where there is none."""
     value = entry.labels.get(label)
     if value is None:
@@ -234,7 +240,7 @@ def _is_number(text: str) -> bool:
 
 def _label_numbers(entries: Sequence[Entry], label: str, names: Mapping[str, int]) -> Ints:
     """Return one label of all entries as numbers."""
-    texts = [_label(entry, label) for entry in entries]
+    texts = [_label_text(entry, label) for entry in entries]
     numbers = [names[text] if text in names else int(text or MISSING) for text in texts]
     return np.array(numbers, dtype=np.int64)
 
@@ -243,7 +249,7 @@ def _with_names(
     entry: Entry, names: Mapping[str, Mapping[str, int]]
 ) -> tuple[tuple[str, str], ...]:
     """Return the further columns of an entry, labels that are names among them."""
-    texts = ((label, _label(entry, label)) for label in LABELS)
+    texts = ((label, _label_text(entry, label)) for label in LABELS)
     return entry.extra + tuple((label, text) for label, text in texts if text in names[label])
 
 
@@ -278,7 +284,7 @@ def read_seconds(value: object, place: str, name: str) -> float:
     """Read a time or duration in seconds; -1 where missing."""
     if is_missing(value):
         return float(MISSING)
-    number = _number(value)
+    number = _finite_number(value)
     if number is None or not 0 <= number < LARGEST:
         raise refuse(place, name, "seconds from 0, or -1 for missing", value)
     return number
@@ -288,7 +294,7 @@ def read_count(value: object, place: str, name: str) -> int:
     """Read a whole number; -1 where missing."""
     if is_missing(value):
         return MISSING
-    number = _number(value)
+    number = _finite_number(value)
     if number is None or not 0 <= number < LARGEST or number != math.floor(number):
         raise refuse(place, name, "a whole number from 0, or -1 for missing", value)
     return int(number)
@@ -314,7 +320,7 @@ def read_job_id(value: object, place: str, name: str = "id") -> int | None:
     return read_count(value, place, name)
 
 
-def _number(value: object) -> float | None:
+def _finite_number(value: object) -> float | None:
     """Return a value as a finite number, if it is one."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         return None

@@ -93,25 +93,25 @@ class Filters:
             value = getattr(self, name)
             if value is not None or name != "max_nodes":
                 checking.whole(name, value, 1, LARGEST, error=WorkloadError)
-        _scale(self.scale_nodes)
-        if self.arrivals not in ("log", "zero") and not _factor(self.arrivals):
+        _read_scale(self.scale_nodes)
+        if self.arrivals not in ("log", "zero") and not _is_factor(self.arrivals):
             expected = f"'log', 'zero' or a factor from {_FACTORS[0]:g} to {_FACTORS[1]:g}"
             raise checking.wrong("arrivals", expected, self.arrivals, WorkloadError)
         if self.window_s is not None:
-            _window(self.window_s)
+            _read_window(self.window_s)
         if self.columns is not None:
-            _columns(self.columns)
+            _check_columns(self.columns)
         checking.flag("dependencies", self.dependencies, error=WorkloadError)
 
 
-def _columns(value: object) -> None:
+def _check_columns(value: object) -> None:
     """Refuse what are no names of columns."""
     listed = value if isinstance(value, (list, tuple)) else ()
     if not listed or not all(isinstance(name, str) and name.strip() for name in listed):
         raise checking.wrong("columns", "a list of names", value, WorkloadError)
 
 
-def _scale(value: object) -> tuple[int, int]:
+def _read_scale(value: object) -> tuple[int, int]:
     """Read the factor on sizes: what multiplies them, and what divides them."""
     if not isinstance(value, float):
         return checking.whole("scale_nodes", value, 1, LARGEST, error=WorkloadError), 1
@@ -122,17 +122,17 @@ def _scale(value: object) -> tuple[int, int]:
     return 1, parts
 
 
-def _factor(value: object) -> bool:
+def _is_factor(value: object) -> bool:
     """Whether a value is a factor that leaves times of a log what they are."""
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return number and _FACTORS[0] <= value <= _FACTORS[1]  # type: ignore[operator]
 
 
-def _window(window_s: object) -> tuple[float, float]:
+def _read_window(window_s: object) -> tuple[float, float]:
     """Read a window; refuse what is no interval."""
     pair = list(window_s) if isinstance(window_s, (list, tuple)) else []
     try:
-        pair = [_edge(edge) for edge in pair]
+        pair = [_read_edge(edge) for edge in pair]
         numbers = all(type(edge) in (int, float) and not math.isnan(edge) for edge in pair)
     except (UnitError, OverflowError):  # no time, or a whole number beyond all floats
         pair, numbers = [], False
@@ -142,7 +142,7 @@ def _window(window_s: object) -> tuple[float, float]:
     return float(pair[0]), float(pair[1])
 
 
-def _edge(edge: object) -> object:
+def _read_edge(edge: object) -> object:
     """Read the edge of a window where it is a text."""
     if not isinstance(edge, str):
         return edge
@@ -192,7 +192,7 @@ def select_jobs(records: Records, filters: Filters, source: Source) -> Workload:
     A job that several reasons drop counts under the first: run time, processors, those of the
     format, submit time, size, window.
     """
-    nodes = _scaled(records.n_nodes, filters.scale_nodes, source)
+    nodes = _scaled_sizes(records.n_nodes, filters.scale_nodes, source)
     reasons: dict[str, NDArray[np.bool_]] = {
         "no run time": ~(records.runtime_s >= _SHORTEST_S),
         "no processors": nodes < 1,
@@ -206,18 +206,18 @@ def select_jobs(records: Records, filters: Filters, source: Source) -> Workload:
     remaining = verdict == len(reasons)
     since = records.submit_s - (records.submit_s[remaining].min() if remaining.any() else 0.0)
     if filters.window_s is not None:
-        begin, end = _window(filters.window_s)
+        begin, end = _read_window(filters.window_s)
         outside = remaining & ~((begin <= since) & (since < end))
         reasons["outside the time window"] = outside
         verdict[remaining & ~outside] += 1
         remaining &= ~outside
-    submit_s = _arrivals(since, remaining, filters)
+    submit_s = _submit_times(since, remaining, filters)
     asked = records.requested_s[remaining]
     remarks: dict[str, int] = {
         **records.remarks,
         _NO_REQUEST: int(np.count_nonzero((asked >= 0) & (asked < _SHORTEST_S))),
     }
-    jobs = _jobs(records, nodes, submit_s, remaining)
+    jobs = _remaining_jobs(records, nodes, submit_s, remaining)
     if filters.dependencies:
         jobs = linked(jobs)
     elif records.extra is not None:
@@ -226,25 +226,25 @@ def select_jobs(records: Records, filters: Filters, source: Source) -> Workload:
         jobs=jobs,
         source=source.name,
         sha256=source.sha256,
-        dropped_jobs=_dropped(records, nodes, submit_s, list(reasons), verdict),
+        dropped_jobs=_dropped_jobs(records, nodes, submit_s, list(reasons), verdict),
         has_requested=bool((records.requested_s[remaining] >= _SHORTEST_S).any()),
         n_without_request=int(np.count_nonzero(~(records.requested_s[remaining] >= _SHORTEST_S))),
         n_unsorted=int(np.count_nonzero(np.diff(records.submit_s[remaining]) < 0)),
-        begin_unix_s=_begin(records, remaining, filters),
+        begin_unix_s=_first_moment(records, remaining, filters),
         remarks={what: count for what, count in remarks.items() if count},
     )
 
 
-def _begin(records: Records, remaining: NDArray[np.bool_], filters: Filters) -> float | None:
+def _first_moment(records: Records, remaining: NDArray[np.bool_], filters: Filters) -> float | None:
     """Return the moment of the first remaining submission, where jobs come when the log says."""
     if records.begin_unix_s is None or filters.arrivals not in ("log", 1.0) or not remaining.any():
         return None
     return records.begin_unix_s + float(records.submit_s[remaining].min())
 
 
-def _scaled(n_nodes: Ints, scale: float, source: Source) -> Ints:
+def _scaled_sizes(n_nodes: Ints, scale: float, source: Source) -> Ints:
     """Multiply sizes, or divide and round up; refuse what does not fit into a number."""
-    factor, parts = _scale(scale)
+    factor, parts = _read_scale(scale)
     if len(n_nodes) and int(n_nodes.max()) * factor > LARGEST:
         raise WorkloadError(
             f"{source.name}: scale_nodes: expected jobs of at most {LARGEST} nodes, got "
@@ -313,7 +313,7 @@ def refine(workload: Workload, **options: Unpack[ReadOptions]) -> Workload:
     )
 
 
-def _dropped(
+def _dropped_jobs(
     records: Records, nodes: Ints, submit_s: Floats, reasons: Sequence[str], verdict: Ints
 ) -> tuple[DroppedJob, ...]:
     """Return the jobs that have a reason, with their fields in the log."""
@@ -340,7 +340,7 @@ def _first_reason(reasons: Mapping[str, NDArray[np.bool_]], n_jobs: int) -> Ints
     return verdict
 
 
-def _arrivals(since: Floats, remaining: NDArray[np.bool_], filters: Filters) -> Floats:
+def _submit_times(since: Floats, remaining: NDArray[np.bool_], filters: Filters) -> Floats:
     """Return the submit time of each job, the first remaining one at 0."""
     if filters.arrivals == "zero":
         return np.zeros(len(since))
@@ -349,7 +349,7 @@ def _arrivals(since: Floats, remaining: NDArray[np.bool_], filters: Filters) -> 
     return (since - first) * factor
 
 
-def _jobs(
+def _remaining_jobs(
     records: Records, nodes: Ints, submit_s: Floats, remaining: NDArray[np.bool_]
 ) -> tuple[Job, ...]:
     """Make the jobs of the remaining rows, by submit time."""
@@ -374,13 +374,13 @@ def _jobs(
             [""] * n_jobs if names is None else [names[row] for row in order],
             [None] * n_jobs,
             [()] * n_jobs if extra is None else [extra[row] for row in order],
-            _starts(records, remaining, order),
+            _row_starts(records, remaining, order),
             [""] * n_jobs if records.hosts is None else [records.hosts[row] for row in order],
         )
     )
 
 
-def _starts(
+def _row_starts(
     records: Records, remaining: NDArray[np.bool_], order: Sequence[int]
 ) -> Sequence[float | None]:
     """Return the starts of some rows after the first submission, or start, of a remaining job."""

@@ -62,7 +62,7 @@ class Match:
         if self.max_nodes is not None:
             chosen &= n_nodes <= self.max_nodes
         for key, values in self.numbers.items():
-            own = n_nodes if key == "size" else _column(jobs, key)
+            own = n_nodes if key == "size" else _job_column(jobs, key)
             chosen &= np.isin(own, values)
         by_text = self.names or self.columns or self.labels
         for place in np.flatnonzero(chosen).tolist() if by_text else ():
@@ -71,12 +71,12 @@ class Match:
 
     def _fits(self, job: Job) -> bool:
         """Whether name and further columns of one job fit."""
-        if self.names and not _like(job.name, self.names):
+        if self.names and not _like_any(job.name, self.names):
             return False
         extra = dict(job.extra)
         if not all(extra.get(column) in values for column, values in self.columns.items()):
             return False
-        return all(_like(name_of(job, key), likes) for key, likes in self.labels.items())
+        return all(_like_any(name_of(job, key), likes) for key, likes in self.labels.items())
 
 
 def name_of(job: Job, key: str) -> str:
@@ -92,12 +92,12 @@ def name_of(job: Job, key: str) -> str:
     return found or (str(number) if number != MISSING else "")
 
 
-def _like(name: str, likes: Sequence[str]) -> bool:
+def _like_any(name: str, likes: Sequence[str]) -> bool:
     """Whether a name fits one of some shell-style patterns."""
     return any(fnmatchcase(name, like) for like in likes)
 
 
-def _column(jobs: Sequence[Job], key: str) -> NDArray[np.int64]:
+def _job_column(jobs: Sequence[Job], key: str) -> NDArray[np.int64]:
     """Return one field of all jobs."""
     return np.fromiter((getattr(job, key) for job in jobs), dtype=np.int64, count=len(jobs))
 
@@ -121,24 +121,26 @@ def read_match(table: object, place: str) -> Match:
         raise wrong(f"{place}: match.column", "a table", columns, WorkloadError)
     if "pattern" in table:
         columns = {**columns, "pattern": table["pattern"]}
-    numbers, labels = _labels(table, place)
+    numbers, labels = _read_labels(table, place)
     return Match(
-        min_nodes=_bound(table.get("min_nodes"), f"{place}: match.min_nodes"),
-        max_nodes=_bound(table.get("max_nodes"), f"{place}: match.max_nodes"),
+        min_nodes=_read_bound(table.get("min_nodes"), f"{place}: match.min_nodes"),
+        max_nodes=_read_bound(table.get("max_nodes"), f"{place}: match.max_nodes"),
         numbers=numbers,
         names=tuple(
             text(f"{place}: match.name", value, error=WorkloadError)
-            for value in _listed(table.get("name", []))
+            for value in _as_list(table.get("name", []))
         ),
         columns={
-            str(name): tuple(_plain(value, f"{place}: match.{name}") for value in _listed(values))
+            str(name): tuple(
+                _plain_value(value, f"{place}: match.{name}") for value in _as_list(values)
+            )
             for name, values in columns.items()
         },
         labels=labels,
     )
 
 
-def _labels(
+def _read_labels(
     table: Mapping[str, object], place: str
 ) -> tuple[dict[str, tuple[int, ...]], dict[str, tuple[str, ...]]]:
     """Read what is matched by number, and what by name."""
@@ -146,11 +148,11 @@ def _labels(
     labels: dict[str, tuple[str, ...]] = {}
     for key in ("size", *_NAMED):
         where = f"{place}: match.{key}"
-        values = _listed(table[key]) if key in table else None
+        values = _as_list(table[key]) if key in table else None
         if values is None:
             continue
         if key in _NAMED and key not in LABELS:
-            labels[key] = tuple(_name(value, where) for value in values)
+            labels[key] = tuple(_read_name(value, where) for value in values)
         elif key in LABELS and any(isinstance(value, str) for value in values):
             labels[key] = tuple(text(where, value, error=WorkloadError) for value in values)
         else:
@@ -158,22 +160,22 @@ def _labels(
     return numbers, labels
 
 
-def _listed(value: object) -> Sequence[object]:
+def _as_list(value: object) -> Sequence[object]:
     """Return a list as it is and anything else as a list of one."""
     return value if isinstance(value, list) else [value]
 
 
-def _bound(value: object, place: str) -> int | None:
+def _read_bound(value: object, place: str) -> int | None:
     """Read a number of nodes that may be absent."""
     return None if value is None else whole(place, value, error=WorkloadError)
 
 
-def _name(value: object, place: str) -> str:
+def _read_name(value: object, place: str) -> str:
     """Read a name; one of digits only may stand without quotes."""
     return str(value) if type(value) is int else text(place, value, error=WorkloadError)
 
 
-def _plain(value: object, place: str) -> str:
+def _plain_value(value: object, place: str) -> str:
     """Read a value of a column: text or number, as the log writes it."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise wrong(place, "a text or a number", value, WorkloadError)

@@ -42,29 +42,29 @@ def read_placement_log(path: str | Path, **options: Unpack[ReadOptions]) -> Work
         if not words or words[0][0] in "#;":
             continue
         place = f"{source.name}:{number}"
-        kind, words = _kind(words, place)
+        kind, words = _line_kind(words, place)
         bare = _LONG if kind == "P" else _SHORT
         timed = len(words) > bare if timed is None else timed
         if len(words) != bare + timed:
             raise WorkloadError(f"{place}: expected {bare + timed} fields, got {len(words)}.")
-        now = _time(words[-1], now, place) if timed else now + 1
+        now = _event_time(words[-1], now, place) if timed else now + 1
         job = words[1]
         if kind == "P":
             if job in running:
                 raise refuse(place, "id", "a job that is not placed", job)
             running[job] = len(entries)
-            entries.append(_placed(job, words[2], place, now, fresh=job not in used))
+            entries.append(_placed_entry(job, words[2], place, now, fresh=job not in used))
             used.add(job)
         elif job not in running:
             raise refuse(place, "id", "a job that is placed", job)
         else:
-            _end(entries, running.pop(job), now)
+            _end_entry(entries, running.pop(job), now)
     for index in running.values():
-        _end(entries, index, now + (not timed))
+        _end_entry(entries, index, now + (not timed))
     return workload_of(entries, filters, source)
 
 
-def _kind(words: list[str], place: str) -> tuple[str, list[str]]:
+def _line_kind(words: list[str], place: str) -> tuple[str, list[str]]:
     """Say whether a line places or removes."""
     word = words[0].upper()
     if word in _PLACE:
@@ -74,7 +74,7 @@ def _kind(words: list[str], place: str) -> tuple[str, list[str]]:
     raise refuse(place, "event", "P (place) or F (remove)", words[0])
 
 
-def _time(word: str, now: float, place: str) -> float:
+def _event_time(word: str, now: float, place: str) -> float:
     """Read the time of an event."""
     time = read_seconds(word, place, "time")
     if time < now:
@@ -82,13 +82,13 @@ def _time(word: str, now: float, place: str) -> float:
     return time
 
 
-def _placed(job: str, nodes: str, place: str, now: float, *, fresh: bool) -> Entry:
+def _placed_entry(job: str, nodes: str, place: str, now: float, *, fresh: bool) -> Entry:
     """Return the entry of a job that was placed, its run time yet unknown."""
     number = None if is_missing(job) else read_count(job, place, "id")
     size = read_count(nodes, place, "nodes")
     return Entry(place, number if fresh else None, now, 0.0, size, start_s=now)
 
 
-def _end(entries: list[Entry], index: int, now: float) -> None:
+def _end_entry(entries: list[Entry], index: int, now: float) -> None:
     """Set the run time of a job that is removed."""
     entries[index] = replace(entries[index], runtime_s=now - entries[index].submit_s)

@@ -164,32 +164,39 @@ def profile_from(
     """
     fields = Table(table, f"{source}:", WorkloadError)
     if "rule" not in fields and "pattern" in fields:
-        return Profile((_rule(_whole(table), source, _folder(folder)),), table, source)
+        return Profile(
+            (_checked_rule(_whole_log_rule(table), source, _base_folder(folder)),), table, source
+        )
     version, rules = fields.raw("version"), fields.raw("rule")
     fields.finish()
     if "version" in fields and (type(version) is not int or version != VERSION):
         raise fields.error("version", str(VERSION))
-    folder = _folder(folder)
+    folder = _base_folder(folder)
     if not isinstance(rules, list) or not rules:
         raise WorkloadError(f"{source}: expected at least one [[rule]], got {rules!r}.")
     made = tuple(
-        _rule(rule, f"{source}: rule {number}", folder)
+        _checked_rule(rule, f"{source}: rule {number}", folder)
         for number, rule in enumerate(rules, start=1)
     )
     return Profile(made, table, source)
 
 
-def _folder(folder: str | Path | None) -> Path:
+def _base_folder(folder: str | Path | None) -> Path:
     """Return where relative paths start."""
     return Path() if folder is None else path_of("folder", folder, error=WorkloadError)
 
 
-def _whole(table: Mapping[str, Any]) -> dict[str, Any]:
+def _whole_log_rule(table: Mapping[str, Any]) -> dict[str, Any]:
     """Return the rule for all jobs that a table stands for, with what it leaves open."""
     rule = {key: value for key, value in table.items() if key != "version"}
     spec = {"name": rule["pattern"]} if isinstance(rule["pattern"], str) else rule["pattern"]
     open_ = not rule.keys() & {"bytes_per_flow", "iteration"}
-    if open_ and isinstance(spec, Mapping) and "nbytes" in _options(spec) and "nbytes" not in spec:
+    if (
+        open_
+        and isinstance(spec, Mapping)
+        and "nbytes" in _pattern_options(spec)
+        and "nbytes" not in spec
+    ):
         rule["bytes_per_flow"] = USUAL_BYTES
     if len(rule.keys() & {"comm_fraction", "bytes_per_flow", "iteration"}) < 2:  # noqa: PLR2004 (a pair)
         rule.setdefault("comm_fraction", USUAL_FRACTION)
@@ -200,33 +207,33 @@ def seeded(spec: Mapping[str, Any], seed: int) -> dict[str, Any]:
     """Give a pattern and those inside it a seed, where they take one and state none."""
 
     def give(own: Mapping[str, Any]) -> dict[str, Any]:
-        missing = "seed" in _options(own) and "seed" not in own
+        missing = "seed" in _pattern_options(own) and "seed" not in own
         return {**own, "seed": seed} if missing else dict(own)
 
-    return _everywhere(spec, give)
+    return _change_everywhere(spec, give)
 
 
-def _everywhere(
+def _change_everywhere(
     spec: Mapping[str, Any], change: Callable[[Mapping[str, Any]], dict[str, Any]]
 ) -> dict[str, Any]:
     """Change the specification of a pattern and of those inside it."""
 
     def inside(value: object) -> object:
         if isinstance(value, Mapping):
-            return _everywhere(value, change)
+            return _change_everywhere(value, change)
         return [inside(entry) for entry in value] if isinstance(value, list) else value
 
     return change({key: inside(value) for key, value in spec.items()})
 
 
-def _options(spec: Mapping[str, Any]) -> set[str]:
+def _pattern_options(spec: Mapping[str, Any]) -> set[str]:
     """Return the names of the options that a pattern takes; none where it is unknown."""
     name = spec.get("name")
     kind = PATTERNS.get(name) if isinstance(name, str) else None
     return set() if kind is None else {option.name for option in fields(kind)}  # type: ignore[arg-type]
 
 
-def _rule(table: object, place: str, folder: Path) -> Rule:
+def _checked_rule(table: object, place: str, folder: Path) -> Rule:
     """Check one rule."""
     fields = Table(table, f"{place}:", WorkloadError)
     table = {key: fields.raw(key) for key in _KEYS if key in fields}
@@ -235,17 +242,19 @@ def _rule(table: object, place: str, folder: Path) -> Rule:
     match = read_match(table.get("match", {}), place)
     label = fields.text("label") if "label" in fields else None
     quantities = {
-        key: _quantity(table[key], key, f"{place}: {key}") for key in _QUANTITIES if key in table
+        key: _read_quantity(table[key], key, f"{place}: {key}")
+        for key in _QUANTITIES
+        if key in table
     }
     silent = quantities.get("comm_fraction") == Distribution("constant", (0.0,))
     if silent and "pattern" not in table:
         return Rule(place, match, float(chance), None, label or "", {})
-    spec = _pattern(table.get("pattern"), place, folder)
+    spec = _check_pattern(table.get("pattern"), place, folder)
     _check_pair(spec, quantities, place)
     return Rule(place, match, float(chance), spec, label or spec["name"], quantities)
 
 
-def _pattern(table: object, place: str, folder: Path) -> Mapping[str, Any]:
+def _check_pattern(table: object, place: str, folder: Path) -> Mapping[str, Any]:
     """Check that a pattern can be made."""
     if isinstance(table, str):
         table = {"name": table}
@@ -263,7 +272,7 @@ def _pattern(table: object, place: str, folder: Path) -> Mapping[str, Any]:
 
 def _check_pair(spec: Mapping[str, Any], quantities: Mapping[str, Quantity], place: str) -> None:
     """Refuse all but two of fraction, bytes and iteration."""
-    takes_bytes = "nbytes" in _options(spec)
+    takes_bytes = "nbytes" in _pattern_options(spec)
     own_bytes = "nbytes" in spec or not takes_bytes
     if "bytes_per_flow" in quantities and own_bytes:
         why = "states nbytes itself" if takes_bytes else "has bytes of its own"
@@ -277,7 +286,7 @@ def _check_pair(spec: Mapping[str, Any], quantities: Mapping[str, Quantity], pla
         )
 
 
-def _quantity(value: object, key: str, place: str) -> Quantity:
+def _read_quantity(value: object, key: str, place: str) -> Quantity:
     """Read a quantity and check its range."""
     if isinstance(value, Mapping) and "column" in value:
         return _column_value(value, place)

@@ -87,7 +87,7 @@ def make_workload(
         options["path"] = str(options["path"])
     folder = Path() if folder is None else path_of("folder", folder, error=WorkloadError)
     if "generator" in options:
-        drawn = _sample(dict(options), source, seed)
+        drawn = _sampled_workload(dict(options), source, seed)
         return _known_by(drawn, options) if seed is None or "seed" in options else drawn
     path = options.pop("path", None)
     if not isinstance(path, str):
@@ -124,7 +124,7 @@ def format_of(path: str | Path) -> str | None:
     return next((form for end, form in _ENDS.items() if name.endswith(end)), None)
 
 
-def _sample(options: dict[str, Any], source: str, seed: int | None) -> Workload:
+def _sampled_workload(options: dict[str, Any], source: str, seed: int | None) -> Workload:
     """Call the generator of a table, and filter what it samples."""
     if "path" in options:
         raise WorkloadError(f"{source}: expected path or generator, got both.")

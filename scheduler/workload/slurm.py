@@ -110,7 +110,7 @@ def sacct_entries(
     """
     if source.data.lstrip()[:1] in (b"{", b"["):
         return sacct_json_entries(source, filters)
-    lines = bounded(_text(source), source)
+    lines = bounded(_text_lines(source), source)
     first = next(lines, None)
     if first is not None and _COMMAND.fullmatch(first[1]):
         first = next(lines, None)
@@ -129,7 +129,7 @@ def sacct_entries(
     zoned: dict[bool, str] = {}
     for number, line in lines:
         place = f"{source.name}:{number}"
-        cells = _cells(line, header, delimiter, place)
+        cells = _line_cells(line, header, delimiter, place)
         named_cells = dict(zip(header, map(str.strip, cells), strict=True))
         if zone is None:
             _refuse_mixed(named_cells, columns, place, zoned)
@@ -152,7 +152,7 @@ def _require_header(header: Sequence[str], source: Source, number: int, *, place
         )
 
 
-def _cells(line: str, header: Sequence[str], delimiter: str, place: str) -> list[str]:
+def _line_cells(line: str, header: Sequence[str], delimiter: str, place: str) -> list[str]:
     """Part a line; what follows the last column belongs to it where it is a name, which is free."""
     cells = line.split(delimiter)
     if len(cells) == len(header) + 1 and not cells[-1]:  # sacct -p ends lines with a |
@@ -186,7 +186,7 @@ def _refuse_mixed(
             )
 
 
-def _text(source: Source) -> Iterator[tuple[int, str]]:
+def _text_lines(source: Source) -> Iterator[tuple[int, str]]:
     """Yield the lines that are not empty; bytes that are no UTF-8 stay visible."""
     for number, line in enumerate(source.lines(), start=1):
         if line.strip():
@@ -233,7 +233,7 @@ def _sacct_entry(
         read_instant(text, place, columns.get(use, use), zone)
         for use, text in zip(_TIMES, times, strict=True)
     )
-    runtime_s = _elapsed(cell("elapsed"), place, columns)
+    runtime_s = _read_elapsed(cell("elapsed"), place, columns)
     if runtime_s < 0 <= start_s <= end_s:
         runtime_s = end_s - start_s
     if "end" not in columns and min(start_s, runtime_s) >= 0 and state not in UNFINISHED:
@@ -255,8 +255,8 @@ def _sacct_entry(
         submit_s=submit_s,
         runtime_s=runtime_s,
         n_nodes=nodes,
-        requested_s=_limit(cell("limit"), place, columns),
-        unfit=_unfit(number, state) or backwards_reason(start_s, end_s, runtime_s),
+        requested_s=_read_limit(cell("limit"), place, columns),
+        unfit=_drop_reason(number, state) or backwards_reason(start_s, end_s, runtime_s),
         name=cell("name"),
         labels={use: cell(use) for use in ("user", "group", "queue")},
         extra=tuple((name, text) for name, text in cells.items() if name not in used and text),
@@ -269,7 +269,7 @@ def _sacct_entry(
     )
 
 
-def _unfit(number: str, state: str) -> str:
+def _drop_reason(number: str, state: str) -> str:
     """Return why a job of this number and state is dropped."""
     if "." in number:
         return "job step (sacct -X leaves them out)"
@@ -302,15 +302,15 @@ def tells_zone(text: str) -> bool:
 
 def is_skipped(text: str, zone: tzinfo) -> bool:
     """Say whether a text is a time over which the clock was set forward."""
-    return _advance(text, zone) > timedelta()
+    return _clock_advance(text, zone) > timedelta()
 
 
 def is_twice(text: str, zone: tzinfo) -> bool:
     """Say whether a text is a time to which the clock was set back."""
-    return _advance(text, zone) < timedelta()
+    return _clock_advance(text, zone) < timedelta()
 
 
-def _advance(text: str, zone: tzinfo) -> timedelta:
+def _clock_advance(text: str, zone: tzinfo) -> timedelta:
     """Return by how much a clock was set about a time that it skipped or showed twice; else 0."""
     if zone is UTC or is_missing(text) or text.replace(".", "", 1).isdecimal():
         return timedelta()
@@ -321,7 +321,7 @@ def _advance(text: str, zone: tzinfo) -> timedelta:
     return (after or timedelta()) - (before or timedelta())
 
 
-def _elapsed(text: str, place: str, columns: Mapping[str, str]) -> float:
+def _read_elapsed(text: str, place: str, columns: Mapping[str, str]) -> float:
     """Read the run time: seconds in ElapsedRaw, else a duration."""
     name = columns.get("elapsed", "elapsed")
     if name == "elapsedraw" or is_missing(text):
@@ -332,7 +332,7 @@ def _elapsed(text: str, place: str, columns: Mapping[str, str]) -> float:
     return duration
 
 
-def _limit(text: str, place: str, columns: Mapping[str, str]) -> float:
+def _read_limit(text: str, place: str, columns: Mapping[str, str]) -> float:
     """Read the time limit: minutes in TimelimitRaw, else a duration."""
     if is_missing(text) or text.lower() in _NO_LIMIT:
         return float(MISSING)
@@ -360,14 +360,14 @@ def sacct_json_entries(source: Source, filters: Filters) -> list[Entry]:
                 f"{place}: field time: expected a table, as sacct --json prints it, got "
                 f"{str(table.get('time'))[:40]!r}."
             )
-        entries.append(_entry(table, place, filters))
+        entries.append(_read_entry(table, place, filters))
     return entries
 
 
-def _entry(table: Mapping[str, Any], place: str, filters: Filters) -> Entry:
+def _read_entry(table: Mapping[str, Any], place: str, filters: Filters) -> Entry:
     """Read one job."""
     time = table["time"]
-    state = _state(table.get("state"))
+    state = _read_state(table.get("state"))
     submit_s, start_s, end_s, elapsed_s = (
         read_seconds(unwrapped(time.get(name)), place, f"time.{name}")
         for name in ("submission", "start", "end", "elapsed")
@@ -392,7 +392,7 @@ def _entry(table: Mapping[str, Any], place: str, filters: Filters) -> Entry:
         id=read_job_id(unwrapped(table.get("job_id")), place, "job_id"),
         submit_s=submit_s,
         runtime_s=elapsed_s if elapsed_s >= 0 or not 0 < start_s <= end_s else end_s - start_s,
-        n_nodes=_nodes(table, hosts, place, filters),
+        n_nodes=_count_nodes(table, hosts, place, filters),
         requested_s=max(limit_s, float(MISSING)),
         unfit=f"not finished ({state.lower()})"
         if state in UNFINISHED
@@ -406,7 +406,7 @@ def _entry(table: Mapping[str, Any], place: str, filters: Filters) -> Entry:
     )
 
 
-def _state(value: object) -> str:
+def _read_state(value: object) -> str:
     """Return the state: `current` is a text or a list, by the version."""
     current = value.get("current") if isinstance(value, Mapping) else value
     first = current[0] if isinstance(current, list) and current else current
@@ -420,7 +420,7 @@ def _number_of(value: object, place: str, name: str) -> str:
     return str(found) if found > 0 else ""
 
 
-def _nodes(table: Mapping[str, Any], hosts: str, place: str, filters: Filters) -> int:
+def _count_nodes(table: Mapping[str, Any], hosts: str, place: str, filters: Filters) -> int:
     """Return the nodes of a job; -1 where no field has them."""
     nodes = read_count(unwrapped(table.get("allocation_nodes")), place, "allocation_nodes")
     if nodes > 0:

@@ -52,22 +52,22 @@ def squeue_entries(source: Source, filters: Filters) -> list[Entry]:
             raise WorkloadError(
                 f"{place}: expected a job as squeue --json prints it, got one of sacct --json."
             )
-    return [_entry(table, place, filters) for place, table in tables]
+    return [_read_entry(table, place, filters) for place, table in tables]
 
 
-def _entry(table: Mapping[str, Any], place: str, filters: Filters) -> Entry:
+def _read_entry(table: Mapping[str, Any], place: str, filters: Filters) -> Entry:
     """Read one job of the queue."""
 
     def number(name: str) -> object:
         return unwrapped(table.get(name))
 
-    state = _state(table.get("job_state"))
+    state = _counted_state(table.get("job_state"))
     limit_s = read_seconds(number("time_limit"), place, "time_limit") * 60
     start_s = read_seconds(number("start_time"), place, "start_time")
     end_s = read_seconds(number("end_time"), place, "end_time")
     ended = state not in UNFINISHED and start_s > 0 and end_s > 0
     backwards = ended and end_s < start_s
-    nodes_text = _hosts(table, place)
+    nodes_text = _job_hosts(table, place)
     nodes = read_count(number("node_count"), place, "node_count")
     if nodes < 1 and nodes_text:
         nodes = n_hosts(nodes_text, place, "nodes")
@@ -79,7 +79,7 @@ def _entry(table: Mapping[str, Any], place: str, filters: Filters) -> Entry:
         switches = number("minimum_switches")
     kept = {
         "state": state,
-        "switches": _switches(
+        "switches": _switch_limit(
             read_count(switches, place, "required_switches"),
             read_count(number("wait_for_switch"), place, "wait_for_switch"),
         ),
@@ -115,13 +115,13 @@ def unwrapped(value: object) -> object:
     return value.get("number") if known else None
 
 
-def _state(value: object) -> str:
+def _counted_state(value: object) -> str:
     """Return the state that counts: the one that says that a job has nodes, where one does."""
     states = [str(one).upper() for one in (value if isinstance(value, list) else [value or ""])]
     return next((one for one in states if one in HOLDING), states[0] if states else "")
 
 
-def _hosts(table: Mapping[str, Any], place: str) -> str:
+def _job_hosts(table: Mapping[str, Any], place: str) -> str:
     """
     Return the hosts of a job, which Slurm has in one or several of three places.
 
@@ -144,7 +144,7 @@ def _above_0(value: object, place: str, name: str) -> str:
     return str(found) if found > 0 else ""
 
 
-def _switches(most: int, patience_s: int) -> str:
+def _switch_limit(most: int, patience_s: int) -> str:
     """Write a limit of leaf switches as ``--switches`` takes it; empty where there is none."""
     if most < 1:
         return ""

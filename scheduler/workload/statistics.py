@@ -49,15 +49,15 @@ def trace_numbers(workload: Workload, n_nodes: int | None = None) -> Numbers:
         "dropped": len(workload.dropped_jobs),
         "dropped_by_reason": dict(workload.dropped),
         "not_in_order_of_submission": workload.n_unsorted,
-        "repeated": _repeated(jobs),
+        "repeated": _repeated_jobs(jobs),
         "cancelled": len(cancelled(workload.jobs)),
         "running": len(running(workload.jobs)),
         "recorded": {
             "starts": sum(job.logged_start_s is not None for job in workload.jobs),
             "places": sum(bool(job.logged_hosts) for job in workload.jobs),
         },
-        "missing": _missing(jobs, workload),
-        "further_columns": _further(workload),
+        "missing": _missing_values(jobs, workload),
+        "further_columns": _further_columns(workload),
         "remarks": dict(workload.remarks),
     }
     if jobs.empty:
@@ -65,11 +65,11 @@ def trace_numbers(workload: Workload, n_nodes: int | None = None) -> Numbers:
     return numbers | {
         "nodes": spread(jobs["n_nodes"].to_numpy(dtype=float)) | _round_sizes(jobs["n_nodes"]),
         "runtime_s": spread(jobs["runtime_s"].to_numpy()),
-        "requested_time": _requests(jobs, numbers["missing"]["requested time"]),
-        "arrivals": _arrivals(jobs["submit_s"].to_numpy()),
-        "load": _load(jobs, n_nodes),
+        "requested_time": _request_quality(jobs, numbers["missing"]["requested time"]),
+        "arrivals": _arrival_facts(jobs["submit_s"].to_numpy()),
+        "load": _offered_load(jobs, n_nodes),
         "size_classes": size_classes(jobs),
-        "users": _users(jobs),
+        "users": _user_facts(jobs),
     }
 
 
@@ -123,7 +123,7 @@ def _round_sizes(n_nodes: pd.Series) -> Numbers:
     }
 
 
-def _requests(jobs: pd.DataFrame, n_without: int) -> Numbers:
+def _request_quality(jobs: pd.DataFrame, n_without: int) -> Numbers:
     """Say how good the requested times are; a job without one carries its run time as one."""
     runtime, asked = (jobs[name].to_numpy() for name in ("runtime_s", "requested_s"))
     exact = np.flatnonzero(runtime == asked)
@@ -142,7 +142,7 @@ def _requests(jobs: pd.DataFrame, n_without: int) -> Numbers:
     }
 
 
-def _arrivals(submit_s: Floats) -> Numbers:
+def _arrival_facts(submit_s: Floats) -> Numbers:
     """Say when jobs come; the first is submitted at 0."""
     gaps = np.diff(submit_s)
     return {
@@ -153,7 +153,7 @@ def _arrivals(submit_s: Floats) -> Numbers:
     }
 
 
-def _load(jobs: pd.DataFrame, n_nodes: int | None) -> Numbers:
+def _offered_load(jobs: pd.DataFrame, n_nodes: int | None) -> Numbers:
     """Say how much work comes, and how many nodes it would take at once."""
     machine = n_nodes or int(jobs["n_nodes"].max())
     work = float(jobs["node_s"].sum())
@@ -169,7 +169,7 @@ def _load(jobs: pd.DataFrame, n_nodes: int | None) -> Numbers:
     }
 
 
-def _users(jobs: pd.DataFrame) -> Numbers:
+def _user_facts(jobs: pd.DataFrame) -> Numbers:
     """Say how many users there are, and which asks for most."""
     known = jobs[jobs["user"] != ""]
     total_s = float(jobs["node_s"].sum())
@@ -189,7 +189,7 @@ def _users(jobs: pd.DataFrame) -> Numbers:
     }
 
 
-def _missing(jobs: pd.DataFrame, workload: Workload) -> Mapping[str, int]:
+def _missing_values(jobs: pd.DataFrame, workload: Workload) -> Mapping[str, int]:
     """Count the kept jobs for which the log has no value."""
     asked = workload.n_without_request if workload.has_requested else len(jobs)
     return {"requested time": asked} | {
@@ -197,12 +197,12 @@ def _missing(jobs: pd.DataFrame, workload: Workload) -> Mapping[str, int]:
     }
 
 
-def _further(workload: Workload) -> list[str]:
+def _further_columns(workload: Workload) -> list[str]:
     """Return the names of columns that readers keep without using them."""
     names = dict.fromkeys(key for job in workload.jobs for key, _ in job.extra)
     return [name for name in names if name not in _LABELS]
 
 
-def _repeated(jobs: pd.DataFrame) -> int:
+def _repeated_jobs(jobs: pd.DataFrame) -> int:
     """Count jobs that equal an earlier one in all but the number."""
     return int(jobs.drop(columns="id").duplicated().sum()) if len(jobs) else 0

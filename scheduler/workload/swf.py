@@ -97,12 +97,12 @@ def read_swf(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     """
     filters = Filters(**options)
     with opened(path, WorkloadError) as log:
-        blocks, begin_unix_s = _blocks(log)
+        blocks, begin_unix_s = _field_blocks(log)
         source = Source(log.name, b"", log.sha256)
     columns = {c: np.concatenate([block.table[:, c] for block in blocks]) for c in _USED}
     _check_numbers(columns, np.concatenate([block.rows for block in blocks]), source.name)
     del blocks
-    records = replace(_records(columns, filters), begin_unix_s=begin_unix_s)
+    records = replace(_named_columns(columns, filters), begin_unix_s=begin_unix_s)
     return select_jobs(records, filters, source)
 
 
@@ -144,10 +144,11 @@ def write_swf(
                 f"{path}: job {job.id}: numbers in SWF are below 2^53; write CSV or Parquet."
             )
         processors = job.n_nodes * processors_per_node
-        times = f"{_digits(job.submit_s)} {_wait(job)} {_digits(job.runtime_s)}"
+        submit, runtime = _written_seconds(job.submit_s), _written_seconds(job.runtime_s)
+        times = f"{submit} {_written_wait(job)} {runtime}"
         lines.append(
             f"{job.id} {times} {processors} -1 -1 "
-            f"{processors} {_digits(job.requested_s)} -1 1 {job.user} {job.group} "
+            f"{processors} {_written_seconds(job.requested_s)} -1 1 {job.user} {job.group} "
             f"{job.executable} {job.queue} -1 {_before(job)}"
         )
     data = ("\n".join(lines) + "\n").encode()
@@ -161,39 +162,39 @@ def write_swf(
         raise WorkloadError(f"{path}: cannot be written: {error.strerror}.") from error
 
 
-def _wait(job: Job) -> str:
+def _written_wait(job: Job) -> str:
     """Print how long a job waited by its log; -1 where that is unknown, or no wait."""
     if job.logged_start_s is None or job.logged_start_s < job.submit_s:
         return "-1"
-    return _digits(job.logged_start_s - job.submit_s)
+    return _written_seconds(job.logged_start_s - job.submit_s)
 
 
 def _before(job: Job) -> str:
     """Print the job that comes before, and the think time; -1 where SWF cannot say it."""
     if job.think_s is None or len(job.after) != 1 or job.after_ok:
         return "-1 -1"
-    return f"{job.after[0]} {_digits(job.think_s)}"
+    return f"{job.after[0]} {_written_seconds(job.think_s)}"
 
 
-def _digits(seconds: float) -> str:
+def _written_seconds(seconds: float) -> str:
     """Print seconds without a needless fraction."""
     return str(int(seconds)) if seconds == int(seconds) else repr(seconds)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Block:
+class _FieldBlock:
     """Fields of some lines, and which lines of the file they are."""
 
     table: Floats
     rows: Ints
 
 
-def _blocks(log: Pieces) -> tuple[list[_Block], float | None]:
+def _field_blocks(log: Pieces) -> tuple[list[_FieldBlock], float | None]:
     """Parse a log piece by piece, of whose text no more than one is in memory; and its date."""
-    blocks: list[_Block] = []
+    blocks: list[_FieldBlock] = []
     begin_unix_s: float | None = None
     n_jobs = n_lines = 0
-    for lines in _lines(log):
+    for lines in _line_batches(log):
         rows = [
             row
             for row, line in enumerate(lines, start=n_lines)
@@ -201,15 +202,15 @@ def _blocks(log: Pieces) -> tuple[list[_Block], float | None]:
         ]
         body = [lines[row - n_lines] for row in rows]
         if begin_unix_s is None:
-            begin_unix_s = next((s for line in lines if (s := _date(line)) is not None), None)
+            begin_unix_s = next((s for line in lines if (s := _start_date(line)) is not None), None)
         n_jobs, n_lines = n_jobs + len(rows), n_lines + len(lines)
         if n_jobs > MOST_JOBS or n_lines > _MOST_LINES:
             most = f"{MOST_JOBS:,} jobs and {_MOST_LINES:,} lines"
             raise WorkloadError(f"{log.name}: expected at most {most}, got more.")
         if rows:
-            table = _parsed(body, rows, log.name)
+            table = _parsed_lines(body, rows, log.name)
             _check_values(table, body, rows, log.name)
-            blocks.append(_Block(table, np.array(rows)))
+            blocks.append(_FieldBlock(table, np.array(rows)))
     if not blocks:
         what = f"expected at least one job, got {n_lines} lines"
         what = what if n_lines else "expected some content, got an empty file"
@@ -217,13 +218,13 @@ def _blocks(log: Pieces) -> tuple[list[_Block], float | None]:
     return blocks, begin_unix_s
 
 
-def _date(line: bytes) -> float | None:
+def _start_date(line: bytes) -> float | None:
     """Return the date of second 0 where a comment has it; 0 is none."""
     found = _START.match(line) if line.startswith(b";") else None
     return float(found[1]) or None if found else None
 
 
-def _lines(log: Pieces) -> Iterator[list[bytes]]:
+def _line_batches(log: Pieces) -> Iterator[list[bytes]]:
     """Yield the lines of a log, some at a time."""
     rest, number = b"", 1
     while piece := log.read():
@@ -240,7 +241,7 @@ def _lines(log: Pieces) -> Iterator[list[bytes]]:
         yield [rest]
 
 
-def _parsed(body: list[bytes], rows: Sequence[int], name: str) -> Floats:
+def _parsed_lines(body: list[bytes], rows: Sequence[int], name: str) -> Floats:
     """Parse some lines at once; where that fails, one by one for the place."""
     try:
         text = io.StringIO(b"\n".join(body).decode("ascii"))
@@ -264,7 +265,7 @@ def _parsed_slowly(body: list[bytes], rows: Sequence[int], name: str) -> Floats:
             )
         for column, word in enumerate(words):
             if not _PLAIN.fullmatch(word) or not np.isfinite(float(word)):
-                _refuse(name, row, column, "a number", word)
+                _refuse_field(name, row, column, "a number", word)
             table[index, column] = float(word)
     return table
 
@@ -283,22 +284,22 @@ def _check_values(table: Floats, body: list[bytes], rows: Sequence[int], name: s
     places = [(int(bad.argmax()), column, what) for column, what, bad in faults if bad.any()]
     if places:
         index, column, what = min(places)
-        _refuse(name, rows[index], column, what, body[index].split()[column])
+        _refuse_field(name, rows[index], column, what, body[index].split()[column])
 
 
 def _check_numbers(columns: Mapping[int, Floats], rows: Ints, name: str) -> None:
     """Refuse the first number that is used twice."""
     number = columns[_NUMBER]
-    whole = np.flatnonzero(~_partial(columns))
+    whole = np.flatnonzero(~_partial_lines(columns))
     _, first, inverse = np.unique(number[whole], return_index=True, return_inverse=True)
     again = np.flatnonzero(first[inverse] != np.arange(len(whole)))
     if len(again):
         index, before = whole[again[0]], whole[first[inverse[again[0]]]]
         unused = f"a number not used before (line {rows[before] + 1})"
-        _refuse(name, rows[index], _NUMBER, unused, b"%d" % number[index])
+        _refuse_field(name, rows[index], _NUMBER, unused, b"%d" % number[index])
 
 
-def _refuse(name: str, row: int, column: int, expected: str, word: bytes) -> NoReturn:
+def _refuse_field(name: str, row: int, column: int, expected: str, word: bytes) -> NoReturn:
     """Raise the error for one field of one line."""
     got = word.decode("latin-1").encode("unicode_escape").decode("ascii")
     got = got if len(got) <= 40 else got[:37] + "..."  # noqa: PLR2004
@@ -307,13 +308,13 @@ def _refuse(name: str, row: int, column: int, expected: str, word: bytes) -> NoR
     )
 
 
-def _partial(columns: Mapping[int, Floats]) -> NDArray[np.bool_]:
+def _partial_lines(columns: Mapping[int, Floats]) -> NDArray[np.bool_]:
     """Lines of partial executions of jobs that have a line for the whole, too."""
     part = np.isin(columns[_STATUS], _PARTIAL)
     return part & np.isin(columns[_NUMBER], columns[_NUMBER][~part])
 
 
-def _records(columns: Mapping[int, Floats], filters: Filters) -> Records:
+def _named_columns(columns: Mapping[int, Floats], filters: Filters) -> Records:
     """Name the columns."""
 
     def whole(column: int) -> Ints:
@@ -327,7 +328,7 @@ def _records(columns: Mapping[int, Floats], filters: Filters) -> Records:
         n_nodes=nodes_of(whole(_PROCS), whole(_REQUESTED_PROCS), filters.processors_per_node),
         unfit={
             "cancelled (status 5)": columns[_STATUS] == _CANCELLED,
-            "partial execution (status 2-4)": _partial(columns),
+            "partial execution (status 2-4)": _partial_lines(columns),
         },
         labels={name: whole(column) for name, column in _LABELS.items()},
         start_s=np.where(

@@ -183,13 +183,13 @@ def lublin(n_nodes: int, n_jobs: int = 10_000, seed: int = 1) -> Workload:
     check_range("n_jobs", n_jobs, 1, MOST_JOBS)
     check_range("seed", seed, 0)
     random = np.random.default_rng(seed)
-    sizes = _sizes(random, n_nodes, n_jobs)
+    sizes = _draw_sizes(random, n_nodes, n_jobs)
     times = np.maximum(1.0, np.floor(np.exp(_log_times(random, sizes))))
     source = f"lublin(n_nodes={n_nodes}, n_jobs={n_jobs}, seed={seed})"
-    return drawn(source, _arrivals(random, n_jobs), sizes, times)
+    return drawn(source, _draw_arrivals(random, n_jobs), sizes, times)
 
 
-def _sizes(random: "np.random.Generator", n_nodes: int, n_jobs: int) -> Ints:
+def _draw_sizes(random: "np.random.Generator", n_nodes: int, n_jobs: int) -> Ints:
     """Draw the sizes: serial, powers of two, others."""
     top = math.log2(n_nodes)
     middle = top - _LOG_GAP
@@ -213,7 +213,7 @@ def _log_times(random: "np.random.Generator", sizes: Ints) -> Floats:
     return logs
 
 
-def _arrivals(random: "np.random.Generator", n_jobs: int) -> Floats:
+def _draw_arrivals(random: "np.random.Generator", n_jobs: int) -> Floats:
     """Draw arrivals in a time that runs with the load of the hour, and map it to the clock."""
     from scipy.special import gammainc  # noqa: PLC0415 (takes a second to import)
 

@@ -70,7 +70,7 @@ def read_csv(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
             )
         rows = rows if list(names) == header[1] else chain([header], rows)
     refuse_separator(header[1], header[0], WorkloadError)
-    return _workload(names, rows, filters, source)
+    return _table_workload(names, rows, filters, source)
 
 
 def _csv_rows(source: Source) -> Iterator[tuple[str, list[str]]]:
@@ -105,7 +105,7 @@ def read_parquet(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
         (f"{source.name}: row {number}", list(row))
         for number, row in enumerate(zip(*columns, strict=True), start=1)
     ]
-    return _workload(table.column_names, rows, filters, source)
+    return _table_workload(table.column_names, rows, filters, source)
 
 
 def from_frame(frame: "pd.DataFrame", **options: Unpack[ReadOptions]) -> Workload:
@@ -116,10 +116,12 @@ def from_frame(frame: "pd.DataFrame", **options: Unpack[ReadOptions]) -> Workloa
         (f"DataFrame: row {label}", list(row))
         for label, row in zip(frame.index.tolist(), zip(*columns, strict=True), strict=True)
     ]
-    return _workload(list(map(str, frame.columns)), rows, filters, Source("DataFrame", b"", ""))
+    return _table_workload(
+        list(map(str, frame.columns)), rows, filters, Source("DataFrame", b"", "")
+    )
 
 
-def _workload(
+def _table_workload(
     header: Sequence[str],
     rows: Iterable[tuple[str, Sequence[object]]],
     filters: Filters,
@@ -139,7 +141,7 @@ def _workload(
     used = {names[place] for place in columns.values()}
     further = [(place, name) for place, name in enumerate(names) if name not in used]
     return workload_of(
-        [_entry(row, place, columns, further, filters) for place, row in rows], filters, source
+        [_read_entry(row, place, columns, further, filters) for place, row in rows], filters, source
     )
 
 
@@ -164,7 +166,7 @@ def _find_columns(names: Sequence[str], filters: Filters, source: Source) -> dic
     return found
 
 
-def _entry(
+def _read_entry(
     row: Sequence[object],
     place: str,
     columns: Mapping[str, int],
@@ -199,12 +201,12 @@ def _entry(
             (name, str(row[at]).strip()) for at, name in further if not is_missing(row[at])
         ),
         start_s=start_s if start_s >= 0 else None,
-        hosts=_hosts(cell("hosts")),
+        hosts=_host_list(cell("hosts")),
         padded=sum(isinstance(value, str) and value != value.strip() for value in row),
     )
 
 
-def _hosts(value: object) -> str:
+def _host_list(value: object) -> str:
     """Return a host list that may be a list of names."""
     names = value if isinstance(value, list) else [value]
     return "" if is_missing(value) else ",".join(map(str, names))

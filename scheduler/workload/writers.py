@@ -37,10 +37,10 @@ def write_trace(workload: Workload, path: Path) -> list[str]:
         WRITERS[end](workload, path)
     except OSError as error:
         raise WorkloadError(f"{path}: cannot be written: {error.strerror}.") from error
-    return _lost(workload, end)
+    return _lost_fields(workload, end)
 
 
-def _lost(workload: Workload, end: str) -> list[str]:
+def _lost_fields(workload: Workload, end: str) -> list[str]:
     """Say what a file does not hold."""
     lost = []
     if workload.dropped_jobs:
@@ -102,12 +102,12 @@ def table_of(workload: Workload) -> dict[str, list[object]]:
 def _write_csv(workload: Workload, path: Path) -> None:
     """Write comma-separated values with a header."""
     table = table_of(workload)
-    rows = zip(*(map(_cell, values) for values in table.values()), strict=True)
+    rows = zip(*(map(_written_cell, values) for values in table.values()), strict=True)
     data = sheet(list(table), rows).encode()
     replace_file(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
 
 
-def _cell(value: object) -> object:
+def _written_cell(value: object) -> object:
     """Write seconds without a needless fraction."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 

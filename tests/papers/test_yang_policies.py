@@ -65,9 +65,9 @@ def planes(policy_class, **options):
     class Planes(policy_class):
         """The background starts where the allocator puts it: plane by plane."""
 
-        def _consider(self, job, machine, shapes, plan):
+        def _start_or_reserve(self, job, machine, shapes, plan):
             if job.user != 5:
-                super()._consider(job, machine, shapes, plan)
+                super()._start_or_reserve(job, machine, shapes, plan)
                 return
             machine.start(machine.try_to_place(job))
             self._line.remove(job)

@@ -68,10 +68,10 @@ def draw(topology: Topology) -> Drawing:
         onward = [x if topology.link_tail[x] == a else int(reverse[x]) for x in links]
         bundles.append(Bundle(a, b, rate, half, tuple(onward)))
     vertices = np.unique(topology.link_tail[there]).tolist()
-    return Drawing(topology, vertices, bundles, _remarks(topology, vertices))
+    return Drawing(topology, vertices, bundles, _left_out_remarks(topology, vertices))
 
 
-def _remarks(topology: Topology, vertices: list[int]) -> list[str]:
+def _left_out_remarks(topology: Topology, vertices: list[int]) -> list[str]:
     """Say what is left out, or only the table of a topology can say."""
     remarks = []
     out = np.setdiff1d(np.arange(topology.n_nodes + topology.n_switches), vertices)

@@ -115,7 +115,7 @@ def write_simgrid(topology: Topology, routing: Routing | None = None) -> Written
     """
     drawing = draw(topology)
     check_xml_names(drawing)
-    body = _searched(drawing) if routing is None else _routed(drawing, routing)
+    body = _routed_by_search(drawing) if routing is None else _routed_by_pair(drawing, routing)
     kind = "DijkstraCache" if routing is None else "Full"
     config = [
         f"    <prop id={quoteattr(key)} value={quoteattr(value)}/>"
@@ -152,20 +152,20 @@ def write_simgrid(topology: Topology, routing: Routing | None = None) -> Written
     return "\n".join(lines) + "\n", tuple(remarks)
 
 
-def _hosts(drawing: Drawing) -> Iterator[str]:
+def _host_lines(drawing: Drawing) -> Iterator[str]:
     """Write the nodes."""
     for vertex in drawing.vertices:
         if drawing.kind(vertex) == "node":
-            yield f'<host id={_name(drawing, vertex)} speed="1Gf"/>'
+            yield f'<host id={_name_attribute(drawing, vertex)} speed="1Gf"/>'
 
 
-def _searched(drawing: Drawing) -> Iterator[str]:
+def _routed_by_search(drawing: Drawing) -> Iterator[str]:
     """Write hosts, routers, links and the two routes over each bundle of cables."""
-    yield from _hosts(drawing)
+    yield from _host_lines(drawing)
     joint: dict[tuple[int, int], list[Bundle]] = {}
     for vertex in drawing.vertices:
         if drawing.kind(vertex) == "switch":
-            yield f"<router id={_name(drawing, vertex)}/>"
+            yield f"<router id={_name_attribute(drawing, vertex)}/>"
     for bundle in drawing.bundles:
         joint.setdefault((min(bundle.a, bundle.b), max(bundle.a, bundle.b)), []).append(bundle)
     routes = []
@@ -174,16 +174,16 @@ def _searched(drawing: Drawing) -> Iterator[str]:
         names = [drawing.topology.vertex_name(v) for v in (a, b)]
         there, back = quoteattr(f"{names[0]}>{names[1]}"), quoteattr(f"{names[1]}>{names[0]}")
         half = bundles[0].half
-        latency = _latency(drawing.topology, a, bundles[0].rate)
-        yield _link(there, rate, latency)
+        latency = _link_latency(drawing.topology, a, bundles[0].rate)
+        yield _link_line(there, rate, latency)
         if not half:
-            yield _link(back, rate, latency)
-        routes.append(_route(drawing, a, b, [there]))
-        routes.append(_route(drawing, b, a, [there if half else back]))
+            yield _link_line(back, rate, latency)
+        routes.append(_route_line(drawing, a, b, [there]))
+        routes.append(_route_line(drawing, b, a, [there if half else back]))
     yield from routes
 
 
-def _routed(drawing: Drawing, routing: Routing) -> Iterator[str]:
+def _routed_by_pair(drawing: Drawing, routing: Routing) -> Iterator[str]:
     """Write hosts, links and the route of every pair of nodes that take jobs."""
     topology = drawing.topology
     single_paths(routing, "routes in a file need", TopologyError)
@@ -193,46 +193,46 @@ def _routed(drawing: Drawing, routing: Routing) -> Iterator[str]:
             f"{nodes.size} nodes have {nodes.size**2} routes, too many for a file; leave the "
             f"routing out."
         )
-    yield from _hosts(drawing)
+    yield from _host_lines(drawing)
     named: dict[int, str] = {}
     for bundle in drawing.bundles:
         for link in bundle.links:
             back = int(topology.reverse[link])
-            latency = _latency(topology, min(bundle.a, bundle.b), bundle.rate)
+            latency = _link_latency(topology, min(bundle.a, bundle.b), bundle.rate)
             named[link] = named[back] = quoteattr(topology.link_name(link))
-            yield _link(named[link], bundle.rate, latency)
+            yield _link_line(named[link], bundle.rate, latency)
             if not bundle.half:
                 named[back] = quoteattr(topology.link_name(back))
-                yield _link(named[back], bundle.rate, latency)
+                yield _link_line(named[back], bundle.rate, latency)
     for source in nodes.tolist():
         others = nodes[nodes != source]
         ends = flow_endpoints(topology, np.full(others.size, source), others)
         routes = routing.routes(*ends)
         for i, target in enumerate(others.tolist()):
             links = routes.links[routes.indptr[i] : routes.indptr[i + 1]].tolist()
-            yield _route(drawing, source, target, [named[link] for link in links])
+            yield _route_line(drawing, source, target, [named[link] for link in links])
 
 
-def _name(drawing: Drawing, vertex: int) -> str:
+def _name_attribute(drawing: Drawing, vertex: int) -> str:
     """Return the name of a vertex as an attribute."""
     return quoteattr(drawing.topology.vertex_name(vertex))
 
 
-def _latency(topology: Topology, lower: int, rate: float) -> float:
+def _link_latency(topology: Topology, lower: int, rate: float) -> float:
     """Return the latency of a link of a rate whose lower end, or a node, is a vertex."""
     per_link_s = topology.latency_per_link_s + topology.packet_bytes / rate
     return (topology.latency_base_s + per_link_s) / 2 if lower < topology.n_nodes else per_link_s
 
 
-def _link(name: str, rate: float, latency: float) -> str:
+def _link_line(name: str, rate: float, latency: float) -> str:
     """Write a link."""
     return (
         f'<link id={name} bandwidth="{rate!r}Bps" latency="{latency!r}s" sharing_policy="SHARED"/>'
     )
 
 
-def _route(drawing: Drawing, src: int, dst: int, links: list[str]) -> str:
+def _route_line(drawing: Drawing, src: int, dst: int, links: list[str]) -> str:
     """Write a route in one direction."""
     steps = "".join(f"<link_ctn id={link}/>" for link in links)
-    ends = f"src={_name(drawing, src)} dst={_name(drawing, dst)}"
+    ends = f"src={_name_attribute(drawing, src)} dst={_name_attribute(drawing, dst)}"
     return f'<route {ends} symmetrical="NO">{steps}</route>'

@@ -28,7 +28,7 @@ Port = tuple[str, str]
 
 
 @dataclass(slots=True)
-class _Dump:
+class _LaneDump:
     """Routers and lanes while a dump is read."""
 
     source: str
@@ -44,7 +44,7 @@ def read_aries(text: str, source: str, settings: Settings) -> Topology:
     Unused lanes and processor tiles have a word for a peer. A `Dragonfly` with the gateways of the
     dump where its groups are full and alike; else a graph that says why it is none.
     """
-    dump = _read(text, source)
+    dump = _read_dump(text, source)
     routers = sorted(dump.place, key=dump.place.__getitem__)
     number = {router: i for i, router in enumerate(routers)}
     pairs: dict[str, Counter[tuple[int, int]]] = {colour: Counter() for colour in _COLOURS}
@@ -53,18 +53,18 @@ def read_aries(text: str, source: str, settings: Settings) -> Topology:
     nodes = [-(-dump.tiles[router] // _TILES_PER_NODE) for router in routers]
     places = [dump.place[router] for router in routers]
     try:
-        topology = _dragonfly(places, nodes, pairs, settings)
+        topology = _built_dragonfly(places, nodes, pairs, settings)
     except TopologyError as error:
-        return _graph(dump, routers, nodes, settings, str(error))
-    assumed = _assumptions(settings)
+        return _lane_graph(dump, routers, nodes, settings, str(error))
+    assumed = _dump_assumptions(settings)
     names = [name for i, router in enumerate(routers) for name in _node_names(router, nodes[i])]
     labels = fit_labels([*names, *routers], {}, assumed, source)
     return replace(topology, origin=Origin(source, FORM, labels, tuple(assumed)))
 
 
-def _read(text: str, source: str) -> _Dump:
+def _read_dump(text: str, source: str) -> _LaneDump:
     """Read all lines and check that lanes lead back."""
-    dump = _Dump(source, {}, Counter(), {})
+    dump = _LaneDump(source, {}, Counter(), {})
     seen: dict[Port, int] = {}
     for line, content in enumerate(text.split("\n"), start=1):
         said = content.strip()
@@ -83,7 +83,7 @@ def _read(text: str, source: str) -> _Dump:
                 f"{source}:{line}: lane {match[2]} of {match[1]} again, first in line {first}."
             )
         seen[port] = line
-        _note(dump, match, line)
+        _note_line(dump, match, line)
     taken: dict[Place, str] = {}
     for router, place in dump.place.items():
         if taken.setdefault(place, router) != router:
@@ -100,16 +100,16 @@ def _read(text: str, source: str) -> _Dump:
     return dump
 
 
-def _note(dump: _Dump, match: re.Match[str], line: int) -> None:
+def _note_line(dump: _LaneDump, match: re.Match[str], line: int) -> None:
     """Take note of one line."""
     router, colour = match[1], match[6]
-    here = _settle(dump, router, match.group(3, 4, 5), line)
+    here = _settle_place(dump, router, match.group(3, 4, 5), line)
     if match[7]:
         if (match[7] == "processor") != (colour == "ptile"):
             raise TopologyError(f"{dump.source}:{line}: {colour} lane to {match[7]!r}.")
         dump.tiles[router] += match[7] == "processor"
         return
-    there = _settle(dump, match[8], match.group(10, 11, 12), line)
+    there = _settle_place(dump, match[8], match.group(10, 11, 12), line)
     same = tuple(a == b for a, b in zip(here, there, strict=True))
     fitting = {
         "green": same == (True, True, False),
@@ -122,7 +122,7 @@ def _note(dump: _Dump, match: re.Match[str], line: int) -> None:
     dump.lanes[router, match[2]] = colour, (match[8], match[9]), line
 
 
-def _settle(dump: _Dump, router: str, words: tuple[str, ...], line: int) -> Place:
+def _settle_place(dump: _LaneDump, router: str, words: tuple[str, ...], line: int) -> Place:
     """Return the place of a router, the same in every line."""
     place = int(words[0]), int(words[1]), int(words[2])
     known = dump.place.setdefault(router, place)
@@ -131,7 +131,7 @@ def _settle(dump: _Dump, router: str, words: tuple[str, ...], line: int) -> Plac
     return place
 
 
-def _dragonfly(
+def _built_dragonfly(
     places: list[Place],
     nodes: list[int],
     pairs: dict[str, Counter[tuple[int, int]]],
@@ -146,10 +146,10 @@ def _dragonfly(
     if len(set(nodes)) > 1 or not nodes[0]:
         raise TopologyError("its routers have different numbers of nodes, or none.")
     green, black = (
-        _even(pairs[colour], colour, len(places) * (side - 1))
+        _even_lanes(pairs[colour], colour, len(places) * (side - 1))
         for colour, side in (("green", columns), ("black", rows))
     )
-    gateways, blue = _gateways(pairs["blue"], len(ids), size)
+    gateways, blue = _blue_gateways(pairs["blue"], len(ids), size)
     return build_dragonfly(
         len(ids),
         (rows, columns),
@@ -164,7 +164,7 @@ def _dragonfly(
     )
 
 
-def _even(pairs: Counter[tuple[int, int]], colour: str, n_pairs: int) -> int:
+def _even_lanes(pairs: Counter[tuple[int, int]], colour: str, n_pairs: int) -> int:
     """Return the lanes of every pair of routers that a colour joins."""
     if not n_pairs and not pairs:
         return 1
@@ -176,7 +176,7 @@ def _even(pairs: Counter[tuple[int, int]], colour: str, n_pairs: int) -> int:
     return next(iter(pairs.values()))
 
 
-def _gateways(pairs: Counter[tuple[int, int]], groups: int, size: int) -> tuple[Ints, int]:
+def _blue_gateways(pairs: Counter[tuple[int, int]], groups: int, size: int) -> tuple[Ints, int]:
     """Return the routers of blue cables between all groups, and the lanes of a cable."""
     lanes = 1 if len(set(pairs.values())) != 1 else next(iter(pairs.values()))
     between: dict[tuple[int, int], list[tuple[int, int]]] = {}
@@ -196,11 +196,11 @@ def _gateways(pairs: Counter[tuple[int, int]], groups: int, size: int) -> tuple[
     return gateways, lanes
 
 
-def _graph(
-    dump: _Dump, routers: list[str], nodes: list[int], settings: Settings, why: str
+def _lane_graph(
+    dump: _LaneDump, routers: list[str], nodes: list[int], settings: Settings, why: str
 ) -> Topology:
     """Return the routers and lanes as a mere graph."""
-    sketch = Sketch(dump.source, FORM, assumed=_assumptions(settings))
+    sketch = Sketch(dump.source, FORM, assumed=_dump_assumptions(settings))
     rates = RATES if settings.bandwidth is None else dict.fromkeys(RATES)
     for router, count in zip(routers, nodes, strict=True):
         sketch.add_switch(router)
@@ -223,7 +223,7 @@ def _node_names(router: str, count: int) -> list[str]:
     return [f"{blade}n{i}" for i in range(count)]
 
 
-def _assumptions(settings: Settings) -> list[str]:
+def _dump_assumptions(settings: Settings) -> list[str]:
     """Say what a dump does not."""
     nodes = f"a node for every {_TILES_PER_NODE} processor tiles, with one link to its router"
     if settings.bandwidth is not None:

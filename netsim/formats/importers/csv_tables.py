@@ -143,7 +143,7 @@ def read_node_csv(text: str, source: str, settings: Settings) -> Topology:
             pods.setdefault(over, {}).setdefault(switch, []).append(host)
     if not pods:
         raise TopologyError(f"{source}: no node in it, read as 'node-csv'.")
-    return _tree(list(pods.values()), source, settings)
+    return _named_tree(list(pods.values()), source, settings)
 
 
 def untapered_shape(
@@ -152,20 +152,20 @@ def untapered_shape(
     """Return m, w, p of an untapered tree with few switches, of 2 * nodes ports if possible."""
     radix = 2 * nodes
     if pods == 1:
-        p = _bundle(nodes, radix // leaves)
+        p = _bundle_size(nodes, radix // leaves)
         return (nodes, leaves), (1, nodes // p), (1, p)
-    p = _bundle(nodes, nodes // leaves)
+    p = _bundle_size(nodes, nodes // leaves)
     up = leaves * p
-    q = _bundle(up, radix // pods)
+    q = _bundle_size(up, radix // pods)
     return (nodes, leaves, pods), (1, nodes // p, up // q), (1, p, q)
 
 
-def _bundle(ports: int, most: int) -> int:
+def _bundle_size(ports: int, most: int) -> int:
     """Return the largest divisor of a number of ports up to a bound, 1 at least."""
     return max((d for d in range(1, ports + 1) if ports % d == 0 and d <= most), default=1)
 
 
-def _tree(pods: list[Leaves], source: str, settings: Settings) -> Topology:
+def _named_tree(pods: list[Leaves], source: str, settings: Settings) -> Topology:
     """Build the tree and name its nodes and leaves."""
     nodes = max(len(names) for leaves in pods for names in leaves.values())
     most_leaves = max(map(len, pods))

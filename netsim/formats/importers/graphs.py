@@ -90,13 +90,13 @@ def graph_topology(
     settings: Settings,
 ) -> Topology:
     """Make a fabric of a graph that came from a file or from a user."""
-    names = _names(graph)
+    names = _vertex_names(graph)
     kinds = {
         names[vertex]: kind_of(str(data.get("kind", "")), f"{source}: vertex {vertex!r}")
         for vertex, data in graph.nodes(data=True)
     }
     edges = [
-        _edge(names[a], names[b], data, f"{source}: edge {a!r} - {b!r}")
+        _read_edge(names[a], names[b], data, f"{source}: edge {a!r} - {b!r}")
         for a, b, data in graph.edges(data=True)
     ]
     if graph.is_directed() and not graph.is_multigraph():
@@ -104,7 +104,7 @@ def graph_topology(
     return edge_sketch(edges, kinds, source, form).build(settings)
 
 
-def _names(graph: Any) -> Mapping[Any, str]:  # noqa: ANN401 (NetworkX publishes no types)
+def _vertex_names(graph: Any) -> Mapping[Any, str]:  # noqa: ANN401 (NetworkX publishes no types)
     """Return the name of each vertex: ``name`` or ``label`` where all have different ones."""
     vertices = list(graph.nodes(data=True))
     for key in ("name", "label"):
@@ -114,7 +114,7 @@ def _names(graph: Any) -> Mapping[Any, str]:  # noqa: ANN401 (NetworkX publishes
     return {vertex: str(vertex) for vertex, _ in vertices}
 
 
-def _edge(a: str, b: str, data: Mapping[str, Any], place: str) -> Edge:
+def _read_edge(a: str, b: str, data: Mapping[str, Any], place: str) -> Edge:
     """Read an edge."""
     name = next((key for key in _RATES if key in data), "")
     rate = rate_of(data.get(name, ""), place, name)
@@ -123,10 +123,10 @@ def _edge(a: str, b: str, data: Mapping[str, Any], place: str) -> Edge:
 
 def read_graphml(text: str, source: str, settings: Settings) -> Topology:
     """Read GraphML: vertices with ``kind``, ``name``, edges with ``bandwidth``, ``cables``."""
-    return graph_topology(_parsed(text, source), source, FORM, settings)
+    return graph_topology(_parsed_graph(text, source), source, FORM, settings)
 
 
-def _parsed(text: str, source: str) -> Any:  # noqa: ANN401 (NetworkX publishes no types)
+def _parsed_graph(text: str, source: str) -> Any:  # noqa: ANN401 (NetworkX publishes no types)
     """Let NetworkX read the graph."""
     try:
         with warnings.catch_warnings():

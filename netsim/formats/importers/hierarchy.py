@@ -33,12 +33,12 @@ def tree_sketch(groups: Sequence[Group], source: str, form: str) -> Sketch:
             first = by_name[group.name].place
             raise TopologyError(f"{group.place}: switch {group.name!r} again, first in {first}.")
         by_name[group.name] = group
-        _check(group)
+        _check_switch(group)
     for group in groups:
         unknown = [name for name in group.switches if name not in by_name]
         if unknown:
             raise TopologyError(f"{group.place}: switch {unknown[0]!r} has no line of its own.")
-    height = _heights(by_name)
+    height = _switch_heights(by_name)
     _check_below(by_name, height)
     groups = [replace(group, nodes=()) if group.switches else group for group in groups]
     by_name = {group.name: group for group in groups}
@@ -100,13 +100,13 @@ def block_sketch(blocks: Sequence[Group], sizes: Sequence[int], source: str, for
         under: dict[int, list[str]] = {}
         for i, name in enumerate(level):
             under.setdefault(i * step // ratio, []).append(name)
-        level, step = [_unused(f"aggregated{size}-{i}", taken) for i in under], ratio
+        level, step = [_unused_name(f"aggregated{size}-{i}", taken) for i in under], ratio
         groups += [
             Group(name, "the block sizes", switches=tuple(below))
             for name, below in zip(level, under.values(), strict=True)
         ]
     if len(level) > 1:
-        root = _unused("all-blocks", taken)
+        root = _unused_name("all-blocks", taken)
         groups.append(Group(root, "the blocks", switches=tuple(level)))
     sketch = tree_sketch(groups, source, form)
     added = len(groups) - len(blocks)
@@ -122,7 +122,7 @@ def block_sketch(blocks: Sequence[Group], sizes: Sequence[int], source: str, for
     return sketch
 
 
-def _unused(name: str, taken: set[str]) -> str:
+def _unused_name(name: str, taken: set[str]) -> str:
     """Return a name that no block has, and take it."""
     while name in taken:
         name += "+"
@@ -130,7 +130,7 @@ def _unused(name: str, taken: set[str]) -> str:
     return name
 
 
-def _check(group: Group) -> None:
+def _check_switch(group: Group) -> None:
     """Demand that a switch has a name, and nodes or switches under it, each once."""
     if not group.name:
         raise TopologyError(f"{group.place}: expected the name of a switch or block.")
@@ -154,7 +154,7 @@ def _first_repeat(names: Iterable[str]) -> str | None:
     return None
 
 
-def _heights(by_name: dict[str, Group]) -> dict[str, int]:
+def _switch_heights(by_name: dict[str, Group]) -> dict[str, int]:
     """Return how many switches lie under each on the longest way down, itself counted."""
     height: dict[str, int] = {}
     waiting = {name: len(group.switches) for name, group in by_name.items()}

@@ -78,18 +78,18 @@ def read_wiring(
     """
     whole = read_ibnetdiscover(text, source)
     own = _hosts_like(like) if hosts is None and like is not None else hosts
-    whole, members, joined = _joined(whole, own, dict(better or {}))
+    whole, members, joined = _joined_adapters(whole, own, dict(better or {}))
     fabric, number = _without_aggregators(whole)
-    wiring, remark = _wired(fabric, source)
+    wiring, remark = _wired_fabric(fabric, source)
     if isinstance(like, FatTree) and like.name != wiring.topology.name:
-        wiring, remark = _damaged(fabric, like) or (wiring, remark)
+        wiring, remark = _damaged_tree(fabric, like) or (wiring, remark)
     device = np.where(wiring.device >= 0, number[wiring.device], -1)
     wiring = replace(wiring, fabric=whole, device=device)
-    named = _named(wiring, members, source, {**(better or {}), **joined}, remark)
+    named = _named_topology(wiring, members, source, {**(better or {}), **joined}, remark)
     return replace(wiring, topology=named), remark
 
 
-def _joined(
+def _joined_adapters(
     fabric: IbFabric, hosts: Hosts | None, better: dict[str, str]
 ) -> tuple[IbFabric, list[tuple[Device, ...]], dict[str, str]]:
     """
@@ -190,7 +190,7 @@ def _in_parts(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
-def _named(
+def _named_topology(
     wiring: Wiring,
     members: Sequence[tuple[Device, ...]],
     source: str,
@@ -199,7 +199,7 @@ def _named(
 ) -> Topology:
     """Return the topology of a fabric with all names of its devices."""
     topology = wiring.topology
-    names, assumed = _names(wiring, better), list(wiring.fabric.remarks)
+    names, assumed = _device_labels(wiring, better), list(wiring.fabric.remarks)
     own = iter(fit_labels([name for name in names if name], {}, assumed, source))
     labels = complete_labels(topology, [next(own) if name else None for name in names])
     aliases = []
@@ -208,7 +208,12 @@ def _named(
             further = {names[vertex]}
             for device in members[i]:
                 mapped = better.get(f"{device.guid:016x}", "")
-                further |= {device.name, mapped, _host(device), *_modules(device)}
+                further |= {
+                    device.name,
+                    mapped,
+                    _host_of_description(device),
+                    *_module_names(device),
+                }
                 if not device.is_switch:
                     further.add(mapped.partition(" ")[0])
                 further |= {guid_name(guid) for guid in (device.guid, device.port_guid) if guid}
@@ -234,7 +239,7 @@ def _without_aggregators(fabric: IbFabric) -> tuple[IbFabric, Ints]:
     return IbFabric(devices, cables, rates, fabric.remarks), np.array(remaining, dtype=np.int64)
 
 
-def _wired(fabric: IbFabric, source: str) -> tuple[Wiring, str]:
+def _wired_fabric(fabric: IbFabric, source: str) -> tuple[Wiring, str]:
     """Take a fabric as a fat-tree or graph."""
     try:
         return wire_fat_tree(fabric), ""
@@ -243,11 +248,11 @@ def _wired(fabric: IbFabric, source: str) -> tuple[Wiring, str]:
     graph = wire_graph(fabric)
     if not (graph.topology.n_nodes and graph.topology.n_links):
         raise TopologyError(f"{source}: no channel adapter with a cable in it.")
-    named = replace(graph.topology, origin=Origin(source, FORM, tuple(_names(graph, {}))))
+    named = replace(graph.topology, origin=Origin(source, FORM, tuple(_device_labels(graph, {}))))
     try:
         found = recognise_tree(named)
     except TopologyError as error:
-        return _damaged(fabric) or (graph, str(error))
+        return _damaged_tree(fabric) or (graph, str(error))
     remark = (
         f"a fat-tree, but its ports are not in OpenSM's order ({ports.rstrip('.')}): the tables of "
         f"ftree may be others than D-mod-k's; load its LFT dump to route as it does"
@@ -255,7 +260,7 @@ def _wired(fabric: IbFabric, source: str) -> tuple[Wiring, str]:
     return found_wiring(graph, found), remark
 
 
-def _damaged(fabric: IbFabric, like: FatTree | None = None) -> tuple[Wiring, str] | None:
+def _damaged_tree(fabric: IbFabric, like: FatTree | None = None) -> tuple[Wiring, str] | None:
     """Take a fabric as a fat-tree of which parts are missing, if it is one."""
     try:
         wiring = wire_damaged_tree(fabric, like=like)
@@ -284,9 +289,9 @@ def read_infiniband(text: str, source: str, settings: Settings) -> Topology:
     idle = len(adapters) - aggregators - int(np.count_nonzero(wiring.device[:n_nodes] >= 0))
     if idle:
         assumed.append(f"channel adapters without a cable ({idle}) are left out")
-    if np.any(wiring.device[: n_nodes + _leaves(topology)] < 0):
+    if np.any(wiring.device[: n_nodes + _count_leaves(topology)] < 0):
         assumed.append("places of the tree without a device are missing nodes and leaves")
-    capacity = fit_capacities(topology, _rates(wiring, source), settings, assumed)
+    capacity = fit_capacities(topology, _link_rates(wiring, source), settings, assumed)
     numbers = np.arange(topology.n_links)
     return replace(
         topology,
@@ -299,12 +304,12 @@ def read_infiniband(text: str, source: str, settings: Settings) -> Topology:
     )
 
 
-def _leaves(topology: Topology) -> int:
+def _count_leaves(topology: Topology) -> int:
     """Return how many leaves a tree has."""
     return topology.n_leaves if isinstance(topology, FatTree) else 0
 
 
-def _names(wiring: Wiring, better: dict[str, str]) -> list[str]:
+def _device_labels(wiring: Wiring, better: dict[str, str]) -> list[str]:
     """Return a name for every vertex; empty where a place of a tree has no device."""
     devices = wiring.fabric.devices
     shared = Counter(better.values())  # by adapters of one host
@@ -334,14 +339,14 @@ def _with_hosts(better: dict[str, str]) -> dict[str, str]:
     return better | {guid: host for guid, host in hosts.items() if often[host] == 1}
 
 
-def _host(device: Device) -> str:
+def _host_of_description(device: Device) -> str:
     """Return the host in a description, of an adapter or a managed switch."""
     match = _DESCRIPTION.fullmatch(device.name)
     managed = _MANAGED.fullmatch(device.name)
     return managed[1] if managed else match[1] if match else ""
 
 
-def _modules(device: Device) -> list[str]:
+def _module_names(device: Device) -> list[str]:
     """Return the shorter names of a module of a switch: ``core1/L01`` and ``core1/L01/U1``."""
     managed = _MANAGED.fullmatch(device.name)
     if not managed:
@@ -350,7 +355,7 @@ def _modules(device: Device) -> list[str]:
     return ["/".join([managed[1], *parts[:count]]) for count in range(1, len(parts) + 1)]
 
 
-def _rates(wiring: Wiring, source: str) -> list[float | None]:
+def _link_rates(wiring: Wiring, source: str) -> list[float | None]:
     """
     Return bytes per second of every link, as of its slower end; in holes, the slowest.
 
@@ -359,7 +364,8 @@ def _rates(wiring: Wiring, source: str) -> list[float | None]:
     reverse = wiring.topology.reverse.tolist()
     tails, ports = wiring.device[wiring.topology.link_tail].tolist(), wiring.port.tolist()
     ends = [
-        _rate(wiring.fabric, tail, port, source) for tail, port in zip(tails, ports, strict=True)
+        _port_rate(wiring.fabric, tail, port, source)
+        for tail, port in zip(tails, ports, strict=True)
     ]
     slowest = min((end for end in ends if end), default=None)
     rates: list[float | None] = []
@@ -369,7 +375,7 @@ def _rates(wiring: Wiring, source: str) -> list[float | None]:
     return rates
 
 
-def _rate(fabric: IbFabric, device: int, port: int, source: str) -> float | None:
+def _port_rate(fabric: IbFabric, device: int, port: int, source: str) -> float | None:
     """Return bytes per second of a port, such as 4 * 8 Gb/s of ``4xQDR``."""
     text = fabric.rates.get((device, port))
     if text is None:

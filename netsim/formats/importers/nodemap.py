@@ -29,11 +29,11 @@ def read_node_map(text: str, source: str, settings: Settings) -> Topology:
     """
     lines = [(number, line.split()) for number, line in enumerate(text.split("\n"), start=1)]
     lines = [(number, words) for number, words in lines if words]
-    count, width = _header(lines, source)
+    count, width = _read_header(lines, source)
     found: dict[tuple[int, ...], str] = {}
     seen: dict[str, int] = {}
     for number, words in lines[1:]:
-        name, place = _row(words, width, f"{source}:{number}")
+        name, place = _read_row(words, width, f"{source}:{number}")
         if name in seen:
             raise TopologyError(f"{source}:{number}: {name!r} again, first in line {seen[name]}.")
         if place in found:
@@ -41,10 +41,10 @@ def read_node_map(text: str, source: str, settings: Settings) -> Topology:
         found[place], seen[name] = name, number
     if len(found) != count:
         raise TopologyError(f"{source}: expected {count} nodes as in line 1, got {len(found)}.")
-    return _torus(found, source, settings)
+    return _built_torus(found, source, settings)
 
 
-def _header(lines: list[tuple[int, list[str]]], source: str) -> tuple[int, int]:
+def _read_header(lines: list[tuple[int, list[str]]], source: str) -> tuple[int, int]:
     """Return the number of nodes and of coordinates."""
     words = lines[0][1] if lines else []
     if len(words) != 2 or not all(re.fullmatch("[0-9]{1,9}", word) for word in words):  # noqa: PLR2004 (two numbers)
@@ -61,7 +61,7 @@ def _header(lines: list[tuple[int, list[str]]], source: str) -> tuple[int, int]:
     return count, width
 
 
-def _row(words: list[str], width: int, place: str) -> tuple[str, tuple[int, ...]]:
+def _read_row(words: list[str], width: int, place: str) -> tuple[str, tuple[int, ...]]:
     """Return name and coordinates of a node."""
     numbers = words[1:]
     if len(numbers) != width or not all(re.fullmatch("[0-9]{1,6}", word) for word in numbers):
@@ -71,7 +71,7 @@ def _row(words: list[str], width: int, place: str) -> tuple[str, tuple[int, ...]
     return words[0], tuple(map(int, numbers))
 
 
-def _torus(found: dict[tuple[int, ...], str], source: str, settings: Settings) -> Topology:
+def _built_torus(found: dict[tuple[int, ...], str], source: str, settings: Settings) -> Topology:
     """Build the torus around the nodes."""
     places = np.array(list(found), dtype=np.int64)
     sides = (places.max(axis=0) + 1).tolist()

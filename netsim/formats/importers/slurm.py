@@ -26,7 +26,7 @@ _COMMAND = re.compile(r"[^=]*[$#%>]\s*(?:sudo\s+)?(?:\S*/)?scontrol\s[^=]*", re.
 
 
 @dataclass(slots=True)
-class _Read:
+class _ConfigLines:
     """What the lines of a configuration say, and what is not used of them."""
 
     switches: list[Group] = field(default_factory=list)
@@ -46,13 +46,13 @@ def read_slurm_conf(text: str, source: str, settings: Settings) -> Topology:
     ``Include FILE`` reads another file, relative to this one. ``LinkSpeed`` has no unit in Slurm
     and is not used.
     """
-    read = _Read()
+    read = _ConfigLines()
     prompts = 0
     if (first := text.lstrip().partition("\n")[0]) and _COMMAND.fullmatch(first.rstrip("\r")):
         text, prompts = text.replace(first, "", 1), 1
     files = [source]
-    for place, fields in _lines(text, source, files):
-        _take(read, fields, place)
+    for place, fields in _config_lines(text, source, files):
+        _take_line(read, fields, place)
     if read.switches and read.blocks:
         raise TopologyError(
             f"{read.blocks[0].place}: a block, but {read.switches[0].place} has a switch."
@@ -73,12 +73,12 @@ def read_slurm_conf(text: str, source: str, settings: Settings) -> Topology:
     return sketch.build(settings)
 
 
-def _take(read: _Read, fields: dict[str, str], place: str) -> None:
+def _take_line(read: _ConfigLines, fields: dict[str, str], place: str) -> None:
     """Take note of one line."""
     if "switchname" in fields:
-        _known(fields, _SWITCH, place)
+        _require_known(fields, _SWITCH, place)
         group = Group(
-            _name(fields["switchname"], place),
+            _single_name(fields["switchname"], place),
             place,
             names_in(fields.get("nodes", ""), place, read.names),
             names_in(fields.get("switches", ""), place, read.names),
@@ -87,7 +87,7 @@ def _take(read: _Read, fields: dict[str, str], place: str) -> None:
         read.names += len(group.nodes) + len(group.switches)
         read.speeds += "linkspeed" in fields
         return
-    _known(fields, _AGGREGATED if "aggregatedblock" in fields else _BLOCK, place)
+    _require_known(fields, _AGGREGATED if "aggregatedblock" in fields else _BLOCK, place)
     if "blocksizes" in fields:
         if read.sizes:
             raise TopologyError(f"{place}: block sizes again.")
@@ -96,7 +96,7 @@ def _take(read: _Read, fields: dict[str, str], place: str) -> None:
         block_sizes([fields["blocksize"]], place)
         read.shown_sizes.add(fields["blocksize"])
     if "blockname" in fields:
-        name = _name(fields["blockname"], place)
+        name = _single_name(fields["blockname"], place)
         read.blocks.append(Group(name, place, names_in(fields.get("nodes", ""), place, read.names)))
         read.names += len(read.blocks[-1].nodes)
 
@@ -128,7 +128,7 @@ def block_sizes(words: list[str], place: str) -> list[int]:
     return sizes
 
 
-def _lines(text: str, source: str, read: list[str]) -> Iterator[tuple[str, dict[str, str]]]:
+def _config_lines(text: str, source: str, read: list[str]) -> Iterator[tuple[str, dict[str, str]]]:
     """Iterate over lines that say something; `read` bounds the files that are included."""
     carried, start = "", 0
     for number, line in enumerate(text.split("\n"), start=1):
@@ -141,14 +141,14 @@ def _lines(text: str, source: str, read: list[str]) -> Iterator[tuple[str, dict[
         whole, carried = _ESCAPED.sub(r"\1", carried + said), ""
         place = f"{source}:{start}"
         if (match := _INCLUDE.fullmatch(whole)) is not None and "=" not in whole:
-            yield from _included(match[1].strip('"'), place, source, read)
+            yield from _included_lines(match[1].strip('"'), place, source, read)
         elif whole.strip():
-            yield place, _fields(whole, place)
+            yield place, _line_fields(whole, place)
     if carried.strip():
         raise TopologyError(f"{source}:{start}: the line goes on, but the file ends.")
 
 
-def _included(
+def _included_lines(
     name: str, place: str, source: str, read: list[str]
 ) -> Iterator[tuple[str, dict[str, str]]]:
     """Iterate over the lines of a file that another includes."""
@@ -160,10 +160,10 @@ def _included(
         text = read_text(path, TopologyError)
     except TopologyError as error:
         raise TopologyError(f"{place}: Include: {error}") from None
-    yield from _lines(text, path, read)
+    yield from _config_lines(text, path, read)
 
 
-def _fields(line: str, place: str) -> dict[str, str]:
+def _line_fields(line: str, place: str) -> dict[str, str]:
     """Read a line such as ``SwitchName=s1 Nodes=n[1-4]``."""
     fields: dict[str, str] = {}
     at, text = 0, line.rstrip()
@@ -180,7 +180,7 @@ def _fields(line: str, place: str) -> dict[str, str]:
     return fields
 
 
-def _known(fields: dict[str, str], known: set[str], place: str) -> None:
+def _require_known(fields: dict[str, str], known: set[str], place: str) -> None:
     """Refuse keys that Slurm does not have."""
     unknown = sorted(set(fields) - known)
     if unknown:
@@ -189,7 +189,7 @@ def _known(fields: dict[str, str], known: set[str], place: str) -> None:
         )
 
 
-def _name(text: str, place: str) -> str:
+def _single_name(text: str, place: str) -> str:
     """Refuse a list where one name stands."""
     if set(text) & set("[],"):
         raise TopologyError(f"{place}: expected one name, got {text[:40]!r}.")

@@ -30,7 +30,7 @@ def embed_tree(graph: Topology) -> tuple[Recognition, int]:
     found = Recognition(with_graph_parts(graph, tree, vertex, link), vertex, link)
     before, after = unreachable(graph), unreachable(found.tree)
     if after.nodes.size > before.nodes.size or after.n_pairs > before.n_pairs:
-        raise _unfit("some nodes are not joined by a way that goes up and then down")
+        raise _unfit_error("some nodes are not joined by a way that goes up and then down")
     return found, int(np.count_nonzero(links_in_service(graph))) // 2 - levels.up.size
 
 
@@ -42,7 +42,7 @@ def _leaf_of_nodes(graph: Topology) -> Ints:
     odd = np.concatenate([np.flatnonzero(count != 1), to_node])
     if odd.size:
         name = graph.vertex_name(int(odd[0]))
-        raise _unfit(f"{name} does not hang on one switch by one cable")
+        raise _unfit_error(f"{name} does not hang on one switch by one cable")
     leaf = np.empty(graph.n_nodes, dtype=np.int64)
     leaf[graph.link_tail[up]] = graph.link_head[up]
     return leaf
@@ -60,15 +60,15 @@ def _switch_levels(graph: Topology, leaf: Ints) -> LevelGraph:
     level_mates = np.flatnonzero((level[tail] == _LEAF) & (level[head] == _LEAF))
     if level_mates.size:
         names = [graph.vertex_name(int(end[level_mates[0]])) for end in (tail, head)]
-        raise _unfit(f"{names[0]} and {names[1]} are joined, and both have nodes")
+        raise _unfit_error(f"{names[0]} and {names[1]} are joined, and both have nodes")
     levels = LevelGraph.of(graph, level)
     alone = np.setdiff1d(leaf, levels.child)
     if alone.size:
-        raise _unfit(f"{graph.vertex_name(int(alone[0]))} has no cable upwards")
+        raise _unfit_error(f"{graph.vertex_name(int(alone[0]))} has no cable upwards")
     pod = levels.parts(_LEAF, _L2)[leaf]
     several = bool(np.any(pod != pod[0]))
     if several and levels.top > _SPINE:
-        raise _unfit(
+        raise _unfit_error(
             f"{graph.vertex_name(int(levels.members(4)[0]))} is a switch of a fourth level"
         )
     top = _SPINE if several else _L2
@@ -117,7 +117,7 @@ def _require_own_spines(levels: LevelGraph, pod: Ints, group: Ints) -> None:
     if twice.size:
         other = int(l2s[np.argmax(key == key[twice[0]])])
         names = [levels.graph.vertex_name(x) for x in (other, int(l2s[twice[0]]))]
-        raise _unfit(f"{names[0]} and {names[1]} of one pod share spines")
+        raise _unfit_error(f"{names[0]} and {names[1]} of one pod share spines")
 
 
 def _in_order(part: Ints) -> Ints:
@@ -127,6 +127,6 @@ def _in_order(part: Ints) -> Ints:
     return rank
 
 
-def _unfit(what: str) -> TopologyError:
+def _unfit_error(what: str) -> TopologyError:
     """Return the error of a graph that no tree holds."""
     return TopologyError(f"no fat-tree of two or three levels holds the fabric: {what}.")

@@ -70,8 +70,8 @@ def hierarchy_of(fabric: Topology) -> Hierarchy | None:
     cables = (tail >= nodes) & (head >= nodes)
     ends = tail[cables] - nodes, head[cables] - nodes
     above = np.union1d(inner, _between_leaves(fabric.n_switches, *ends, switches))
-    apart = _apart(fabric.n_switches, *ends, switches)
-    below = _below(apart[:, above].T, apart[:, switches])
+    apart = _cables_apart(fabric.n_switches, *ends, switches)
+    below = _leaves_below(apart[:, above].T, apart[:, switches])
     return Hierarchy(number[at], nodes + switches, tuple(below))
 
 
@@ -85,7 +85,7 @@ def _between_leaves(n_switches: int, tail: Ints, head: Ints, leaves: Ints) -> In
     return np.unique(a[neighbours[b] < neighbours[a]])
 
 
-def _apart(n_switches: int, tail: Ints, head: Ints, leaves: Ints) -> Ints:
+def _cables_apart(n_switches: int, tail: Ints, head: Ints, leaves: Ints) -> Ints:
     """Return the cables from leaves to switches, (L, n_switches); -1 where no way leads."""
     from scipy.sparse import csgraph, csr_array  # noqa: PLC0415 (slow, rarely needed)
 
@@ -94,7 +94,7 @@ def _apart(n_switches: int, tail: Ints, head: Ints, leaves: Ints) -> Ints:
     return np.where(np.isfinite(found), found, -1).astype(np.int64)
 
 
-def _below(apart: Ints, leaves: Ints) -> list[Bools]:
+def _leaves_below(apart: Ints, leaves: Ints) -> list[Bools]:
     """
     Return the sets of leaves below switches, level by level, each where it comes up first.
 

@@ -25,7 +25,7 @@ def irregularities(topology: Topology, level: Ints) -> list[str]:
     origin = topology.origin
     found = [origin.irregularity] if origin is not None and origin.irregularity else []
     if origin is not None and origin.fake_roots:
-        names = _listed([topology.vertex_name(root) for root in origin.fake_roots])
+        names = _listed_names([topology.vertex_name(root) for root in origin.fake_roots])
         found.append(f"switches that stand for a network the file does not show: {names}")
     found += _nameless_hosts(topology)
     found += _odd_switches(topology, level) + _odd_bundles(topology, level)
@@ -49,7 +49,9 @@ def _nameless_hosts(topology: Topology) -> list[str]:
     nameless = [name for name in named if _GUID.fullmatch(name)]
     if not nameless:
         return []
-    return [f"hosts without a name, called by their GUID ({len(nameless)}): {_listed(nameless)}"]
+    return [
+        f"hosts without a name, called by their GUID ({len(nameless)}): {_listed_names(nameless)}"
+    ]
 
 
 def _slow_cables(topology: Topology) -> list[str]:
@@ -64,10 +66,12 @@ def _slow_cables(topology: Topology) -> list[str]:
         slow = here[topology.capacity[here] < usual]
         if 0 < slow.size <= _FEW * here.size:
             parts = [
-                f"{topology.link_name(link)} {_gbits(topology.capacity[link])}"
+                f"{topology.link_name(link)} {_written_rate(topology.capacity[link])}"
                 for link in slow.tolist()
             ]
-            lines.append(f"{name}: most links carry {_gbits(usual)} Gb/s, {_listed(parts)}")
+            lines.append(
+                f"{name}: most links carry {_written_rate(usual)} Gb/s, {_listed_names(parts)}"
+            )
     return lines
 
 
@@ -77,12 +81,11 @@ def _one_way(topology: Topology) -> list[str]:
     half = np.flatnonzero(works & ~works[topology.reverse])
     if not half.size:
         return []
-    return [
-        f"cables that work one way only: {_listed([topology.link_name(x) for x in half.tolist()])}"
-    ]
+    names = _listed_names([topology.link_name(x) for x in half.tolist()])
+    return [f"cables that work one way only: {names}"]
 
 
-def _gbits(rate: float) -> str:
+def _written_rate(rate: float) -> str:
     """Write a capacity in Gb/s."""
     return f"{8 * rate / 1e9:g}"
 
@@ -97,7 +100,7 @@ def _odd_switches(topology: Topology, level: Ints) -> list[str]:
     for number in sorted(set(level[topology.n_nodes :].tolist())):
         here = topology.n_nodes + np.flatnonzero(level[topology.n_nodes :] == number)
         if number < 0:
-            names = _listed([topology.vertex_name(int(s)) for s in here])
+            names = _listed_names([topology.vertex_name(int(s)) for s in here])
             lines.append(f"no node can be reached from {names}")
             continue
         for count, word in ((cables, "cables"), (uplinks, "cables upwards")):
@@ -105,7 +108,9 @@ def _odd_switches(topology: Topology, level: Ints) -> list[str]:
             odd = here[count[here] != usual]
             if odd.size:
                 parts = [f"{topology.vertex_name(int(s))} has {count[s]}" for s in odd]
-                lines.append(f"level {number}: most switches have {usual} {word}, {_listed(parts)}")
+                lines.append(
+                    f"level {number}: most switches have {usual} {word}, {_listed_names(parts)}"
+                )
     return lines
 
 
@@ -124,10 +129,10 @@ def _odd_bundles(topology: Topology, level: Ints) -> list[str]:
         f"{topology.vertex_name(switch)} ({', '.join(map(str, own))})"
         for switch, own in odd.items()
     ]
-    return [f"unequal bundles of cables to the switches above: {_listed(parts)}"]
+    return [f"unequal bundles of cables to the switches above: {_listed_names(parts)}"]
 
 
-def _listed(names: list[str]) -> str:
+def _listed_names(names: list[str]) -> str:
     """Join names, and count those after the first."""
     more = len(names) - _LISTED
     return ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
@@ -277,7 +282,7 @@ def inspect_topology(topology: Topology, assumed: tuple[str, ...] = ()) -> Topol
         _level_reports(topology, level),
         _link_reports(topology),
         irregularities(topology, level),
-        _missing(topology),
+        _missing_vertices(topology),
         unreachable(topology),
         leaf_tapers(topology),
     )
@@ -323,7 +328,7 @@ def _link_reports(topology: Topology) -> list[LinkReport]:
     ]
 
 
-def _missing(topology: Topology) -> list[int]:
+def _missing_vertices(topology: Topology) -> list[int]:
     """Return the vertices that have no cable in service."""
     gone: Bools = np.ones(topology.n_nodes + topology.n_switches, dtype=np.bool_)
     gone[topology.link_tail[links_in_service(topology)]] = False

@@ -91,7 +91,7 @@ def recognise_tree(
     name = name or graph.vertex_name
     levels = _checked_levels(graph, vertex_levels(graph), port, name)
     _require_alike(levels, name)
-    numbering = _Numbering(levels, port, name, alike=True)
+    numbering = _DigitNumbering(levels, port, name, alike=True)
     places = numbering.places()
     tree, vertex, link = places.filled(levels, name)
     there = vertex >= 0
@@ -116,7 +116,7 @@ def recognise_damaged_tree(
     levels = _checked_levels(graph, wave_levels(graph), port, name)
     if like is not None and levels.top != like.levels:
         raise irregular(f"it has {levels.top} levels of switches, {like.name} has {like.levels}")
-    numbering = _Numbering(levels, port if by_port else None, name, like=like, order=port)
+    numbering = _DigitNumbering(levels, port if by_port else None, name, like=like, order=port)
     tree, vertex, link = numbering.places().filled(levels, name)
     if like is None:
         _require_enough(tree, vertex, link)
@@ -172,7 +172,7 @@ def _require_alike(levels: LevelGraph, name: Name) -> None:
             )
 
 
-class _Numbering:
+class _DigitNumbering:
     """The digits of every vertex: of its subtree from the roots down, of its class upwards."""
 
     def __init__(
@@ -239,7 +239,7 @@ class _Numbering:
         order = np.lexsort((port, parent, below))
         first = np.diff(below[order] * levels.level.size + parent[order], prepend=-1) != 0
         found = np.full(levels.level.size, -1, dtype=np.int64)
-        keys, values = _commonest(below[order][first], port[order][first])
+        keys, values = _commonest_values(below[order][first], port[order][first])
         found[keys] = values
         return found
 
@@ -313,7 +313,9 @@ class _Numbering:
 
     def _port_digits(self, step: int, part: Ints, own: Ints) -> Ints:
         """Return the digit of every class, (V,), as most ports below have it; -1: unknown."""
-        keys, values = _commonest(part[self._levels.parent[own]], self._uplink[own] % self._w[step])
+        keys, values = _commonest_values(
+            part[self._levels.parent[own]], self._uplink[own] % self._w[step]
+        )
         digit = np.full(part.size, -1, dtype=np.int64)
         digit[keys] = values
         return digit[part]
@@ -336,7 +338,7 @@ class _Numbering:
         return digit[part]
 
 
-def _commonest(key: Ints, value: Ints) -> tuple[Ints, Ints]:
+def _commonest_values(key: Ints, value: Ints) -> tuple[Ints, Ints]:
     """Return the different keys, and the value that each has most often, the lowest of equals."""
     pairs, times = np.unique(np.stack([key, value]), axis=1, return_counts=True)
     order = np.lexsort((pairs[1], -times, pairs[0]))
@@ -378,12 +380,12 @@ def wave_levels(graph: Topology) -> Ints:
     level[wave] = 1
     while wave:
         wave = sorted({j for i in wave for j in near[i] if level[j] < 0})
-        parts = _Parts(LevelGraph.of(graph, level))
+        parts = _ConnectedParts(LevelGraph.of(graph, level))
         level[wave] = [_next_level(parts, near, level, i) for i in wave]
     return level
 
 
-class _Parts:
+class _ConnectedParts:
     """Connected parts of the switches that are ranked so far, up to or from each level."""
 
     def __init__(self, levels: LevelGraph) -> None:
@@ -399,7 +401,7 @@ class _Parts:
         return np.unique(self._found[own, up][switches]).size
 
 
-def _next_level(parts: _Parts, near: list[set[int]], level: Ints, switch: int) -> int:
+def _next_level(parts: _ConnectedParts, near: list[set[int]], level: Ints, switch: int) -> int:
     """Return the level of a switch that is joined to ranked ones."""
     own = max(int(level[i]) for i in near[switch])
     peers = [i for i in near[switch] if level[i] == own]
@@ -426,7 +428,7 @@ def with_graph_parts(graph: Topology, tree: FatTree, vertex: Ints, link: Ints) -
     capacity = np.full(tree.n_links, graph.capacity.min())
     capacity[mine] = graph.capacity[yours]
     half = np.zeros(tree.n_links, dtype=np.bool_)
-    half[mine] = _half(graph)[yours]
+    half[mine] = _half_duplex_links(graph)[yours]
     numbers = np.arange(tree.n_links)
     usable = np.zeros(graph.n_nodes, dtype=np.bool_)
     usable[graph.usable_nodes] = True
@@ -446,7 +448,7 @@ def with_graph_parts(graph: Topology, tree: FatTree, vertex: Ints, link: Ints) -
     )
 
 
-def _half(graph: Topology) -> Bools:
+def _half_duplex_links(graph: Topology) -> Bools:
     """Find which links share their channel with another."""
     shared: Bools = np.bincount(graph.channel, minlength=graph.n_links)[graph.channel] > 1
     return shared

@@ -39,7 +39,7 @@ class Recording(Easy):
         self.promised = {}
 
     def _reservation(self, head, machine):
-        found = super()._reservation(head, machine)
+        found = super()._head_reservation(head, machine)
         self.promised.setdefault(head.id, found.time_s)
         return found
 
