@@ -68,7 +68,7 @@ def place(
     """
     from coupling.inputs.files import write_table, write_whole
     from coupling.report.columns import copied_lines
-    from coupling.report.place import place_answer
+    from coupling.report.place import PAGE_ROWS, place_answer
     from coupling.site.place import place_on
     from coupling.site.site import read_site, refuse_two_stdins
 
@@ -99,7 +99,7 @@ def place(
     if lft is not None and tables is not None and found.options:
         change = _write_tables(here, found.options[0], tables, lft)
     if html is not None:
-        write_whole(html, place_answer(found).html())
+        write_whole(html, place_answer(found, PAGE_ROWS).html())
     if out is not None:
         write_table(out, found.to_frame())
     if as_json:

@@ -58,7 +58,8 @@ _LINK_TIME = (
 )
 _BLAME = (
     f"Node-hours that each victim lost to interference, by the job that caused it: the {MOST} "
-    "victims and culprits of most loss, all others summed up. One scale for all runs."
+    "victims and culprits of most loss, all others summed up. One scale for all "
+    "runs; sums over others in grey, the largest darkest."
 )
 
 _NOT_YET = Markup()

@@ -1,5 +1,6 @@
 """HTML of a report: one page, no network, readable on a phone, in print and in the dark."""
 
+import re
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -7,7 +8,7 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from coupling.terminal_text import visible_lines
 
@@ -127,7 +128,7 @@ def _templates() -> "Environment":
     """Return the templates: whatever is not marked as HTML is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 (pages alone)
 
-    return Environment(
+    templates = Environment(
         loader=PackageLoader("coupling.report"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -135,3 +136,10 @@ def _templates() -> "Environment":
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    templates.filters["code"] = _code
+    return templates
+
+
+def _code(text: str) -> Html:
+    """Write what stands between backticks as code."""
+    return Html(re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text)))

@@ -6,6 +6,8 @@ from coupling.results import formatting as units
 from coupling.site.placement_options import EarliestFit, PlacementOption, Placing
 
 _HEADS = ("", "slowed", "5-95 %", "own lost", "others'", "most hurt", "by")
+PAGE_ROWS = 50
+"""Placements that a page shows."""
 _NAMES = 3  # links that a line names
 _READ = (
     "slowed: together / ideal of the new job, median; own lost, others': node-hours lost in a day, "

@@ -1,6 +1,6 @@
 """Pictures of partitions with their proofs, and of what a fabric is made of."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -29,22 +29,20 @@ def partition_picture(snapshot: Snapshot, found: Verification) -> Pictures:
     scene = FabricScene(
         topology,
         jobs={str(job.id): np.unique(job.partition.nodes) for job in snapshot.jobs},
-        chosen=_owned(snapshot.jobs),
+        owned={
+            str(job.id): job.partition.links
+            for job in snapshot.jobs
+            if job.partition.links is not None
+        },
         marked=np.array(sorted({e for job in found.jobs for e in job.shares}), dtype=np.int64),
         title="Partitions",
     )
     drawn = fabric_picture("fabric", scene, "The fabric, with the partitions of all jobs")
     caption = (
-        f"Nodes in the colour of their job; strong lines: links that a job owns; red: links that "
-        f"several jobs use or own. {layout_of(topology).words}"
+        "Nodes, and the links that a job owns, in the colour of the job; red: links that several "
+        f"jobs use or own. {layout_of(topology).words}"
     )
     return [(drawn.html(), caption)]
-
-
-def _owned(jobs: Sequence[PlacedJob]) -> Ints:
-    """Return all links that jobs own."""
-    parts = [job.partition.links for job in jobs if job.partition.links is not None]
-    return np.unique(np.concatenate([np.empty(0, dtype=np.int64), *parts]))
 
 
 def job_pictures(
@@ -77,7 +75,7 @@ def _proofs(
         part,
         jobs=jobs,
         first_colour=place,
-        chosen=here(own),
+        owned={str(job.id): here(own)},
         marked=here(cut),
         title="The partition",
     )

@@ -22,7 +22,7 @@ from coupling.report.tables import (
     waiting_table,
 )
 from coupling.results.columns import finished
-from coupling.results.comparison import comparable
+from coupling.results.comparison import comparable, find_baseline
 from coupling.results.formatting import listing
 from coupling.results.notes import accuracy_lines
 from coupling.results.result import Result
@@ -114,6 +114,8 @@ def report_html(
 ) -> str:
     """Return the report as HTML; parameters as for `write_report`."""
     colours = palette([result.name for result in results])
+    found = find_baseline(results, baseline)
+    against = "Baseline" if found is None else found.name
     kind, origin = _origin(results, experiment_tables.get("network", {}).get("model"))
     drawn = drawn_for_page(run_figures(results, fabrics, baseline), workers)
     over_time = drawn["link-time"]
@@ -124,7 +126,7 @@ def report_html(
         ("Interference and slowdown of jobs", _jobs(results, colours, drawn["jobs"])),
         ("Delay by victim and culprit", _noted(drawn["blame"])),
         (
-            f"{kind} against Baseline",
+            f"{kind} against {against}",
             _speedups(results, colours, baseline, origin, drawn["speedups"]),
         ),
         ("Price of waiting", _waiting(results, colours)),
@@ -153,7 +155,7 @@ def _origin(results: Sequence[Result], model: object) -> tuple[str, str]:
         ).emergent
     ]
     if not assumed:
-        return "Emergent speed-up", _EMERGENT
+        return "Speed-up", _EMERGENT
     if len(assumed) == len(results):
         return "Assumed speed-up", f"these numbers are {_ASSUMED}"
     return "Speed-up", f"{_EMERGENT}, but run times under {listing(assumed)} are {_ASSUMED}"
@@ -200,10 +202,10 @@ def _waiting(results: Sequence[Result], colours: Colours) -> Html:
     if not rows:
         return Html()
     note = paragraph(
-        "The first test that a job failed when its turn came. Isolation itself: any free nodes "
-        "would have started the job. Behind such a job: what others waited while isolation held up "
-        "the job in front, in part for nodes all the same; what isolation costs in all is the "
-        "difference between runs.",
+        "Waiting by the first reason for which the scheduler passed a job over. Isolation itself: "
+        "enough nodes were free, but no isolated partition. Behind such a job: others that waited "
+        "while isolation delayed the job in front; some of them would have waited for nodes "
+        "anyway. The whole price of isolation is the difference between runs.",
         "soft",
     )
     return note + rows

@@ -115,7 +115,7 @@ def hottest_links(results: Sequence[Result], colours: Colours) -> Html:
                 str(link["class"]),
                 units.percent(float(link["busy_fraction"])),
                 units.volume(float(link["bytes"])),
-                f"{link['interference_delay_node_s']:,.0f}",
+                units.number(float(link["interference_delay_node_s"]) / 3600.0),
                 units.percent(link["interference_delay_node_s"] / total)
                 if total > 0
                 else units.MISSING,
@@ -171,15 +171,14 @@ def infinite_table(results: Sequence[Result], colours: Colours) -> Html:
     rows = []
     for result in results:
         infinite = result.summary.get("infinite_network") or {}
-        cells = [
-            cell
-            for key in pairs
-            for cell in _against(key, result.summary.get(key), infinite.get(key))
-        ]
         if infinite:
-            rows.append([label(result.name, colours[result.name]), *cells])
-    heads = [head for word in pairs.values() for head in (word, "infinite", "change")]
-    return table(["run", *heads], rows) if rows else Html()
+            name = label(result.name, colours[result.name])
+            rows += [
+                [name, word, *_against(key, result.summary.get(key), infinite.get(key))]
+                for key, word in pairs.items()
+            ]
+    heads = ["run", "metric", "this network", "infinite network", "change"]
+    return table(heads, rows) if rows else Html()
 
 
 def _against(key: str, here: float | None, there: float | None) -> list[str]:

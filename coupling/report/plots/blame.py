@@ -6,10 +6,11 @@ from functools import partial
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from coupling.report.plots.sheet import add_bar, hint, name_ticks
-from coupling.report.plots.style import HALF_WIDTH, Picture
+from coupling.report.plots.style import FAINT, HALF_WIDTH, Picture
 from coupling.results.formatting import number
 from coupling.results.result import Result
 
@@ -111,10 +112,18 @@ def cell_ink(colour: Sequence[float]) -> str:
 def draw_blame(axes: Axes, matrix: pd.DataFrame, scale: float, unit: str) -> None:
     """Draw a matrix of victims and culprits. `matrix`: as from `blame_matrix`."""
     values = matrix.to_numpy(dtype=float)
+    rest = (matrix.index == "others")[:, None] | (matrix.columns == "others")[None, :]
+    named = np.where((values > 0) & (~rest | rest.all()), values, np.nan)
     image = axes.imshow(
-        np.where(values > 0, values, np.nan), aspect="auto", interpolation="nearest",
-        cmap="cividis", vmin=0.0, vmax=scale,
-    )  # fmt: skip
+        named, aspect="auto", interpolation="nearest", cmap="cividis", vmin=0.0, vmax=scale
+    )
+    if rest.any() and not rest.all():  # sums of many jobs, beyond the scale of single ones
+        grey = np.zeros((*values.shape, 4))
+        grey[..., :3] = to_rgb(FAINT)
+        sums = np.where(rest, values, 0.0)
+        most = np.sort(sums, axis=None)[-2]  # all to all others is many times any other sum
+        grey[..., 3] = np.minimum(sums / max(most, 1e-300), 1.0)
+        axes.imshow(grey, aspect="auto", interpolation="nearest")
     axes.grid(visible=False)
     for row, column in zip(*np.nonzero(values > 0), strict=True):
         words = (

@@ -15,9 +15,9 @@ from matplotlib.patches import Patch
 
 from coupling.report.plots.colours import COLOURS
 from coupling.report.plots.colours import LOAD as LOAD_COLOURS
-from coupling.report.plots.layout import Layout, cables_of, layout_of, segments
+from coupling.report.plots.layout import Layout, bundles, cables_of, layout_of, segments
 from coupling.report.plots.sheet import add_bar, hint
-from coupling.report.plots.style import FAINT, HALF_WIDTH, INK, Picture, put_key
+from coupling.report.plots.style import BACK, FAINT, HALF_WIDTH, INK, Picture, put_key
 from coupling.results.formatting import percent
 from netsim.common.arrays import Floats, Ints
 from netsim.topology.base import Topology
@@ -49,22 +49,25 @@ class FabricScene:
     # Colour of the first job, by its place in `COLOURS`; the others have the next ones
     first_colour: int = 0
     marked: Ints | None = None  # Links drawn in red
-    chosen: Ints | None = None  # Links drawn in ink, as those that a job owns
+    # Links in the colour of a job of `jobs`, such as those that it owns
+    owned: Mapping[str, Ints] = field(default_factory=dict)
     # Links of flows, each drawn in a colour of its own; the two directions of a cable lie beside
     # each other
     paths: Sequence[Ints] = ()
     title: str = ""  # Above the picture
 
     def table(self) -> pd.DataFrame:
-        """Return name, ends and load of each directed link; whether it is marked or chosen."""
+        """Return name, ends and load of each directed link; whether it is marked; its owner."""
         topology = self.topology
         links = np.arange(topology.n_links)
         columns: dict[str, object] = {"link": [topology.link_name(int(e)) for e in links]}
         if self.load is not None:
             columns["load"] = self.load
-        for name, own in (("marked", self.marked), ("chosen", self.chosen)):
-            if own is not None:
-                columns[name] = np.isin(links, own)
+        if self.marked is not None:
+            columns["marked"] = np.isin(links, self.marked)
+        if self.owned:
+            owner = {int(link): job for job, own in self.owned.items() for link in own}
+            columns["owner"] = [owner.get(link, "") for link in links.tolist()]
         if self.paths:
             flow = {int(link): place for place, path in enumerate(self.paths) for link in path}
             columns["flow"] = [flow.get(link, -1) for link in range(topology.n_links)]
@@ -107,8 +110,9 @@ def draw_fabric(axes: Axes, scene: FabricScene, layout: Layout | None = None) ->
     axes.set_axis_off()
     n_cables = cables_of(topology).size
     some = f" ({_MOST:,} of {n_cables:,} cables drawn)" if n_cables > _MOST else ""
-    if scene.title or some:
-        axes.set_title(f"{scene.title}{some}", parse_math=False)
+    named = topology.n_nodes + topology.n_switches <= _NAMED
+    if scene.title or some:  # names of switches stand between the title and the picture
+        axes.set_title(f"{scene.title}{some}", parse_math=False, pad=12.0 if named else 6.0)
     if layout.kind != "levels":
         axes.set_aspect("equal")
     _draw_cables(axes, scene, layout)
@@ -118,7 +122,7 @@ def draw_fabric(axes: Axes, scene: FabricScene, layout: Layout | None = None) ->
     size = float(np.clip(160.0 / np.sqrt(max(1, len(at))), 1.0, most))
     axes.scatter(at[:, 0], at[:, 1], s=size, color=INK, zorder=3, linewidths=0, marker="s")
     _draw_paths(axes, scene, layout)
-    if topology.n_nodes + topology.n_switches <= _NAMED:
+    if named:
         _draw_names(axes, topology, layout)
     _hint(axes, scene, layout)
     axes.margins(0.02, 0.04)
@@ -158,30 +162,40 @@ def _draw_cables(axes: Axes, scene: FabricScene, layout: Layout) -> None:
         lines = segments(topology, layout, _drawn(cables[~works], scene))
         _lines(axes, lines, 1.6, dots, colors=FAINT, linewidths=0.6, linestyles=":")
     cables = _drawn(cables[works], scene)
+    bundled, bundle = bundles(topology, layout, cables)
+    alone = cables[bundle < 0]
     if scene.load is None:
-        lines = segments(topology, layout, cables)
+        lines = segments(topology, layout, alone)
         wide, alpha = (0.9, 1.0) if layout.kind == "slices" else (0.5, 0.6)
-        if layout.kind == "groups" and cables.size > _AS_LINES:
+        if bundled:
             wide, alpha = 0.3, 0.15  # or a group is a disc
+            _lines(axes, bundled, 1.0, False, colors=FAINT, linewidths=1.0)
         _lines(axes, lines, 1.0, dots, colors=FAINT, linewidths=wide, alpha=alpha)
     else:
         busy = np.maximum(scene.load[cables], scene.load[topology.reverse[cables]])
+        of_bundle = np.zeros(len(bundled))
+        np.maximum.at(of_bundle, bundle[bundle >= 0], busy[bundle >= 0])
+        busy = busy[bundle < 0]
         order = np.argsort(busy, kind="stable")
-        lines, busy = segments(topology, layout, cables[order]), busy[order]
-        norm = Normalize(0.0, scene.scale or float(busy.max(initial=0.0)) or 1.0)
+        lines, busy = segments(topology, layout, alone[order]), busy[order]
+        most = max(float(busy.max(initial=0.0)), float(of_bundle.max(initial=0.0)))
+        norm = Normalize(0.0, scene.scale or most or 1.0)
         thick = max(_THIN, _THICK * min(1.0, float(np.sqrt(_MANY / max(1, busy.size)))))
         width = _THIN + (thick - _THIN) * np.clip(norm(busy), 0.0, 1.0)
         drawn = _lines(axes, lines, 1.0, dots, array=busy, cmap=LOAD, norm=norm, linewidths=width)
+        look = {"array": of_bundle, "cmap": LOAD, "norm": norm, "linewidths": 1.4}
+        if bundled:
+            _lines(axes, bundled, 1.1, False, **look)
         add_bar(drawn, [axes], "load of the busier direction", percent=True, more=True)
-    for links, colour, width_of, order_of in (
-        (scene.chosen, INK, 1.0, 1.7),
-        (scene.marked, MARKED, 2.2, 1.8),
-    ):
-        if links is not None and links.size:
-            one = np.unique(np.minimum(links, topology.reverse[links]))
-            one = one[np.isin(one, cables_of(topology))]
-            lines = segments(topology, layout, one)
-            _lines(axes, lines, order_of, False, colors=colour, linewidths=width_of)
+    colours = job_colours(list(scene.jobs), scene.first_colour)
+    chosen = [(own, colours.get(job, INK), 1.3, 1.7) for job, own in scene.owned.items()]
+    if scene.marked is not None:
+        chosen.append((scene.marked, MARKED, 2.2, 1.8))
+    for links, colour, width_of, order_of in chosen:
+        one = np.unique(np.minimum(links, topology.reverse[links]))
+        one = one[np.isin(one, cables_of(topology))]
+        lines = segments(topology, layout, one)
+        _lines(axes, lines, order_of, False, colors=colour, linewidths=width_of)
 
 
 def _drawn(cables: Ints, scene: FabricScene) -> Ints:
@@ -222,7 +236,7 @@ def _draw_names(axes: Axes, topology: Topology, layout: Layout) -> None:
             (x, y - layout.cell[1] / 2 if node else y),
             xytext=(0, -2 if node or below else 5), textcoords="offset points", ha="center",
             va="top" if node or below else "bottom", fontsize=5.5, rotation=90 if node else 0,
-            annotation_clip=False,
+            annotation_clip=False, bbox={"boxstyle": "square,pad=0.1", "fc": BACK, "ec": "none"},
         )  # fmt: skip
 
 

@@ -269,7 +269,7 @@ def draw_boxes(
     label_classes(axes, [f"{_broken(label)}\n({counts[label]:,.0f})" for label in labels])
     axes.axhline(1.0, color=FAINT, linewidth=0.8, zorder=0.5)
     axes.set_ylabel(
-        quantity.replace("_", " ") if quantity != "speedup" else "run time, Baseline / here"
+        quantity.replace("_", " ") if quantity != "speedup" else "run time, baseline / here"
     )
 
 

@@ -16,6 +16,7 @@ _PLANE = 2  # axes of a slice of a grid
 _CLOSE, _WIDE = 0.5, 0.4  # of a cell: how far the nodes of a router spread
 _GAP = 0.6  # of a node's room: between the nodes of two leaves
 _BEYOND, _OUTSIDE = 1.12, 0.28  # of a group's radius: where its nodes begin, room of a node
+_BUNDLED = 3000  # links of a dragonfly beyond which the cables of two groups are one line
 _ARC = 12  # points of a bent cable
 
 
@@ -28,6 +29,8 @@ class Layout:
     cell: tuple[float, float]  # (width, height): room of a node
     height: float  # Height / width that suits it
     words: str  # How to read it
+    # (n_switches,): group of each router, where those are drawn as circles
+    group: Ints | None = None
 
 
 def layout_of(topology: Topology) -> Layout:
@@ -43,6 +46,34 @@ def cables_of(topology: Topology) -> Ints:
     """Return (C,) one direction of each cable between switches, failed ones included."""
     links = np.arange(topology.n_links)
     return links[(links < topology.reverse) & between_switches(topology)]
+
+
+def bundles(topology: Topology, layout: Layout, cables: Ints) -> tuple[list[Floats], Ints]:
+    """
+    Draw the cables between two groups as one line, where there are many.
+
+    Result: the lines, from rim to rim; which of them each cable is part of, -1 for those that are
+    drawn alone.
+    """
+    alone = np.full(cables.size, -1)
+    if layout.group is None or topology.n_links <= _BUNDLED:
+        return [], alone
+    ends = [layout.group[end[cables] - topology.n_nodes] for end in cable_ends(topology)]
+    low, high = np.minimum(*ends), np.maximum(*ends)
+    apart = low != high
+    n_groups = int(layout.group.max()) + 1
+    pairs, alone[apart] = np.unique(low[apart] * n_groups + high[apart], return_inverse=True)
+    at = layout.place[topology.n_nodes :]
+    middle = np.stack([at[layout.group == own].mean(axis=0) for own in range(n_groups)])
+    radius = float(np.hypot(*(at[0] - middle[layout.group[0]])))
+    a, b = middle[pairs // n_groups], middle[pairs % n_groups]
+    way = (b - a) / np.hypot(*(b - a).T)[:, None] * radius
+    return list(np.stack([a + way, b - way], axis=1)), alone
+
+
+def cable_ends(topology: Topology) -> tuple[Ints, Ints]:
+    """Return (E,) tail and head of each directed link."""
+    return topology.link_tail, topology.link_head
 
 
 def part_of(topology: Topology, links: Ints, nodes: Ints) -> tuple[Topology, Ints]:
@@ -115,7 +146,7 @@ def _stubbed(a: Floats, b: Floats) -> Floats:
 def _levels(topology: Topology) -> Layout:
     """Place switches by distance from the nodes, each level over the full width."""
     # Where the fabric is not regular, a gap parts the nodes of two leaves.
-    level, n = vertex_levels(topology), topology.n_nodes
+    level, n, wide = vertex_levels(topology), topology.n_nodes, 1.0
     there = links_in_service(topology)
     tail, head = topology.link_tail[there], topology.link_head[there]
     place = np.full((level.size, 2), np.nan)
@@ -136,13 +167,14 @@ def _levels(topology: Topology) -> Layout:
     place[order, 0], place[:n, 1] = np.arange(n) + 0.5, 0.45
     if not isinstance(topology, FatTree):
         place[order, 0] += _GAP * np.cumsum(np.diff(leaf[order], prepend=leaf[order][:1]) != 0.0)
-        place[:n, 0] *= n / (place[:n, 0].max(initial=0.5) + 0.5)
+        wide = n / (place[:n, 0].max(initial=0.5) + 0.5)
+        place[:n, 0] *= wide
         total = np.bincount(head[up], place[tail[up], 0], minlength=level.size)
         own = np.flatnonzero((level == 1) & (total > 0.0))
         place[own, 0] = total[own] / np.bincount(head[up], minlength=level.size)[own]
     words = "Nodes at the bottom, switches above them by their distance from the nodes."
     top = max(1, int(level.max(initial=1)))
-    return Layout("levels", place, (1.0, 0.3), 0.26 + 0.13 * top, words)
+    return Layout("levels", place, (wide, 0.3), 0.26 + 0.13 * top, words)
 
 
 def _slices(torus: Torus) -> Layout:
@@ -193,4 +225,6 @@ def _groups(fly: Dragonfly) -> Layout:
     beyond = own * _BEYOND + cell * (1.0 + k)
     place_of = np.concatenate([centre[host] + beyond[:, None] * out[host], at])
     words = "Groups on a circle, the routers of each around its middle, their nodes outside."
-    return Layout("groups", place_of, (_WIDE * cell * 2, _WIDE * cell * 2), 1.0, words)
+    if fly.n_links > _BUNDLED:
+        words += " A line between two groups stands for all their cables, as the busiest is."
+    return Layout("groups", place_of, (_WIDE * cell * 2, _WIDE * cell * 2), 1.0, words, group)

@@ -41,7 +41,7 @@ def trace_plots(jobs: pd.DataFrame, numbers: Numbers) -> dict[str, Picture]:
         "runtime": ("Jobs and node time by run time", partial(_paint_runtimes, jobs=jobs)),
         "both": ("Node time by size and run time", partial(_paint_both, jobs=jobs)),
     }
-    if numbers["requested_time"]["jobs"]:
+    if (jobs["runtime_s"] != jobs["requested_s"])[jobs["requested_s"] > 0].any():
         paint["requested"] = ("Run time / requested time", partial(_paint_requested, jobs=jobs))
     if numbers["arrivals"]["span_s"] > 0:
         machine = numbers["load"]["machine_nodes"]

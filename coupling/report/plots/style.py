@@ -22,6 +22,7 @@ from coupling.results.formatting import number
 from netsim.common.arrays import Floats
 
 INK = "#24292f"  # in the page: the colour of its text, so that dark pages work
+BACK = "#fefefe"  # in the page: its background, under what has to be read
 FAINT = "#8c959f"
 HALF_WIDTH = (5.2, 3.0)  # inches; two beside each other on a wide page, one on a phone
 COLUMN_WIDTH = 3.4  # inches: one of two columns of a paper
@@ -135,7 +136,7 @@ def _tidy(text: str, alt: str) -> str:
     used = set(re.findall(r"#([\w.-]+)", text))
     text = re.sub(r' id="([^"]*)"', lambda match: match[0] if match[1] in used else "", text)
     text = re.sub(r"(font: (?:[a-z0-9]+ )*[0-9.]+px) [^;\"]+", r"\1 sans-serif", text)
-    text = text.replace(INK, "currentColor")
+    text = text.replace(INK, "currentColor").replace(BACK, "var(--back, transparent)")
     return f'<svg viewBox="{box}" role="img" aria-label="{escape(alt)}">{text}'
 
 

@@ -45,6 +45,7 @@ def _paint_forest(figure: Figure, differences: pd.DataFrame, baseline: str, by: 
             y -= 1.0
         y -= 1.0
     axes.axvline(0.0, color=FAINT, linewidth=0.8)
+    axes.locator_params(axis="x", nbins=6)
     name_ticks(axes.yaxis, ticks, labels)
     axes.grid(visible=False, axis="y")
     axes.grid(visible=True, axis="x")

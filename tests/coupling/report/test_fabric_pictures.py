@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.collections import LineCollection
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 
 from coupling.report.plots.fabric import FabricScene, draw_fabric, fabric_picture
-from coupling.report.plots.layout import cables_of, layout_of, segments
+from coupling.report.plots.layout import bundles, cables_of, layout_of, segments
 from coupling.report.plots.wiring import wiring_of
 from netsim.registries.topologies import make_topology
 from netsim.topology.base import Topology
@@ -83,7 +83,11 @@ def test_a_picture_is_the_same_bytes_twice_in_every_form(fabric):
     load = np.linspace(0.0, 1.0, fabric.n_links)
     marked = np.array([fabric.n_links - 1])
     scene = FabricScene(
-        fabric, load, jobs={"a<b": np.array([0, 1])}, marked=marked, chosen=marked - 1
+        fabric,
+        load,
+        jobs={"a<b": np.array([0, 1])},
+        marked=marked,
+        owned={"a<b": marked - 1},
     )
 
     first, again = (fabric_picture("x", scene, "a & b") for _ in range(2))
@@ -107,6 +111,46 @@ def test_of_too_many_cables_the_busiest_are_drawn_and_the_picture_says_so(monkey
     both = np.maximum(load, load[mesh.reverse])[cables_of(mesh)]
     np.testing.assert_allclose(np.sort(lines.get_array()), np.sort(both)[-5:])
     assert axes.get_title() == "mesh (5 of 12 cables drawn)"
+
+
+def test_of_a_large_dragonfly_a_line_stands_for_all_cables_of_two_groups():
+    """9 groups make 36 pairs; each line has the load of the busiest cable, here the last."""
+    fly = make_topology("aries-theta-like")
+    load = np.arange(fly.n_links) / fly.n_links
+    layout = layout_of(fly)
+
+    lines, of_line = bundles(fly, layout, cables_of(fly))
+
+    group = (np.arange(fly.n_switches)) // 96
+    cables = cables_of(fly)
+    tail, head = (group[end[cables] - fly.n_nodes] for end in (fly.link_tail, fly.link_head))
+    assert len(lines) == 36
+    assert ((of_line >= 0) == (tail != head)).all()
+    busy = np.maximum(load, load[fly.reverse])[cables]
+    axes = Figure().add_subplot()
+    draw_fabric(axes, FabricScene(fly, load))
+    _, drawn = (c for c in axes.collections if isinstance(c, LineCollection))
+    for a, b in ((0, 1), (3, 8)):
+        (number,) = set(of_line[(np.minimum(tail, head) == a) & (np.maximum(tail, head) == b)])
+        of_pair = busy[(np.minimum(tail, head) == a) & (np.maximum(tail, head) == b)]
+        assert drawn.get_array()[number] == of_pair.max()
+
+
+def test_a_link_that_a_job_owns_has_the_colour_of_its_nodes():
+    tree = make_topology(FABRICS["tree"])
+    axes = Figure().add_subplot()
+    inner = cables_of(tree)[:1]
+
+    draw_fabric(
+        axes,
+        FabricScene(
+            tree, jobs={"a": np.array([], dtype=int), "b": np.array([0])}, owned={"b": inner}
+        ),
+    )
+
+    lines = [c for c in axes.collections if isinstance(c, LineCollection)][-1]
+    nodes = next(c for c in axes.collections if isinstance(c, PolyCollection))
+    assert lines.get_colors()[0].tolist() == nodes.get_facecolor()[0].tolist()
 
 
 def test_the_numbers_behind_a_picture_are_those_of_every_link():

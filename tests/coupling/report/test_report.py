@@ -14,6 +14,7 @@ from coupling.inputs.experiment import Experiment
 from coupling.inputs.experiment_fields import DEFAULT_MODEL
 from coupling.report.provenance import assumptions
 from coupling.report.report import report_html, write_report
+from coupling.report.tables import hottest_links
 from netsim.registries.accuracy import Setting, accuracy_line
 
 MANIFEST = {
@@ -85,7 +86,7 @@ def test_a_report_of_two_runs_has_all_sections_and_pictures(text):
         "Over time",
         "Interference and slowdown of jobs",
         "Delay by victim and culprit",
-        "Emergent speed-up against Baseline",
+        "Speed-up against first-free",
         "Links",
         "Does my topology matter?",
         "What had to be assumed",
@@ -177,9 +178,13 @@ def with_model(run, model):
 @pytest.mark.parametrize(
     ("models", "heading", "words"),
     [
-        (("fast", "fast"), "Emergent speed-up against Baseline", "these numbers are not put in"),
+        (("fast", "fast"), "Speed-up against first-free", "these numbers are not put in"),
         (("assumed", "assumed"), "Assumed speed-up against", "numbers are what the scenario of"),
-        (("fluid", "assumed"), "Speed-up against Baseline", "run times under jigsaw are what the"),
+        (
+            ("fluid", "assumed"),
+            "Speed-up against first-free",
+            "run times under jigsaw are what the",
+        ),
     ],
 )
 def test_a_speed_up_is_said_to_emerge_only_where_it_does(runs, tables, models, heading, words):
@@ -335,6 +340,17 @@ def test_a_report_that_cannot_be_written_is_an_error_and_leaves_nothing(empty, t
         write_report([], tables, MANIFEST, tmp_path / "report.html")
 
     assert list(tmp_path.iterdir()) == []
+
+
+def test_losses_of_links_are_in_node_hours(runs):
+    """9,000 node-seconds are 2.5 node-hours."""
+    links = runs[0].links.assign(interference_delay_node_s=0.0)
+    links.loc[0, ["interference_delay_node_s", "bytes"]] = [9000.0, 1e9]
+
+    table = str(hottest_links([replace(runs[0], links=links)], {runs[0].name: "#123456"}))
+
+    assert ">2.50</td>" in table
+    assert ">100.0 %</td>" in table
 
 
 def test_the_price_of_waiting_is_told_where_it_is_known_and_somebody_waited(runs, tables):
