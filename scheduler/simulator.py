@@ -236,9 +236,14 @@ def simulate(
     environment = simpy.Environment()
     environment.process(run.drive(environment, jobs))
     environment.run()
-    waiting, held = tuple(run.waiting.values()), tuple(run.held.values())
-    done = tuple(run.records), run.timeline, cluster.tally
-    return Schedule(*done, tuple(run.failed), waiting, held)
+    return Schedule(
+        tuple(run.records),
+        run.timeline,
+        cluster.tally,
+        tuple(run.failed),
+        tuple(run.waiting.values()),
+        tuple(run.held.values()),
+    )
 
 
 def _runtime_s(job: Job) -> float:

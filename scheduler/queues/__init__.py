@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from scheduler.queues.dejavu import Cautious, Reckless
     from scheduler.queues.easy import Easy, Fcfs
     from scheduler.queues.multifactor import Multifactor
+    from scheduler.queues.partitions import Partitions
     from scheduler.queues.priority import Priority, Sjf
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Fcfs",
     "Limited",
     "Multifactor",
+    "Partitions",
     "Priority",
     "QueuePolicy",
     "Reckless",
@@ -42,6 +44,7 @@ POLICIES: Registry[Callable[..., QueuePolicy]] = Registry(
         "easy": "scheduler.queues:Easy",
         "fcfs": "scheduler.queues:Fcfs",
         "multifactor": "scheduler.queues:Multifactor",
+        "partitions": "scheduler.queues:Partitions",
         "priority": "scheduler.queues:Priority",
         "reckless": "scheduler.queues:Reckless",
         "sjf": "scheduler.queues:Sjf",

@@ -267,15 +267,21 @@ EXPERIMENTS: dict[str, Document] = {
         "scheduler": {"queue": "priority", "queue_options": {"key": "fair-share"}},
         "network": {"routing": "d-mod-k", "model": "hop-cost"},
     },
+    "events": {
+        "topology": TORUS,
+        "workload": _SYNTH,
+        "scheduler": {"queue": "conservative"},
+        "network": {"model": "null"},
+        "events": {
+            "list": [{"time": "1 min", "action": "down", "what": "n3"}],
+            "node_mtbf": "30 h",
+            "checkpoint": 60,
+        },
+    },
     "torus": {
         "topology": TORUS,
         "workload": {**_SYNTH, "generator": "laas", "mean_nodes": 4},
         "scheduler": {"allocator": "torus-chunk", "queue": "conservative"},
-        "events": {
-            "list": [{"time": "1 h", "action": "down", "what": "n3"}],
-            "node_mtbf": "30 h",
-            "checkpoint": 60,
-        },
         "network": {"routing": "dimension-order"},
     },
     "dragonfly": {
