@@ -8,7 +8,8 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 PAGES = "https://github.com/fabricsim/fabricsim/tree/main/docs/reference/commands"
 PANELS = {
     "Ask about a machine": (
-        *("now", "whatif", "place", "estimate", "flows", "verify", "ebb", "calibrate", "lft"),
+        *("now", "whatif", "place", "estimate", "flows", "verify", "ebb", "ecmp-audit", "stagger"),
+        *("calibrate", "lft"),
     ),
     "Simulate": ("run", "sweep", "gather", "replay", "paper"),
     "Results": (

@@ -136,8 +136,11 @@ def _most_senders(topology: Topology, own: Traffic, least: int) -> tuple[int, in
     indptr, links = own.routes.indptr, own.routes.links
     hops = np.diff(indptr)
     node = np.full(hops.size, -1, dtype=np.int64)
-    node[hops > 0] = topology.link_head[links[indptr[1:][hops > 0] - 1]]
-    across = hops > _BY_A_SWITCH
+    last = links[indptr[1:][hops > 0] - 1]
+    several = topology.rails > 1  # each link of a node is a receiver of its own
+    node[hops > 0] = last if several else topology.link_head[last]
+    inside = np.concatenate([[0], np.cumsum(links >= topology.n_fabric_links)])
+    across = hops - np.diff(inside[indptr]) > _BY_A_SWITCH
     if not across.any() or np.bincount(node[across]).max() <= least:
         return 0, 0
     sender = _pair_numbers(own.step, own.sender)
@@ -148,7 +151,8 @@ def _most_senders(topology: Topology, own: Traffic, least: int) -> tuple[int, in
     senders = np.bincount(pairs // hops.size, minlength=total.size) * (total > _ONCE)
     place = int(np.argmax(senders))
     first = int(np.argmax(receiver == place))
-    return int(senders[place]), int(node[across][first])
+    found = int(node[across][first])
+    return int(senders[place]), int(topology.link_head[found]) if several else found
 
 
 def _pair_numbers(step: Ints, end: Ints) -> Ints:

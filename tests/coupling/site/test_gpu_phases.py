@@ -1,0 +1,123 @@
+"""ECMP over seeds, and shifts that interleave jobs: by hand, and as balls in bins."""
+
+import numpy as np
+import pytest
+
+from coupling import SnapshotError
+from coupling.site.ecmp_audit import audit_ecmp
+from coupling.site.stagger import stagger_jobs
+
+RING = {"operation": "allreduce", "algorithm": "ring", "nbytes": "1 GB", "over": ["dp"]}
+PAIR = {
+    "kind": "gpu-cluster",
+    "hosts": 16,
+    "hosts_per_unit": 8,
+    "oversubscription": "8:1",
+    "bandwidth": "400 Gb/s",
+    "latency": "none",
+}
+
+
+def pair(compute_s, **fields):
+    """Return two jobs of eight hosts whose rings share a cable of each rail, 35 ms each."""
+    nodes = (range(4), range(8, 12)), (range(4, 8), range(12, 16))
+    jobs = [
+        {
+            "id": name,
+            "nodes": [node for part in own for node in part],
+            "ranks_per_node": 8,
+            "parallel": {"tp": 8},
+            "phases": [{"compute_s": seconds, "collectives": [RING]}],
+        }
+        for name, own, seconds in zip("ab", nodes, compute_s, strict=True)
+    ]
+    return {"topology": PAIR, "jobs": jobs} | fields
+
+
+@pytest.mark.parametrize("share", [0.2, 0.35, 0.5])
+def test_two_equal_jobs_gain_what_the_formula_says(share):
+    """
+    Communication for a share d of an iteration: best 1, mean 1 + d^2, worst 1 + d.
+
+    The mean is over twenty shifts, (2 k - 1) / 40, of which the worst is d - 1/40 off.
+    """
+    iteration_s = 0.035 / share
+
+    found = stagger_jobs(pair([iteration_s - 0.035] * 2))
+
+    for job in found.jobs:
+        assert job.alone_s == pytest.approx(iteration_s)
+        assert job.best_s == pytest.approx(iteration_s, rel=1e-3)
+        assert job.mean_s == pytest.approx(iteration_s * (1 + share**2), rel=2e-3)
+        assert job.worst_s == pytest.approx(iteration_s * (1 + share - 1 / 40), rel=2e-3)
+
+
+def test_jobs_that_communicate_more_than_half_of_the_time_share_at_best():
+    """D = 0.7: the best iteration is 2 d."""
+    found = stagger_jobs(pair([0.015, 0.015]))
+
+    assert [job.best_s for job in found.jobs] == pytest.approx([0.070] * 2, rel=1e-2)
+
+
+def test_a_shift_in_the_middle_may_be_off_by_the_idle_time():
+    """D = 0.35: from 0.5 down to 0.35 nothing is lost, and half of the gain is gone later."""
+    found = stagger_jobs(pair([0.065, 0.065]))
+
+    assert found.jobs[1].shift_s == pytest.approx(0.050, abs=0.001)
+    assert 0.015 <= found.slack_s <= 0.030
+    assert found.iterations == pytest.approx(found.slack_s / 0.0001)
+
+
+def test_jobs_without_a_common_cycle_are_refused():
+    """Iterations of 100 ms and of the golden ratio times as long."""
+    with pytest.raises(SnapshotError, match="have no common cycle below 10,000 iterations"):
+        stagger_jobs(pair([0.065, 0.05 * (1 + 5**0.5) - 0.035]))
+
+
+def test_jobs_that_share_no_link_are_refused():
+    alone = pair([0.065, 0.065])
+    alone["jobs"] = alone["jobs"][:1]
+
+    with pytest.raises(SnapshotError, match="jobs: no two of them share a link"):
+        stagger_jobs(alone)
+
+
+def crossing(rails):
+    """Return 16 flows of 1 GB on each rail from one unit of 16 hosts to another, 16 spines."""
+    topology = PAIR | {"hosts": 32, "hosts_per_unit": 16, "oversubscription": 1, "gpus": rails}
+    topology |= {"fabric": "rail-only" if rails > 1 else "rail"}
+    ranks = np.arange(16 * rails)
+    steps = [[[int(rank), int(rank + 16 * rails), 1e9] for rank in ranks]]
+    nodes = list(range(32))
+    job = {"id": "a", "nodes": nodes, "ranks_per_node": rails, "steps": steps, "compute_s": 0}
+    return {"topology": topology, "jobs": [job]}
+
+
+@pytest.mark.parametrize(
+    ("rails", "qps", "mean"), [(1, 1, 3.10), (1, 4, 1.97), (8, 1, 4.19), (8, 4, 2.44)]
+)
+def test_the_mean_largest_load_is_that_of_balls_in_bins(rails, qps, mean):
+    """
+    Flows on as many links, counted by Monte Carlo; within two standard errors of 200 seeds.
+
+    Paths go up and down by one spine, so a flow is one ball.
+    """
+    found = audit_ecmp(crossing(rails), seeds=200, qps=qps).jobs[0]
+    load = found.mean_s / 0.020
+
+    assert found.sprayed_s == pytest.approx(0.020)
+    assert load == pytest.approx(mean, abs=2 * 0.7 / np.sqrt(qps) / np.sqrt(200) + 0.01)
+
+
+def test_the_audit_names_the_busiest_links_of_all_jobs():
+    found = audit_ecmp(pair([0.065, 0.065]), seeds=5)
+
+    assert found.links == (("s1.0>s2.0", 5, pytest.approx(0.070)),)
+    assert found.jobs[0].quantiles_s == pytest.approx((0.1,) * 4)
+
+
+def test_an_audit_needs_messages():
+    silent = {"topology": PAIR, "jobs": [{"id": "a", "nodes": [0]}]}
+
+    with pytest.raises(SnapshotError, match="jobs: expected one that sends something"):
+        audit_ecmp(silent)
