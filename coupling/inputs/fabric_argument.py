@@ -89,6 +89,9 @@ def left_open(spec: object) -> tuple[str, ...]:
         return ()
     if isinstance(spec, Mapping) and ("bandwidth" in spec or spec.get("kind") == "file"):
         return ()
+    kind = spec.get("kind") if isinstance(spec, Mapping) else spec
+    if isinstance(kind, str) and "bandwidth" in MACHINES.get(kind, {}):
+        return ()
     return ("every link has 100 Gb/s in each direction: no bandwidth was given",)
 
 

@@ -62,8 +62,8 @@ def stagger_answer(found: Stagger, what: str) -> Answer:
         [Section("Iterations", ("job", *heads), rows)],
         [
             (
-                "Iterations are by the flow simulation (flow-level). Computation that varies, packets "
-                "and congestion control are not in it."
+                "Iterations are by the flow simulation (flow-level). Computation that varies, "
+                "packets and congestion control are not in it."
             )
         ],
     )

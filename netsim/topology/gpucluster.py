@@ -137,6 +137,20 @@ class GpuCluster(Topology):
             fields["absent"] = self.absent[self.absent < self.n_fabric_links]
         return replace(self.tree, **fields)
 
+    def between_hosts(self) -> "GpuCluster":
+        """Return the cluster without the networks inside hosts."""
+        if not self.hosts.gpu_rate:
+            return self
+        kept = slice(self.n_fabric_links)
+        columns = ("link_tail", "link_head", "link_cable", "capacity", "channel")
+        return replace(
+            self,
+            hosts=replace(self.hosts, gpu_rate=0.0),
+            n_switches=self.tree.n_switches,
+            absent=None if self.absent is None else self.absent[self.absent < kept.stop],
+            **{name: getattr(self, name)[kept] for name in columns},
+        )
+
     def intra_links(self, host: Ints, gpu: Ints) -> tuple[Ints, Ints]:
         """Return the links of GPUs into the network of their hosts, and those back."""
         out = self.n_fabric_links + host * self.hosts.gpus + gpu

@@ -11,6 +11,7 @@ from netsim.common.errors import TopologyError
 from netsim.formats.exporters.writers import Written
 from netsim.routing.base import Routing
 from netsim.topology.base import Topology
+from netsim.topology.gpucluster import GpuCluster
 
 
 def convert(
@@ -70,6 +71,10 @@ def written(topology: Topology, form: str, routing: Routing | None = None) -> Wr
     SwitchName=s2.0 Switches=s1.[0-1]
     <BLANKLINE>
     """
+    if isinstance(topology, GpuCluster):
+        if routing is not None:
+            raise TopologyError("routes: a GPU cluster is written without; leave the routing out.")
+        topology = topology.between_hosts()
     if form not in WRITERS:
         raise TopologyError(unknown("format", form, sorted(WRITERS)))
     if form == "simgrid-xml":

@@ -11,6 +11,7 @@ from netsim.common.arrays import Bools, Ints
 from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology, require_topology
 from netsim.topology.changes import LeafTapers, leaf_tapers
+from netsim.topology.gpucluster import GpuCluster
 from netsim.topology.levels import links_in_service, vertex_levels
 from netsim.topology.reach import Unreachable, unreachable
 from netsim.topology.switches import assumptions_of
@@ -275,6 +276,8 @@ def inspect_topology(topology: Topology, assumed: tuple[str, ...] = ()) -> Topol
     [(72, 1.0), (72, 1.0), (36, None)]
     """
     require_topology(topology, TopologyError)
+    if isinstance(topology, GpuCluster):
+        topology = topology.between_hosts()
     level = vertex_levels(topology)
     return TopologyReport(
         topology,
