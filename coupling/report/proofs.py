@@ -16,8 +16,8 @@ from coupling.report.plots.style import FAINT, Picture
 from coupling.site.verify import JobVerdict, Verification
 from netsim.common.arrays import Ints
 from netsim.topology.base import Topology
-from netsim.topology.changes import leaf_tapers
 from netsim.topology.levels import links_in_service
+from netsim.topology.outage import leaf_tapers
 from netsim.topology.structure.inspect import TopologyReport
 
 _FLOWS = 40  # flows of a certificate that are drawn

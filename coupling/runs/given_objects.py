@@ -18,9 +18,8 @@ from netsim.common.errors import TopologyError
 from netsim.formats.exporters.registry import written
 from netsim.registries.topologies import make_topology
 from netsim.topology.base import Topology
-from netsim.topology.dragonfly import Dragonfly
+from netsim.topology.dragonfly import VARIANTS, Dragonfly
 from netsim.topology.fattree import FatTree
-from netsim.topology.gateways import VARIANTS
 from netsim.topology.names import link_names
 from netsim.topology.torus import Torus
 from scheduler.errors import WorkloadError

@@ -15,9 +15,8 @@ from netsim.registries.routings import make_routing, on_changed
 from netsim.routing.multipath import as_routed
 from netsim.routing.shortest import Shortest
 from netsim.topology.base import Topology
-from netsim.topology.changes import add_cables, with_taper
 from netsim.topology.multipath import as_built
-from netsim.topology.outage import exclude, fail
+from netsim.topology.outage import add_cables, exclude, fail, with_taper
 
 _CABLES = re.compile(r"(.+)>(.+?)(?:\*([0-9]{1,6}))?")
 _LEAST_TAPER, _MOST_TAPER = 0.01, 1000.0

@@ -32,9 +32,9 @@ from netsim.common.arrays import Floats, Ints
 from netsim.routing.shortest import Shortest
 from netsim.routing.updown import LeastLoaded
 from netsim.topology.base import Topology
-from netsim.topology.changes import leaf_tapers
 from netsim.topology.levels import links_in_service
 from netsim.topology.multipath import as_built
+from netsim.topology.outage import leaf_tapers
 
 
 @public

@@ -36,12 +36,7 @@ def numbers_below(name: str, values: object, below: int, error: type[ValueError]
         if unsigned.item(unsigned.argmax()) < below:  # five times as fast as `max`
             return values
     expected = f"{name}: expected a list of whole numbers 0..{below - 1}"
-    try:
-        array = np.asarray(values)
-    except ValueError:  # lists of unequal lengths
-        raise error(f"{expected}, got lists in each other.") from None
-    if array.ndim != 1:
-        raise error(f"{expected}, got an array of {array.ndim} dimensions.")
+    array = _as_line(values, expected, error)
     if not array.size:
         return np.empty(0, dtype=np.int64)
     if array.dtype.kind not in "iu":
@@ -55,12 +50,7 @@ def numbers_below(name: str, values: object, below: int, error: type[ValueError]
 def numbers_from(name: str, values: object, least: float, error: type[ValueError]) -> Floats:
     """Return a list of finite numbers as an array, or say what is none."""
     expected = f"{name}: expected a list of finite numbers from {least:g}"
-    try:
-        array = np.asarray(values)
-    except ValueError:  # lists of unequal lengths
-        raise error(f"{expected}, got lists in each other.") from None
-    if array.ndim != 1:
-        raise error(f"{expected}, got an array of {array.ndim} dimensions.")
+    array = _as_line(values, expected, error)
     if array.size and array.dtype.kind not in "iuf":
         raise error(f"{expected}, got {array.dtype} such as {array[0]!r}.")
     found = array.astype(np.float64, copy=False)
@@ -69,6 +59,17 @@ def numbers_from(name: str, values: object, least: float, error: type[ValueError
         place = int(np.argmin(fits))
         raise error(f"{expected}, got {found[place]:g} at place {place}.")
     return found
+
+
+def _as_line(values: object, expected: str, error: type[ValueError]) -> np.ndarray[Any, Any]:
+    """Return values as an array of one dimension."""
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of unequal lengths
+        raise error(f"{expected}, got lists in each other.") from None
+    if array.ndim != 1:
+        raise error(f"{expected}, got an array of {array.ndim} dimensions.")
+    return array
 
 
 class Tabled(ABC):

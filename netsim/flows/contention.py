@@ -125,17 +125,13 @@ def unfolded(traffic: Traffic) -> Traffic:
     refuse_hidden(traffic, "packets")
     if traffic.rounds is None or not traffic.step.size:
         return traffic
-    first = np.flatnonzero(np.diff(traffic.step, prepend=-1))
-    flows = np.split(np.arange(traffic.step.size), first[1:])
-    times = traffic.rounds[traffic.step[first]].tolist()
-    rows = [own for own, n in zip(flows, times, strict=True) for _ in range(n)]
-    flow = np.concatenate(rows)
+    flow, step = rounds_written_out(traffic.step, traffic.rounds)
     routes, hops = traffic.routes, traffic.routes.hops[flow]
     indptr = np.concatenate([[0], np.cumsum(hops)])
     place = np.arange(indptr[-1]) + np.repeat(routes.indptr[flow] - indptr[:-1], hops)
     return replace(
         traffic,
-        step=np.repeat(np.arange(len(rows)), [own.size for own in rows]),
+        step=step,
         sender=traffic.sender[flow],
         nbytes=traffic.nbytes[flow] / traffic.rounds[traffic.step[flow]],
         routes=Routes(indptr, routes.links[place], routes.n_links, routes.rule),
@@ -143,6 +139,15 @@ def unfolded(traffic: Traffic) -> Traffic:
         nonminimal=None,
         rounds=None,
     )
+
+
+def rounds_written_out(step: Ints, rounds: Ints) -> tuple[Ints, Ints]:
+    """Return the flow and step of every round's flows, where each round is a step of its own."""
+    first = np.flatnonzero(np.diff(step, prepend=-1))
+    flows = np.split(np.arange(step.size), first[1:])
+    times = rounds[step[first]].tolist()
+    rows = [own for own, n in zip(flows, times, strict=True) for _ in range(n)]
+    return np.concatenate(rows), np.repeat(np.arange(len(rows)), [own.size for own in rows])
 
 
 def communicating_nodes(traffic: Traffic, topology: Topology) -> Ints:

@@ -12,9 +12,8 @@ from netsim.common.units import parse_rates
 from netsim.formats.fields import Fields
 from netsim.topology.base import Topology, require_sane
 from netsim.topology.building import FabricTooLargeError
-from netsim.topology.dragonfly import build_dragonfly
+from netsim.topology.dragonfly import VARIANTS, build_dragonfly
 from netsim.topology.fattree import FatTree, build_fat_tree, fat_tree_of_radix
-from netsim.topology.gateways import VARIANTS
 from netsim.topology.gpucluster import (
     FABRICS,
     GPU_LINKS,

@@ -56,8 +56,7 @@ class Ecmp:
         """Route flows between endpoints, by queue pair 0 or the given."""
         del partition
         tree = self.tree
-        src, dst = flow_ends(src, dst, tree)
-        header = (src, dst) if queue_pair is None else (src, dst, queue_pair)
+        src, dst, *_ = header = _flow_header(src, dst, queue_pair, tree)
         ports = self._drawn(header, 0, tree.ports)
         cables = self._drawn(header, tree.levels, tree.parallel)
         return endpoint_routes(tree, src, dst, ports, cables)
@@ -94,7 +93,13 @@ class GraphEcmp:
     ) -> Routes:
         """Route flows between endpoints, by queue pair 0 or the given."""
         del partition
-        topology = self.paths.topology
-        src, dst = flow_ends(src, dst, topology)
-        header = (src, dst) if queue_pair is None else (src, dst, queue_pair)
+        src, dst, *_ = header = _flow_header(src, dst, queue_pair, self.paths.topology)
         return self.paths.by_word(src, dst, whole_numbers(self.seed, header, 2**62))
+
+
+def _flow_header(
+    src: Ints, dst: Ints, queue_pair: Ints | None, topology: Topology
+) -> tuple[Ints, ...]:
+    """Return what switches hash of flows: both ends, checked, and the queue pair if there are."""
+    ends = flow_ends(src, dst, topology)
+    return ends if queue_pair is None else (*ends, queue_pair)

@@ -1,16 +1,20 @@
-"""Fabrics that lost parts: cables and switches out of service, nodes and leaves never installed."""
+"""Changed fabrics: parts out of service, nodes never installed, cables added; leaf tapers."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from netsim.common.arrays import Bools, Ints
+from netsim.common.arrays import Bools, Floats, Ints
 from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology
+from netsim.topology.building import check_size
 from netsim.topology.fattree import FatTree
 from netsim.topology.levels import connected_parts, links_in_service
+from netsim.topology.names import Origin
 from netsim.topology.reach import unreachable
+
+_MOST_CABLES = 10_000  # between two switches
 
 
 def exclude(topology: Topology, vertices: Sequence[str | int]) -> Topology:
@@ -124,3 +128,133 @@ def depopulate(tree: FatTree, missing: Sequence[str | int]) -> FatTree:
         absent=np.flatnonzero(absent),
         order=order,
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeafTapers:
+    """Switches with nodes, and how much they can pass on."""
+
+    leaf: Ints  # (L,): vertices, ascending
+    # below, above: (L,): bytes per second that its nodes can send to it, and it to other switches,
+    # by the links in service
+    below: Floats
+    above: Floats
+
+    @property
+    def taper(self) -> Floats:
+        """Capacity from below / capacity to other switches, (L,); infinite where there is none."""
+        with np.errstate(divide="ignore"):
+            found: Floats = self.below / self.above
+        return found
+
+    @property
+    def columns(self) -> tuple[Ints, Floats, Floats, Floats]:
+        """Leaf, below, above and taper."""
+        return self.leaf, self.below, self.above, self.taper
+
+
+def leaf_tapers(topology: Topology) -> LeafTapers:
+    """Return how tapered each leaf is."""
+    size, nodes = topology.n_nodes + topology.n_switches, topology.n_nodes
+    works = links_in_service(topology)
+    tail, head = topology.link_tail[works], topology.link_head[works]
+    capacity = topology.capacity[works]
+    up = tail < nodes
+    below = np.bincount(head[up], weights=capacity[up], minlength=size).astype(np.float64)
+    on = (tail >= nodes) & (head >= nodes)
+    above = np.bincount(tail[on], weights=capacity[on], minlength=size).astype(np.float64)
+    leaf = nodes + np.flatnonzero(below[nodes:] > 0.0)
+    return LeafTapers(leaf, below[leaf], above[leaf])
+
+
+def with_taper(topology: Topology, taper: float) -> Topology:
+    """
+    Give all cables above a leaf the capacity at which every leaf has one taper.
+
+    The taper is the capacity from the nodes of a leaf over that to other switches. A cable between
+    two leaves has the lower of both. A leaf without a cable to another switch is an error.
+    """
+    found = leaf_tapers(topology)
+    if not found.above.all():
+        name = topology.vertex_name(int(found.leaf[found.above == 0.0][0]))
+        raise TopologyError(f"{name} has no cable to another switch, whose capacity could change.")
+    factor = np.full(topology.n_nodes + topology.n_switches, np.inf)
+    factor[found.leaf] = found.taper / taper
+    ends = topology.link_tail, topology.link_head
+    scale = np.minimum(factor[ends[0]], factor[ends[1]])
+    touched = (np.minimum(*ends) >= topology.n_nodes) & np.isfinite(scale)
+    return replace(topology, capacity=topology.capacity * np.where(touched, scale, 1.0))
+
+
+def add_cables(topology: Topology, cables: Sequence[tuple[str, str, int]]) -> Topology:
+    """Add cables between switches."""
+    tail, head, cable, capacity = [], [], [], []
+    laid: dict[tuple[int, int], int] = {}
+    for first, second, count in cables:
+        a, b = (_named_switch(topology, name) for name in (first, second))
+        if a == b or not 1 <= count <= _MOST_CABLES:
+            raise TopologyError(
+                f"cables {first}>{second}: expected two switches and 1 to {_MOST_CABLES} cables, "
+                f"got {count}."
+            )
+        between, rate = _cables_between(topology, a, b)
+        begin = between + laid.get((min(a, b), max(a, b)), 0)
+        laid[min(a, b), max(a, b)] = laid.get((min(a, b), max(a, b)), 0) + count
+        for k in range(begin, begin + count):
+            tail += [a, b]
+            head += [b, a]
+            cable += [k, k]
+            capacity += [rate, rate]
+    old, n_links = topology.n_links, topology.n_links + len(tail)
+    check_size(n_links)
+    fresh = np.arange(old, n_links)
+    channel = old + (fresh - old) // 2 * 2 if topology.half_duplex else fresh
+    return Topology(
+        name=f"{topology.name} with {len(tail) // 2} cables added",
+        n_nodes=topology.n_nodes,
+        n_switches=topology.n_switches,
+        link_tail=np.concatenate([topology.link_tail, np.array(tail, dtype=np.int64)]),
+        link_head=np.concatenate([topology.link_head, np.array(head, dtype=np.int64)]),
+        link_cable=np.concatenate([topology.link_cable, np.array(cable, dtype=np.int64)]),
+        capacity=np.concatenate([topology.capacity, capacity]),
+        channel=np.concatenate([topology.channel, channel]),
+        latency_base_s=topology.latency_base_s,
+        latency_per_link_s=topology.latency_per_link_s,
+        usable=topology.usable,
+        absent=topology.absent,
+        origin=_changed_origin(topology),
+        buffer_bytes=topology.buffer_bytes,
+        packet_bytes=topology.packet_bytes,
+        assumed=topology.assumed,
+    )
+
+
+def _named_switch(topology: Topology, name: str) -> int:
+    """Return the switch of a name."""
+    vertex = topology.vertex_number(name)
+    if vertex < topology.n_nodes:
+        raise TopologyError(f"{name}: expected a switch, got a node.")
+    return vertex
+
+
+def _cables_between(topology: Topology, a: int, b: int) -> tuple[int, float]:
+    """Return the cables that join two switches, and how fast a further one is."""
+    from_a = topology.link_tail == a
+    joined = from_a & (topology.link_head == b)
+    same = joined if joined.any() else from_a & (topology.link_head >= topology.n_nodes)
+    if not same.any():
+        raise TopologyError(
+            f"{topology.vertex_name(a)} has no cable to a switch that gives the rate of a new one."
+        )
+    number = int(topology.link_cable[joined].max(initial=-1)) + 1
+    return number, float(topology.capacity[same].max())
+
+
+def _changed_origin(topology: Topology) -> Origin:
+    """Return the names of a fabric that is no longer what it was built as."""
+    why = "cables were added"
+    if topology.origin is not None:
+        return replace(topology.origin, irregularity=why)
+    size = topology.n_nodes + topology.n_switches
+    labels = tuple(topology.vertex_name(vertex) for vertex in range(size))
+    return Origin(topology.name, "description", labels, irregularity=why)

@@ -10,7 +10,7 @@ import numpy as np
 from measured.draws import draw_pattern
 from measured.packets import as_sized
 from netsim.common.arrays import Floats, Ints
-from netsim.flows.contention import Traffic
+from netsim.flows.contention import Traffic, rounds_written_out
 from netsim.flows.latency import LatencyOf
 from netsim.flows.partition import Partition
 from netsim.packetsim.simulation import simulate_packets
@@ -194,12 +194,7 @@ def _rounds_written_out(flows: RankFlows) -> RankFlows:
     """Return flows with a step for each round: those of which the stored truths are."""
     if flows.rounds is None:
         return flows
-    first = np.flatnonzero(np.diff(flows.step, prepend=-1))
-    steps = np.split(np.arange(flows.step.size), first[1:])
-    times = flows.rounds[flows.step[first]].tolist()
-    rows = [own for own, n in zip(steps, times, strict=True) for _ in range(n)]
-    flow = np.concatenate(rows)
-    step = np.repeat(np.arange(len(rows)), [own.size for own in rows])
+    flow, step = rounds_written_out(flows.step, flows.rounds)
     nbytes = flows.nbytes[flow] / flows.rounds[flows.step[flow]]
     return RankFlows(step, flows.src[flow], flows.dst[flow], nbytes)
 

@@ -10,9 +10,9 @@ import numpy as np
 from netsim.common.arrays import Bools, Ints
 from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology, require_topology
-from netsim.topology.changes import LeafTapers, leaf_tapers
 from netsim.topology.gpucluster import GpuCluster
 from netsim.topology.levels import links_in_service, vertex_levels
+from netsim.topology.outage import LeafTapers, leaf_tapers
 from netsim.topology.reach import Unreachable, unreachable
 from netsim.topology.switches import assumptions_of
 
