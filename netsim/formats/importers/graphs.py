@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from typing import Any
 from xml.etree.ElementTree import ParseError
 
-import networkx as nx
-
 from fabricsim.checking.errors import public
 from netsim.common.errors import TopologyError
 from netsim.common.units import Bandwidth
@@ -128,6 +126,8 @@ def read_graphml(text: str, source: str, settings: Settings) -> Topology:
 
 def _parsed_graph(text: str, source: str) -> Any:  # noqa: ANN401 (NetworkX publishes no types)
     """Let NetworkX read the graph."""
+    import networkx as nx  # noqa: PLC0415 (a tenth of a second that few fabrics need)
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # attributes without a type are texts, which will do
