@@ -107,7 +107,7 @@ def estimate(
     CouplingError
         If a field is unknown, missing or wrong.
     """
-    return estimating.estimate(_moment(snapshot, fields), blame=blame)
+    return estimating.estimate(_snapshot_of(snapshot, fields), blame=blame)
 
 
 @public
@@ -152,7 +152,7 @@ def verify(
         If a field is unknown, missing or wrong.
     """
     return verifying.verify(
-        _moment(snapshot, fields),
+        _snapshot_of(snapshot, fields),
         any_routing=any_routing,
         permutation=permutation,
         random=random,
@@ -272,7 +272,7 @@ def run(
     FabricsimError
         If a name, value or file is wrong; nothing has been run then.
     """
-    made = _experiment(experiment, changes)
+    made = _experiment_of(experiment, changes)
     return engine.run(made.replace(**fields) if fields else made, progress)
 
 
@@ -566,7 +566,7 @@ def models() -> Names:
     return names_of("models")
 
 
-def _experiment(
+def _experiment_of(
     experiment: Experiment | Mapping[str, Any] | str | Path, changes: Sequence[str]
 ) -> Experiment:
     """Return an experiment, read or made where its file or its tables came, with changes."""
@@ -578,7 +578,9 @@ def _experiment(
     return experiment.replace(*changes) if changes else experiment
 
 
-def _moment(snapshot: Moment | None, fields: Mapping[str, Any]) -> Snapshot | Mapping[str, Any]:
+def _snapshot_of(
+    snapshot: Moment | None, fields: Mapping[str, Any]
+) -> Snapshot | Mapping[str, Any]:
     """Return a snapshot, read where a file came, or its fields."""
     if isinstance(snapshot, (str, Path)):
         snapshot = read_snapshot(snapshot)

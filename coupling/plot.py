@@ -66,7 +66,7 @@ def gantt(result: Result, *, topology: Topology | None = None, ax: "Axes | None"
     found = gantt_of(result, topology)
     if found is None:
         raise CouplingError("gantt: expected jobs that ran on nodes of the fabric, got none.")
-    axes = _axes(ax)
+    axes = _axes_for(ax)
     clock = Clock(float(found.time_edges[-1]), begin_of([result]), zone_of([result]))
     draw_gantt(axes, found, clock, slowdown_scale([result]))
     axes.set_title(result.name, parse_math=False)
@@ -90,10 +90,10 @@ def link_load(*results: Result | Campaign | Sequence[Result], ax: "Axes | None" 
     Axes
         To be changed further.
     """
-    runs = _runs("link_load", results)
-    axes = _axes(ax)
+    runs = _runs_given("link_load", results)
+    axes = _axes_for(ax)
     draw_load(axes, runs)
-    _key(axes, palette([run.name for run in runs]))
+    _draw_key(axes, palette([run.name for run in runs]))
     return axes
 
 
@@ -129,7 +129,7 @@ def blame(what: Result | Estimate, *, most: int = 20, ax: "Axes | None" = None) 
         matrix, unit = blame_matrix(rows, most), "ms per iteration"
     if matrix.empty:
         raise CouplingError("blame: expected jobs that cost others time, got none.")
-    axes = _axes(ax)
+    axes = _axes_for(ax)
     draw_blame(axes, matrix, named_most(matrix), unit)
     return axes
 
@@ -182,7 +182,7 @@ def fabric(
         raise wrong(
             "fabric", "a Result, a Topology, a Snapshot or an Estimate", what, CouplingError
         )
-    axes = _axes(ax)
+    axes = _axes_for(ax)
     draw_fabric(axes, scene)
     return axes
 
@@ -219,7 +219,7 @@ def speedups(
         If there is only one run, no run of that name, or the runs are of other jobs.
     """
     choice("by", by, ("size", "pattern"), error=CouplingError)
-    runs = _runs("speedups", results)
+    runs = _runs_given("speedups", results)
     names = [run.name for run in runs]
     if baseline is None:
         baseline = next((name for name in BASELINE_NAMES if name in names), names[0])
@@ -234,15 +234,15 @@ def speedups(
             f"speedups: expected several runs of the same jobs, got {', '.join(names)}."
         )
     colours = palette(names)
-    axes = _axes(ax)
+    axes = _axes_for(ax)
     draw_boxes(axes, tables, colours, "speedup", by)
     axes.set_ylabel(f"run time under {baseline} / here", parse_math=False)
-    _key(axes, {name: colours[name] for name in tables})
+    _draw_key(axes, {name: colours[name] for name in tables})
     return axes
 
 
 @public
-def _draw(
+def _draw_best(
     *what: Any,  # noqa: ANN401 (whatever can be drawn)
     **options: Any,  # noqa: ANN401 (of the picture)
 ) -> "Axes":
@@ -256,11 +256,11 @@ def _draw(
     if len(what) == 1 and not isinstance(what[0], (Result, Campaign, list, tuple)):
         expected = "a Result, a Campaign, a Topology, a Snapshot or an Estimate"
         raise wrong("plot", expected, what[0], CouplingError)
-    runs = _runs("plot", what)
+    runs = _runs_given("plot", what)
     return gantt(runs[0], **options) if len(runs) == 1 else speedups(*runs, **options)
 
 
-def _runs(place: str, given: Sequence[Result | Campaign | Sequence[Result]]) -> list[Result]:
+def _runs_given(place: str, given: Sequence[Result | Campaign | Sequence[Result]]) -> list[Result]:
     """Return the runs that came one by one, as a list, or as a campaign."""
     runs: list[Result] = []
     for one in given:
@@ -271,7 +271,7 @@ def _runs(place: str, given: Sequence[Result | Campaign | Sequence[Result]]) -> 
     return runs
 
 
-def _axes(ax: "Axes | None") -> "Axes":
+def _axes_for(ax: "Axes | None") -> "Axes":
     """Return the axes to draw on."""
     if ax is not None:
         return ax
@@ -280,7 +280,7 @@ def _axes(ax: "Axes | None") -> "Axes":
     return plt.subplots(layout="constrained")[1]
 
 
-def _key(axes: "Axes", colours: Mapping[str, str]) -> None:
+def _draw_key(axes: "Axes", colours: Mapping[str, str]) -> None:
     """Name the runs, where there are several."""
     if len(colours) > 1:
         found = axes.legend(handles=[Patch(color=c, label=name) for name, c in colours.items()])
@@ -301,7 +301,7 @@ class Plot(ModuleType):
     gantt = staticmethod(gantt)
     link_load = staticmethod(link_load)
     speedups = staticmethod(speedups)
-    __call__ = staticmethod(_draw)
+    __call__ = staticmethod(_draw_best)
 
 
 sys.modules[__name__].__class__ = Plot

@@ -44,7 +44,7 @@ def shielded(progress: Progress | None) -> Iterator[Progress]:
 
     def report(what: str, done: int, total: int) -> None:
         if _Shield.signum:
-            _raise()
+            _raise_pending()
         if progress is not None:
             progress(what, done, total)
 
@@ -54,10 +54,10 @@ def shielded(progress: Progress | None) -> Iterator[Progress]:
     finally:
         _Shield.depth -= 1
     if _Shield.signum:
-        _raise()
+        _raise_pending()
 
 
-def _raise() -> NoReturn:
+def _raise_pending() -> NoReturn:
     """Raise what waits."""
     signum, _Shield.signum = _Shield.signum, 0
     raise Stopped(signum)

@@ -27,7 +27,7 @@ def visible(text: str) -> str:
     >>> print(visible("a\x1b[31mb\nc"))
     a\x1b[31mb\nc
     """
-    return text if text.isprintable() else "".join(map(_escaped, text))
+    return text if text.isprintable() else "".join(map(_escape_letter, text))
 
 
 def visible_lines(text: str, allowed: re.Pattern[str] = _ALLOWED) -> str:
@@ -94,13 +94,13 @@ class _EscapedStream(io.TextIOBase):
         """Write text for people."""
         shown = visible_lines(text, self._allowed)
         encodable = shown.encode(self.encoding, "backslashreplace").decode(self.encoding)
-        with self._answering():
+        with self._end_on_failure():
             self._stream.write(encodable)
         return len(text)
 
     def write_data(self, text: str) -> None:
         """Write text for programs, in UTF-8 and as it is."""
-        with self._answering():
+        with self._end_on_failure():
             if hasattr(self._stream, "buffer"):
                 self._stream.flush()
                 self._stream.buffer.write(text.encode())
@@ -109,11 +109,11 @@ class _EscapedStream(io.TextIOBase):
 
     def flush(self) -> None:
         """Hand over what was written."""
-        with self._answering():
+        with self._end_on_failure():
             self._stream.flush()
 
     @contextmanager
-    def _answering(self) -> Iterator[None]:
+    def _end_on_failure(self) -> Iterator[None]:
         """End the command when what it says cannot be written."""
         try:
             yield
@@ -141,7 +141,7 @@ def write_data(text: str) -> None:
         sys.stdout.write(text)
 
 
-def _escaped(letter: str) -> str:
+def _escape_letter(letter: str) -> str:
     """Write a letter as in Python where it does not show; a byte that is no text as a byte."""
     if letter.isprintable() or (letter.isspace() and letter not in _BREAKS):
         return letter

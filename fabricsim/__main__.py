@@ -10,13 +10,13 @@ def main() -> None:
     try:
         check_siblings()
     except ImportError as error:
-        sys.exit(_refused(error))
+        sys.exit(_print_refusal(error))
     from coupling.cli.root import main as command  # noqa: PLC0415 (it may be another's)
 
     command()
 
 
-def _refused(error: ImportError) -> int:
+def _print_refusal(error: ImportError) -> int:
     """Say what is wrong and return the exit status for bad input."""
     sys.stderr.write(f"fabricsim: {error}\n")
     return 2

@@ -32,8 +32,8 @@ STAGES: dict[Place, str] = {
     ("coupling/rates/wait_ledger.py", "on_wait"): "reasons of waiting",
     ("coupling/runs/engine.py", "on_decide"): "stopwatch",
     ("coupling/runs/engine.py", "on_decided"): "stopwatch",
-    ("coupling/runs/engine.py", "_uncoupled"): "pass without network",
-    ("coupling/runs/engine.py", "_tabulate"): "tables",
+    ("coupling/runs/engine.py", "_run_uncoupled"): "pass without network",
+    ("coupling/runs/engine.py", "_result_tables"): "tables",
     ("coupling/report/report.py", "write_report"): "report",
 }
 REST = "start, files, rest"

@@ -114,14 +114,14 @@ class Calibration(Tabled):
         of = f"{identified} of {len(self.groups)} groups identified"
         return f"<Calibration {shortened(self.source)!r}: {of}>"
 
-    def _rows(self) -> list[dict[str, Any]]:
+    def _table_rows(self) -> list[dict[str, Any]]:
         """Return the groups."""
         return [
             asdict(group)
             | {
                 "others": list(group.others),
-                "fraction": _known(group.fraction),
-                "bytes_per_s": _known(group.bytes_per_s),
+                "fraction": _finite_number(group.fraction),
+                "bytes_per_s": _finite_number(group.bytes_per_s),
             }
             for group in self.groups
         ]
@@ -139,20 +139,20 @@ class Calibration(Tabled):
             "source": self.source,
             "fabric": self.topology.summary,
             "way": self.way,
-            "groups": self._rows(),
+            "groups": self._table_rows(),
             "links": [asdict(link) for link in self.links],
             "slow": [asdict(cable) | {"jobs": list(cable.jobs)} for cable in self.slow],
             "rank": self.rank,
             "columns": self.columns,
-            "explained": _known(self.explained),
-            "noise": _known(self.noise),
-            "seconds": _known(self.seconds),
+            "explained": _finite_number(self.explained),
+            "noise": _finite_number(self.noise),
+            "seconds": _finite_number(self.seconds),
             "profile": dict(self.profile),
             "assumed": list(self.assumed),
             "remarks": list(self.remarks),
         }
 
 
-def _known(value: float) -> float | None:
+def _finite_number(value: float) -> float | None:
     """Return a number that JSON has; None for nan."""
     return None if value != value else value  # noqa: PLR0124 (nan)

@@ -106,7 +106,7 @@ def calibrate(
     FabricsimError
         If a file or option is wrong, or no port has counters that can be used.
     """
-    checked = _checked(by, noise, samples, seed)
+    checked = _check_options(by, noise, samples, seed)
     for name, value in (("seconds", seconds), ("tick", tick_s)):
         if value is not None:
             number(name, value, 0.0, _MOST_S, positive=True, error=SnapshotError)
@@ -133,7 +133,7 @@ def calibrate(
     return calibrate_site(site, ports, rules, checked, seconds=seconds if sacct else None)
 
 
-def _checked(by: str, noise: float, samples: int, seed: int) -> Settings:
+def _check_options(by: str, noise: float, samples: int, seed: int) -> Settings:
     choice("by", by, BY, error=SnapshotError)
     number("noise", noise, 0.0, 1.0, positive=True, error=SnapshotError)
     whole("samples", samples, 1, _MOST_SAMPLES, error=SnapshotError)
@@ -159,13 +159,13 @@ def calibrate_site(
             "got none."
         )
     work = Work(site.scene, design, ports, settings)
-    return _answer(site, rules, work)
+    return _calibration_answer(site, rules, work)
 
 
-def _answer(site: Site, rules: Profile, work: Work) -> Calibration:
+def _calibration_answer(site: Site, rules: Profile, work: Work) -> Calibration:
     """Write down what was found."""
     scene, found, ports = site.scene, work.fit, work.ports
-    groups = [_group(work, rules, number) for number in range(len(work.design.groups))]
+    groups = [_group_summary(work, rules, number) for number in range(len(work.design.groups))]
     drafts = [
         ProfileDraft(group, (rule, *others), own.low, own.high)
         for group, rule, others, own in zip(
@@ -184,7 +184,7 @@ def _answer(site: Site, rules: Profile, work: Work) -> Calibration:
         scene.topology,
         "counters",
         tuple(groups[at] for at in order),
-        _links(work),
+        _link_rows(work),
         tuple(slow_cables(traces, ports, found, (work.predicted, work.waited))),
         found.rank,
         len(groups) - len(found.unseen),
@@ -193,11 +193,11 @@ def _answer(site: Site, rules: Profile, work: Work) -> Calibration:
         ports.seconds,
         profile_table(drafts, rules, jobs, work.by),
         (*site.assumed, _MEANT) if not work.waited else site.assumed,
-        (*_remarks(work, groups, explained), *site.remarks),
+        (*_remark_lines(work, groups, explained), *site.remarks),
     )
 
 
-def _group(work: Work, rules: Profile, number: int) -> GroupFit:
+def _group_summary(work: Work, rules: Profile, number: int) -> GroupFit:
     """Sum up what was found of a group."""
     group, rule, found = work.design.groups[number], work.rule[number], work.fit
     nodes = {job.number: job.nodes for job in work.scene.jobs}
@@ -208,7 +208,7 @@ def _group(work: Work, rules: Profile, number: int) -> GroupFit:
         for job in group.jobs
         if (demand := work.design.demand.get((job, rule))) is not None
     )
-    why = _why_not(work, number, high - low, _misfit(work, number))
+    why = _why_not(work, number, high - low, _misfit_by_group(work, number))
     return GroupFit(
         group=group.label,
         jobs=len(group.jobs),
@@ -220,19 +220,19 @@ def _group(work: Work, rules: Profile, number: int) -> GroupFit:
         low=low,
         high=high,
         bytes_per_s=fraction * sent / held,
-        network_slowdown=_mean(work.network_slowdown, group),
-        predicted=_mean(work.predicted, group),
+        network_slowdown=_mean_known(work.network_slowdown, group),
+        predicted=_mean_known(work.predicted, group),
         identifiable=not why,
         why=why,
     )
 
 
-def _mean(values: Mapping[int, float], group: JobGroup) -> float:
+def _mean_known(values: Mapping[int, float], group: JobGroup) -> float:
     """Return the mean of what is known of jobs; those of which nothing is known run alone."""
     return float(np.mean([values.get(job, 1.0) for job in group.jobs]))
 
 
-def _misfit(work: Work, number: int) -> float:
+def _misfit_by_group(work: Work, number: int) -> float:
     """Return by how many deviations of the counters the links that a group fills are off."""
     found, ports, topology = work.fit, work.ports, work.scene.topology
     group, rule = work.design.groups[number], work.rule[number]
@@ -262,7 +262,7 @@ def _why_not(work: Work, number: int, width: float, off: float) -> str:
     return ""
 
 
-def _links(work: Work) -> tuple[LinkFit, ...]:
+def _link_rows(work: Work) -> tuple[LinkFit, ...]:
     """Return what measured links between switches carried, the busiest first."""
     topology, ports, found = work.scene.topology, work.ports, work.fit
     nodes = topology.n_nodes
@@ -282,7 +282,7 @@ def _links(work: Work) -> tuple[LinkFit, ...]:
     )
 
 
-def _remarks(work: Work, groups: Sequence[GroupFit], explained: float) -> list[str]:
+def _remark_lines(work: Work, groups: Sequence[GroupFit], explained: float) -> list[str]:
     """Return what is odd, and what the counters do not determine."""
     found, ports = work.fit, work.ports
     seen = len(groups) - len(found.unseen)

@@ -136,8 +136,10 @@ class _Maker:
 
     def demand(self, own: JobPlacement, rule: int) -> Demand | None:
         """Return what a job would send under a rule, doing nothing else."""
-        patterns = self._patterns(own, self._rules[rule])
-        parts = [part for pattern in patterns if (part := self._alone(own, pattern)) is not None]
+        patterns = self._candidate_patterns(own, self._rules[rule])
+        parts = [
+            part for pattern in patterns if (part := self._pattern_load(own, pattern)) is not None
+        ]
         if not parts:
             return None
         link = np.concatenate([part.link for part in parts])
@@ -146,7 +148,7 @@ class _Maker:
         mean = np.bincount(where, weights=rate) / len(patterns)
         return Demand(tuple(patterns), each, mean, sum(part.sent for part in parts) / len(patterns))
 
-    def _patterns(self, own: JobPlacement, rule: Rule) -> list[Pattern]:
+    def _candidate_patterns(self, own: JobPlacement, rule: Rule) -> list[Pattern]:
         """Return the patterns that a job may have under a rule."""
         if rule.pattern is None:
             return []
@@ -170,7 +172,7 @@ class _Maker:
                 found[given.communication.pattern] = None
         return list(found)
 
-    def _alone(self, own: JobPlacement, pattern: Pattern) -> Demand | None:
+    def _pattern_load(self, own: JobPlacement, pattern: Pattern) -> Demand | None:
         """Return what one pattern puts on links."""
         partition = Partition(own.nodes[own.slots], None)
         try:

@@ -59,22 +59,22 @@ def choose(
     # Group by group until none changes; the differences are sums of squares in units of the noise.
     target = rate / sigma
     scaled = [[column / sigma for column in own] for own in columns]
-    chosen = _first(scaled, target)
+    chosen = _start_columns(scaled, target)
     margin: list[list[float]] = [[0.0] * len(own) for own in scaled]
     residual = target
     for _ in range(_ROUNDS):
         before = list(chosen)
-        matrix = _stacked(scaled, chosen, target.size)
-        value = _solve(matrix, target)
+        matrix = _column_matrix(scaled, chosen, target.size)
+        value = _bounded_fit(matrix, target)
         residual = target - matrix @ value
         for group, own in enumerate(scaled):
             without = residual + value[group] * own[chosen[group]]
-            loss = [_alone(column, without) for column in own]
+            loss = [_single_loss(column, without) for column in own]
             best = int(np.argmin(loss))
             margin[group] = [each - loss[best] for each in loss]
             if loss[best] < loss[chosen[group]] - _CLOSE:
                 chosen[group] = best
-                value[group] = _best(own[best], without)
+                value[group] = _best_fraction(own[best], without)
             residual = without - value[group] * own[chosen[group]]
         if chosen == before:
             break
@@ -82,15 +82,15 @@ def choose(
     return chosen, [[each / scale for each in own] for own in margin]
 
 
-def _first(columns: Sequence[Sequence[Floats]], target: Floats) -> list[int]:
+def _start_columns(columns: Sequence[Sequence[Floats]], target: Floats) -> list[int]:
     """Return the column of each group that takes most where all may take a part."""
     flat = [column for own in columns for column in own]
     many = len(flat) > _MOST_MIXED
-    parts = np.ones(len(flat)) if many or not flat else _solve(np.column_stack(flat), target)
+    parts = np.ones(len(flat)) if many or not flat else _bounded_fit(np.column_stack(flat), target)
     chosen, at = [], 0
     for own in columns:
         volume = [
-            part * column.sum() if not many else -_alone(column, target)
+            part * column.sum() if not many else -_single_loss(column, target)
             for part, column in zip(parts[at : at + len(own)].tolist(), own, strict=True)
         ]
         chosen.append(int(np.argmax(volume)))
@@ -114,14 +114,14 @@ def fit(
     seen = np.flatnonzero((matrix > 0.0).any(axis=0))
     unseen = tuple(np.setdiff1d(np.arange(groups), seen).tolist())
     sigma = deviations(rate, np.zeros_like(rate), capacity, noise)
-    sets, rank = _alike(matrix[:, seen] / sigma[:, None])
+    sets, rank = _dependent_columns(matrix[:, seen] / sigma[:, None])
     joined = np.column_stack([matrix[:, seen[own]].sum(axis=1) for own in sets] or [0.0 * rate])
-    value, sigma = _robust(joined, rate, capacity, noise)
+    value, sigma = _robust_fit(joined, rate, capacity, noise)
     predicted = joined @ value
     scores = (rate - predicted) / sigma
     busy = np.maximum(rate, predicted) > _IDLE * capacity
-    scale = max(1.0, _MAD * _median(np.abs(scores[busy])))
-    low, high = _intervals(
+    scale = max(1.0, _MAD * _median_or_zero(np.abs(scores[busy])))
+    low, high = _bootstrap_intervals(
         joined / sigma[:, None], predicted / sigma, (scores, switch), samples, seed
     )
     found = [np.zeros(groups) for _ in range(3)]
@@ -142,7 +142,7 @@ def fit(
     )
 
 
-def _alike(matrix: Floats) -> tuple[list[list[int]], int]:
+def _dependent_columns(matrix: Floats) -> tuple[list[list[int]], int]:
     """Return sets of columns that cannot be distinguished, and the rank."""
     # Columns with a part in a combination that changes nothing, and those beside them in it.
     groups = matrix.shape[1]
@@ -170,18 +170,20 @@ def _alike(matrix: Floats) -> tuple[list[list[int]], int]:
     return joined, groups - nothing.shape[0]
 
 
-def _robust(matrix: Floats, rate: Floats, capacity: Floats, noise: float) -> tuple[Floats, Floats]:
+def _robust_fit(
+    matrix: Floats, rate: Floats, capacity: Floats, noise: float
+) -> tuple[Floats, Floats]:
     """Return fractions, and the deviations of links, where few links count little."""
     sigma = deviations(rate, np.zeros_like(rate), capacity, noise)
     weight = np.ones_like(rate)
     value = np.zeros(matrix.shape[1])
     for _ in range(_ROUNDS):
         scale = np.sqrt(weight) / sigma
-        new = _solve(matrix * scale[:, None], rate * scale)
+        new = _bounded_fit(matrix * scale[:, None], rate * scale)
         predicted = matrix @ new
         sigma = deviations(rate, predicted, capacity, noise)
         scores = np.abs(rate - predicted) / sigma
-        spread = max(1.0, _MAD * _median(scores))
+        spread = max(1.0, _MAD * _median_or_zero(scores))
         weight = np.minimum(1.0, HUBER * spread / np.maximum(scores, _CLOSE))
         done = np.allclose(new, value, rtol=0.0, atol=_CLOSE)
         value = new
@@ -190,7 +192,7 @@ def _robust(matrix: Floats, rate: Floats, capacity: Floats, noise: float) -> tup
     return value, sigma
 
 
-def _median(values: Floats) -> float:
+def _median_or_zero(values: Floats) -> float:
     """Return the median; 0 of nothing."""
     return float(np.median(values)) if values.size else 0.0
 
@@ -204,10 +206,10 @@ def misfit(
     off = np.abs(measured - predicted) / deviation
     filled = (own > 0.0) & (own > 0.5 * predicted)
     kinds = [off[filled & kind] for kind in (inner, ~inner)]
-    return max((_median(kind) for kind in kinds if kind.size >= FEWEST_FILLED), default=0.0)
+    return max((_median_or_zero(kind) for kind in kinds if kind.size >= FEWEST_FILLED), default=0.0)
 
 
-def _solve(matrix: Floats, target: Floats) -> Floats:
+def _bounded_fit(matrix: Floats, target: Floats) -> Floats:
     """Return the fractions from 0 to 1 that come nearest."""
     if not matrix.shape[1]:
         return np.empty(0)
@@ -219,7 +221,7 @@ def _solve(matrix: Floats, target: Floats) -> Floats:
     return found
 
 
-def _intervals(
+def _bootstrap_intervals(
     matrix: Floats,
     predicted: Floats,
     scores: tuple[Floats, Ints],
@@ -240,7 +242,7 @@ def _intervals(
         sign = chance.choice((-1.0, 1.0), device.max(initial=0) + 1)
         drawn = predicted + larger * residual * sign[device]
         if factor is None:
-            found.append(_solve(matrix, drawn))
+            found.append(_bounded_fit(matrix, drawn))
         else:
             found.append(lsq_linear(factor, turned.T @ drawn, (0.0, 1.0), method="bvls").x)
     if not found:
@@ -250,19 +252,19 @@ def _intervals(
     return low, high
 
 
-def _stacked(columns: Sequence[Sequence[Floats]], chosen: Sequence[int], rows: int) -> Floats:
+def _column_matrix(columns: Sequence[Sequence[Floats]], chosen: Sequence[int], rows: int) -> Floats:
     """Return the chosen columns as one matrix."""
     own = [group[place] for group, place in zip(columns, chosen, strict=True)]
     return np.column_stack(own) if own else np.empty((rows, 0))
 
 
-def _best(column: Floats, target: Floats) -> float:
+def _best_fraction(column: Floats, target: Floats) -> float:
     """Return the fraction with which one column comes nearest."""
     size = float(column @ column)
     return float(np.clip(column @ target / size, 0.0, 1.0)) if size else 0.0
 
 
-def _alone(column: Floats, target: Floats) -> float:
+def _single_loss(column: Floats, target: Floats) -> float:
     """Return the robust loss of the best fraction of one column."""
-    left = np.abs(target - _best(column, target) * column)
+    left = np.abs(target - _best_fraction(column, target) * column)
     return float(np.where(left <= HUBER, left**2, HUBER * (2.0 * left - HUBER)).sum())

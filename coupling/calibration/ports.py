@@ -57,7 +57,7 @@ def measured(
 ) -> Measured:
     """Read counters twice and return what links carried between; `tick_s`: of PortXmitWait."""
     # Without `seconds` the files state the time; without `tick_s` it is that of a word of 4 bytes.
-    first, second = (_read(path) for path in (before, after))
+    first, second = (_read_counters(path) for path in (before, after))
     ends = _Ends(topology)
     notes: Counter[str] = Counter()
     known = {(own.device, own.port): own for own in first}
@@ -71,7 +71,9 @@ def measured(
         elif early is None:
             notes[_ONE] += 1
         else:
-            rows.add(link, ends.back(late), early, late, _apart(early, late, seconds, str(after)))
+            rows.add(
+                link, ends.back(late), early, late, _seconds_apart(early, late, seconds, str(after))
+            )
     notes[_ONE] += sum(ends.link(own) is not None for own in known.values())
     if not rows.rate and strange == len(first):
         if first[0].device[0] != "link" and not ends.wired:
@@ -87,7 +89,7 @@ def measured(
     return rows.done(str(after))
 
 
-def _read(path: Path | str) -> tuple[Reading, ...]:
+def _read_counters(path: Path | str) -> tuple[Reading, ...]:
     """Read a file of counters."""
     try:
         return read_counters(read_text(path, SnapshotError), str(path))
@@ -95,7 +97,7 @@ def _read(path: Path | str) -> tuple[Reading, ...]:
         raise SnapshotError(str(error)) from None
 
 
-def _apart(early: Reading, late: Reading, seconds: float | None, name: str) -> float:
+def _seconds_apart(early: Reading, late: Reading, seconds: float | None, name: str) -> float:
     """Return the seconds between two readings of a port."""
     if early.at_s is None or late.at_s is None:
         if seconds is None:
@@ -123,9 +125,9 @@ class _Ends:
         if origin is not None and origin.form == _FORM:
             wiring, _ = read_wiring(Path(origin.source), like=topology)
             require_same(wiring, topology, origin.source)
-            self._wired(wiring)
+            self._learn_ports(wiring)
 
-    def _wired(self, wiring: Wiring) -> None:
+    def _learn_ports(self, wiring: Wiring) -> None:
         """Learn the devices and ports of a fabric."""
         for number, device in enumerate(wiring.fabric.devices):
             for guid in (device.guid, device.port_guid):
@@ -182,27 +184,27 @@ class _Rows:
         topology = self._topology
         capacity = float(topology.capacity[link])
         words = capacity * seconds / WORD
-        sent = self._more("sent", early, late, words)
+        sent = self._counter_growth("sent", early, late, words)
         if sent is not None:
             self.rate[link] = WORD * sent / seconds
             self._switch[link] = int(topology.link_tail[link])
-            waited = _difference(early, late, "waited")
+            waited = _tick_growth(early, late, "waited")
             ticks = seconds / self._tick_s if self._tick_s else words
             if waited is not None and waited <= _MOST * ticks:
                 self._waited[link] = min(waited / ticks, 1.0)
-        received = None if back is None else self._more("received", early, late, words)
+        received = None if back is None else self._counter_growth("received", early, late, words)
         if back is not None and received is not None:
             self._received[back] = WORD * received / seconds, int(topology.link_tail[link])
         if sent is not None or received is not None:
             self._seconds.append(seconds)
-        self._errors[link] += _difference(early, late, "errors") or 0
+        self._errors[link] += _tick_growth(early, late, "errors") or 0
 
-    def _more(self, what: str, early: Reading, late: Reading, most: float) -> int | None:
+    def _counter_growth(self, what: str, early: Reading, late: Reading, most: float) -> int | None:
         """Return by how much a counter grew; None where that is not known."""
         one, other = early.counts.get(what), late.counts.get(what)
         if one is None or other is None:
             return None
-        why = _unknown(one, other, most)
+        why = _why_unknown(one, other, most)
         if not why:
             return other.value - one.value
         self._notes[why] += what == "sent"
@@ -241,7 +243,7 @@ class _Rows:
         )
 
 
-def _unknown(early: Count, late: Count, most: float) -> str:
+def _why_unknown(early: Count, late: Count, most: float) -> str:
     """Return why two values of a counter do not give its growth; empty where they do."""
     narrow = min(early.bits, late.bits) < 64  # noqa: PLR2004 (bits)
     if narrow and FULL in (early.value, late.value):
@@ -253,7 +255,7 @@ def _unknown(early: Count, late: Count, most: float) -> str:
     return _TOO_MUCH if late.value - early.value > _MOST * most else ""
 
 
-def _difference(early: Reading, late: Reading, what: str) -> int | None:
+def _tick_growth(early: Reading, late: Reading, what: str) -> int | None:
     """Return by how much a counter of ticks or events grew; None where it is not known."""
     one, other = early.counts.get(what), late.counts.get(what)
     if one is None or other is None or other.value < one.value or other.value == FULL:

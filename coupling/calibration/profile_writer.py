@@ -37,16 +37,16 @@ def profile_table(
     found: list[dict[str, Any]] = []
     if by == "job":
         drafts, by = _by_name(drafts, jobs), "name"
-    matches = [_match(jobs[own.group.jobs[0]], by, own.group, written) for own in drafts]
+    matches = [_match_conditions(jobs[own.group.jobs[0]], by, own.group, written) for own in drafts]
     twice = [matches.count(match) > 1 for match in matches]
     for own, match, again in zip(drafts, matches, twice, strict=True):
         if again:
             match["size"] = sorted({jobs[job].n_nodes for job in own.group.jobs})
         for left, rule in zip(range(len(own.rules), 0, -1), own.rules, strict=True):
             chance = {"chance": 1.0 / left} if left > 1 else {}
-            sends = _sends(rules.rules[rule], written[rule], own)
+            sends = _rule_pattern(rules.rules[rule], written[rule], own)
             found.append({"match": match, **chance, **sends})
-    rest = [_absolute(rule, table) for rule, table in zip(rules.rules, written, strict=True)]
+    rest = [_absolute_rule(rule, table) for rule, table in zip(rules.rules, written, strict=True)]
     return {"version": VERSION, "rule": [*found, *rest]}
 
 
@@ -55,7 +55,7 @@ def profile_text(table: Mapping[str, Any], head: Sequence[str]) -> str:
     return "".join(f"# {line}\n" for line in head) + "\n" + tomli_w.dumps(dict(table))
 
 
-def _match(
+def _match_conditions(
     job: Job, by: str, group: JobGroup, written: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     """Return the conditions that take the jobs of a group."""
@@ -86,11 +86,11 @@ def _by_name(drafts: Sequence[ProfileDraft], jobs: Mapping[int, Job]) -> list[Pr
     ]
 
 
-def _sends(rule: Rule, written: Mapping[str, Any], own: ProfileDraft) -> dict[str, Any]:
+def _rule_pattern(rule: Rule, written: Mapping[str, Any], own: ProfileDraft) -> dict[str, Any]:
     """Return pattern and quantities of a rule with the fraction that was fitted."""
     fields = {
         key: value
-        for key, value in _absolute(rule, written).items()
+        for key, value in _absolute_rule(rule, written).items()
         if key in ("pattern", "label", "bytes_per_flow", "iteration")
     }
     if rule.pattern is None or own.high <= 0.0:
@@ -102,20 +102,20 @@ def _sends(rule: Rule, written: Mapping[str, Any], own: ProfileDraft) -> dict[st
     return fields | {"comm_fraction": fraction}
 
 
-def _absolute(rule: Rule, table: Mapping[str, Any]) -> dict[str, Any]:
+def _absolute_rule(rule: Rule, table: Mapping[str, Any]) -> dict[str, Any]:
     """Return a rule as it was written, with the files of its pattern where they are."""
     if rule.pattern is None:
         return dict(table)
-    return {**table, "pattern": _located(rule.pattern)}
+    return {**table, "pattern": _with_absolute_paths(rule.pattern)}
 
 
-def _located(value: Any) -> Any:  # noqa: ANN401 (whatever a table may hold)
+def _with_absolute_paths(value: Any) -> Any:  # noqa: ANN401 (whatever a table may hold)
     """Let the paths of matrix files begin at the root."""
     if isinstance(value, Mapping):
         return {
             key: str(Path(own).absolute())
             if key == "file" and isinstance(own, str)
-            else _located(own)
+            else _with_absolute_paths(own)
             for key, own in value.items()
         }
-    return [_located(own) for own in value] if isinstance(value, list) else value
+    return [_with_absolute_paths(own) for own in value] if isinstance(value, list) else value

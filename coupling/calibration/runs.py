@@ -116,7 +116,7 @@ def calibrate_runs(
     rules = profile_of(profile)
     record = read_record(Path(log), fabric, stop=unknown == "stop", zone=timezone)
     jobs = {job.id: job for job in record.workload.jobs}
-    runs = _Runs(_groups(jobs, rules, by), jobs, rules, by)
+    runs = _Runs(_job_groups(jobs, rules, by), jobs, rules, by)
     options = {
         "unknown": unknown,
         "timezone": timezone,
@@ -128,7 +128,7 @@ def calibrate_runs(
     for turn in range(_TURNS):
         for choice_ in range(runs.choices) if turn == 0 else (-1,):
             table = runs.profile(choice_)
-            runs.learn(_stretches(log, fabric, table, options), choice_)
+            runs.learn(_replayed_stretches(log, fabric, table, options), choice_)
         if (off := runs.settle()) < _CLOSE:
             break
     remarks = (
@@ -138,11 +138,11 @@ def calibrate_runs(
     )
     left = {f"jobs left out: {why}": count for why, count in record.left_out.items()}
     meant = [*assumed, *_MEANT, *([] if record.zone else [NO_ZONE])]
-    answer = _answer((str(log), fabric), runs, meant, {**record.notes, **left})
+    answer = _calibration_answer((str(log), fabric), runs, meant, {**record.notes, **left})
     return replace(answer, remarks=(*answer.remarks, *remarks))
 
 
-def _groups(jobs: Mapping[int, Job], rules: Profile, by: str) -> list[JobGroup]:
+def _job_groups(jobs: Mapping[int, Job], rules: Profile, by: str) -> list[JobGroup]:
     """Return groups of jobs that communicate alike."""
     order = list(jobs.values())
     counts = np.array([job.n_nodes for job in order], dtype=np.int64)
@@ -156,7 +156,7 @@ def _groups(jobs: Mapping[int, Job], rules: Profile, by: str) -> list[JobGroup]:
     return sorted(groups, key=lambda group: (group.label, group.rules))
 
 
-def _stretches(
+def _replayed_stretches(
     log: Path | str, fabric: Topology, profile: Mapping[str, Any], options: Mapping[str, Any]
 ) -> dict[int, tuple[float, float, float]]:
     """Replay a record; return run time, slowdown and stretch of communication of each job."""
@@ -217,14 +217,14 @@ class _Runs:
         """Take what a replay says."""
         for at, group in enumerate(self.groups):
             rule = self.rule[at] if choice_ < 0 else group.rules[min(choice_, len(group.rules) - 1)]
-            own = [job for job in group.jobs if job in found and self._whole(job)]
+            own = [job for job in group.jobs if job in found and self._ended_alone(job)]
             ran = np.array([found[job][0] for job in own])
             stretch = np.array([found[job][2] for job in own])
             sizes = np.array([self.jobs[job].n_nodes for job in own], dtype=np.int64)
             self._tried[at][rule] = _slope(ran, stretch, sizes)
             self.slow |= {job: found[job][1] for job in group.jobs if job in found}
 
-    def _whole(self, job: int) -> bool:
+    def _ended_alone(self, job: int) -> bool:
         """Say whether a job ended by itself: others did not do all their work."""
         state = dict(self.jobs[job].extra).get("state", _FINISHED)
         return state.upper().startswith(_FINISHED)
@@ -250,11 +250,11 @@ class _Runs:
         if self.rule != before:
             self._turns.clear()
         self._turns = [*self._turns[-_BEFORE:], (share, off)]
-        self.share = _agreeing(self._turns).tolist()
+        self.share = _shares_nearer(self._turns).tolist()
         return float(np.abs(off).max())
 
 
-def _agreeing(turns: Sequence[tuple[Floats, Floats]]) -> Floats:
+def _shares_nearer(turns: Sequence[tuple[Floats, Floats]]) -> Floats:
     """Return shares nearer to those that a replay does not change; `turns`: shares, changes."""
     share, off = turns[-1]
     step = off / 2.0
@@ -303,7 +303,7 @@ def _slope(ran_s: Floats, stretch: Floats, sizes: Ints) -> _Slope:
     return _Slope(float(fraction), low, high, float(least), float(most), why)
 
 
-def _answer(
+def _calibration_answer(
     source: tuple[str, Topology], runs: _Runs, assumed: Sequence[str], counts: Mapping[str, float]
 ) -> Calibration:
     """Write down what was found."""

@@ -92,7 +92,7 @@ def slow_cables(
     ]
 
 
-def _off(ports: Measured, found: Fit, capacity: Floats) -> Bools:
+def _deviating_links(ports: Measured, found: Fit, capacity: Floats) -> Bools:
     """Return which links are far from what is predicted, in either direction."""
     own = capacity[ports.link]
     busy = np.maximum(found.predicted, ports.rate) > _BUSY * own
@@ -108,7 +108,7 @@ def routing_differs(ports: Measured, found: Fit, capacity: Floats) -> bool:
     """Say whether so many links are off that the routing must be another."""
     own = capacity[ports.link]
     busy = np.maximum(found.predicted, ports.rate) > _BUSY * own
-    return bool(_off(ports, found, capacity).sum() > max(_MOST_SHARE * busy.sum(), 2))
+    return bool(_deviating_links(ports, found, capacity).sum() > max(_MOST_SHARE * busy.sum(), 2))
 
 
 def _carrying_less(traces: Traces, ports: Measured, found: Fit) -> dict[int, tuple[float, str]]:
@@ -117,7 +117,7 @@ def _carrying_less(traces: Traces, ports: Measured, found: Fit) -> dict[int, tup
     capacity = traces.scene.topology.capacity
     if routing_differs(ports, found, capacity):
         return {}
-    off = _off(ports, found, capacity) & (ports.rate < found.predicted)
+    off = _deviating_links(ports, found, capacity) & (ports.rate < found.predicted)
     owner = traces.owners()[ports.link]
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = ports.rate / found.predicted
@@ -145,7 +145,7 @@ def _holding_up(
     if np.isnan(waited).all():
         return {}
     known = np.nan_to_num(waited)
-    through, before, expected = _pressure(traces, known, network_slowdown[0])
+    through, before, expected = _link_pressure(traces, known, network_slowdown[0])
     with np.errstate(divide="ignore", invalid="ignore"):
         pressure = np.nan_to_num(before / through)
         own = np.nan_to_num(expected / through)
@@ -154,7 +154,7 @@ def _holding_up(
     busy = carried / topology.capacity
     held = (pressure - own > _HELD) & (known < pressure / 2.0) & (busy + own < _FULL)
     held &= ~np.isnan(waited) & (busy > 0.0) & (through > 0.0)
-    worst = _roots(traces, held, pressure - own, network_slowdown)
+    worst = _root_links(traces, held, pressure - own, network_slowdown)
     return {
         link: (
             float(busy[link] / (busy[link] + pressure[link])),
@@ -165,7 +165,7 @@ def _holding_up(
     }
 
 
-def _pressure(
+def _link_pressure(
     traces: Traces, waited: Floats, predicted: Mapping[int, float]
 ) -> tuple[Floats, Floats, Floats]:
     """Return (E,) bytes per second into each link, times waits before it, times predicted ones."""
@@ -193,7 +193,7 @@ def _pressure(
     return total, before, expected
 
 
-def _roots(
+def _root_links(
     traces: Traces,
     held: Bools,
     excess: Floats,

@@ -62,30 +62,32 @@ class Work:
             ports.rate, np.zeros_like(ports.rate), self.capacity, settings.noise
         )
         self.waited = slowed_by_waiting(scene, ports)
-        self.silent_ports = not self.waited and _counting(scene, ports).any()
+        self.silent_ports = not self.waited and _counts_at_node(scene, ports).any()
         self.others: list[tuple[int, ...]] = []
         self._known_loads: Mapping[tuple[int, object], JobLoad | None] = {}  # routes take longest
-        best = self._settled(self._chosen(self.waited), self.waited)
+        best = self._settle_fractions(self._choose_rules(self.waited), self.waited)
         for _ in range(_CHOICES):
             before, best = (
                 best,
-                self._settled(self._chosen(best.network_slowdown), best.network_slowdown),
+                self._settle_fractions(
+                    self._choose_rules(best.network_slowdown), best.network_slowdown
+                ),
             )
             if best.rule == before.rule:
                 break
-        tried = self._alternatives(best)
+        tried = self._one_change_away(best)
         best = min(tried, key=lambda state: state.loss)
         scale = best.fit.noise**2
         alike = [state for state in tried if state.loss - best.loss < _SURE * scale]
-        self._tell(self._settled(best.rule, best.network_slowdown), alike)
+        self._record_best(self._settle_fractions(best.rule, best.network_slowdown), alike)
 
-    def _tell(self, best: FitState, alike: Sequence[FitState]) -> None:
+    def _record_best(self, best: FitState, alike: Sequence[FitState]) -> None:
         """Write down the best state; intervals cover all that are as good."""
         fits = [
-            self._fitted(state.rule, state.network_slowdown, self._settings.samples)
+            self._fit_fractions(state.rule, state.network_slowdown, self._settings.samples)
             for state in alike
         ]
-        known = self._known(best)
+        known = self._fraction_uncertainty(best)
         low = np.min([fit.low for fit in fits], axis=0)
         high = np.max([fit.high for fit in fits], axis=0)
         fraction = best.fit.fraction
@@ -106,7 +108,7 @@ class Work:
             )
         ]
 
-    def _known(self, state: FitState) -> Floats:
+    def _fraction_uncertainty(self, state: FitState) -> Floats:
         """Return the uncertainty of fractions: that of s - 1, from counters or their model."""
         late = [
             np.mean([state.network_slowdown.get(job, 1.0) for job in group.jobs]) - 1.0
@@ -116,7 +118,7 @@ class Work:
         found: Floats = state.fit.fraction * share * np.array(late)
         return found
 
-    def _alternatives(self, best: FitState) -> list[FitState]:
+    def _one_change_away(self, best: FitState) -> list[FitState]:
         """Return states with another rule of one group each, and the best so far."""
         tried = [best]
         for at, others in enumerate(self.others):
@@ -124,13 +126,13 @@ class Work:
                 if len(tried) > _MOST_TRIED:
                     return tried
                 rule = (*best.rule[:at], other, *best.rule[at + 1 :])
-                state = self._settled(rule, best.network_slowdown, _FEW_TURNS)
+                state = self._settle_fractions(rule, best.network_slowdown, _FEW_TURNS)
                 tried.append(state)
                 if state.loss < best.loss:
                     best = state
         return tried
 
-    def _chosen(self, network_slowdown: Mapping[int, float]) -> tuple[int, ...]:
+    def _choose_rules(self, network_slowdown: Mapping[int, float]) -> tuple[int, ...]:
         """Choose the rule of each group; note those that fit nearly as well."""
         links, design = self.ports.link, self.design
         columns = [
@@ -148,17 +150,17 @@ class Work:
         ]
         return tuple(group.rules[at] for group, at in zip(design.groups, chosen, strict=True))
 
-    def _settled(
+    def _settle_fractions(
         self, rule: tuple[int, ...], network_slowdown: Mapping[int, float], turns: int = _TURNS
     ) -> FitState:
         """Let fractions and slowdowns agree under given rules."""
         found: Fit | None = None
         predicted: Mapping[int, float] = {}
         for _ in range(turns):
-            before, found = found, self._fitted(rule, network_slowdown, 0)
+            before, found = found, self._fit_fractions(rule, network_slowdown, 0)
             if before is not None and np.allclose(before.fraction, found.fraction, atol=_CLOSE):
                 break
-            predicted = self._slow(rule, found)
+            predicted = self._joint_slowdowns(rule, found)
             between = {  # the more jobs send the slower they are: halfway, turns do not swing
                 job: float(np.sqrt(slow * network_slowdown.get(job, slow)))
                 for job, slow in predicted.items()
@@ -169,7 +171,7 @@ class Work:
         loss = np.where(far <= HUBER, far**2, HUBER * (2.0 * far - HUBER)).sum()
         return FitState(rule, found, predicted, network_slowdown, float(loss))
 
-    def _fitted(
+    def _fit_fractions(
         self, rule: Sequence[int], network_slowdown: Mapping[int, float], samples: int
     ) -> Fit:
         """Fit the fractions under given rules and slowdowns."""
@@ -186,7 +188,7 @@ class Work:
             seed=self._settings.seed,
         )
 
-    def _slow(self, rules: Sequence[int], found: Fit) -> dict[int, float]:
+    def _joint_slowdowns(self, rules: Sequence[int], found: Fit) -> dict[int, float]:
         """Let the jobs run together at these fractions; return how slow they are."""
         kinds: dict[int, tuple[tuple[Pattern, ...], float]] = {}
         for group, rule, value in zip(
@@ -216,7 +218,7 @@ def slowed_by_waiting(scene: SiteState, ports: Measured) -> dict[int, float]:
     """Return together / ideal of jobs, 1 / (1 - w), by the waiting of their slowest node."""
     # In a time T a node that sends for r T and waits for w T computes (1 - r - w) T; ideal is
     # computing and sending, (1 - w) T. Nodes that wait at a barrier do not count.
-    topology, counted = scene.topology, _counting(scene, ports)
+    topology, counted = scene.topology, _counts_at_node(scene, ports)
     if not ports.waited[counted].any():
         return {}
     waited = np.full(topology.n_nodes, nan)
@@ -229,7 +231,7 @@ def slowed_by_waiting(scene: SiteState, ports: Measured) -> dict[int, float]:
     return found
 
 
-def _counting(scene: SiteState, ports: Measured) -> Bools:
+def _counts_at_node(scene: SiteState, ports: Measured) -> Bools:
     """Return which measured links begin at a node whose port counts how long it waited."""
     found: Bools = ~np.isnan(ports.waited) & (
         scene.topology.link_tail[ports.link] < scene.topology.n_nodes

@@ -85,7 +85,7 @@ def check_plugin(
     if kind is not None and kind not in REGISTRIES:
         raise PluginError(f"kind: expected one of {', '.join(REGISTRIES)}, got {kind!r}.")
     findings: list[Finding] = []
-    for its_kind, name in _parts(target, kind):
+    for its_kind, name in _target_parts(target, kind):
         rules, found, unclaimed = _CHECKS[its_kind](name, options or {})
         broken: dict[str, list[str]] = {rule: [] for rule in rules}
         for rule, sentence in found:
@@ -98,7 +98,7 @@ def check_plugin(
     return PluginCheck(tuple(findings))
 
 
-def _parts(target: object, kind: str | None) -> list[tuple[str, str]]:
+def _target_parts(target: object, kind: str | None) -> list[tuple[str, str]]:
     """Return kind and name of the parts that a target stands for, loaded."""
     if isinstance(target, (str, Path)) and _is_file(str(target)):
         added = load_file(target)
@@ -143,25 +143,27 @@ Checked = tuple[tuple[str, ...], Iterator[Breach], frozenset[str]]
 _NOTHING = frozenset[str]()
 
 
-def _allocator(name: str, options: Options) -> Checked:
+def _check_allocator(name: str, options: Options) -> Checked:
     """Check an allocator on every machine that it takes."""
     make = partial(make_allocator, name, options, _SEED)
-    _made("allocators", name, make)
-    found = _on_fabrics(partial(_takes, make), partial(_churned, make), AllocationError)
+    _require_options("allocators", name, make)
+    found = _on_fabrics(
+        partial(_takes_machine, make), partial(_churn_faults, make), AllocationError
+    )
     return (*allocators.RULES, _TAKEN), found, allocators.unclaimed(make())
 
 
-def _takes(make: Callable[[], Any], fabric: Topology) -> None:
+def _takes_machine(make: Callable[[], Any], fabric: Topology) -> None:
     """Ask for one node: it is refused where the machine is of another kind."""
     make().allocate(allocators.job_of(1), Cluster(fabric))
 
 
-def _churned(make: Callable[[], Any], fabric: Topology, whole: bool) -> Iterator[Breach]:
+def _churn_faults(make: Callable[[], Any], fabric: Topology, whole: bool) -> Iterator[Breach]:
     """Yield what an allocator breaks on one machine."""
     return allocators.broken(make, fabric, whole=whole)
 
 
-def _routing(name: str, options: Options) -> Checked:
+def _check_routing(name: str, options: Options) -> Checked:
     """Check a routing on every machine that it takes."""
     spec = {"name": name, **options}
 
@@ -214,10 +216,10 @@ def _on_fabrics(
         yield _TAKEN, reason
 
 
-def _queue(name: str, options: Options) -> Checked:
+def _check_queue(name: str, options: Options) -> Checked:
     """Check a queue policy, under an allocator that keeps links and one that does not."""
     make = partial(make_policy, name, options)
-    _made("queues", name, make)
+    _require_options("queues", name, make)
     jobs = queues.some_workloads()
     found = (
         breach
@@ -227,7 +229,7 @@ def _queue(name: str, options: Options) -> Checked:
     return tuple(queues.RULES), found, _NOTHING
 
 
-def _pattern(name: str, options: Options) -> Checked:
+def _check_pattern(name: str, options: Options) -> Checked:
     rules = tuple(patterns.RULES)
     if not is_dataclass(PATTERNS[name]):
         return rules, iter([(rules[0], f"{name} is no dataclass")]), _NOTHING
@@ -235,29 +237,29 @@ def _pattern(name: str, options: Options) -> Checked:
     def make(**more: object) -> Any:  # noqa: ANN401 (a pattern)
         return make_pattern({"name": name, **options, **more})
 
-    _made("patterns", name, make)
+    _require_options("patterns", name, make)
     return rules, breaches(patterns.RULES, make), patterns.unclaimed(make())
 
 
-def _topology(name: str, options: Options) -> Checked:
+def _check_topology(name: str, options: Options) -> Checked:
     """Check a fabric."""
     make = partial(make_topology, {"kind": name, **options})
-    _made("topologies", name, make)
+    _require_options("topologies", name, make)
     return tuple(topologies.RULES), breaches(topologies.RULES, make), _NOTHING
 
 
-def _model(name: str, options: Options) -> Checked:
+def _check_model(name: str, options: Options) -> Checked:
     """Check a contention model."""
 
     def make(fabric: Topology) -> Any:  # noqa: ANN401 (a model)
         return make_contention_model(name, fabric, options=options)
 
     scene = models.scene_of(make)
-    _made("contention_models", name, scene.make)
+    _require_options("contention_models", name, scene.make)
     return tuple(models.RULES), breaches(models.RULES, scene), models.unclaimed(scene)
 
 
-def _reader(name: str, options: Options) -> Checked:
+def _check_reader(name: str, options: Options) -> Checked:
     """Check a reader with a log."""
     path = options.get("path")
     if not isinstance(path, (str, Path)) or set(options) != {"path"} or not Path(path).is_file():
@@ -269,7 +271,7 @@ def _reader(name: str, options: Options) -> Checked:
     return tuple(readers.RULES), breaches(readers.RULES, sample), _NOTHING
 
 
-def _made(kind: str, name: str, make: Callable[[], object]) -> None:
+def _require_options(kind: str, name: str, make: Callable[[], object]) -> None:
     """Refuse what cannot be made with the given options."""
     try:
         make()
@@ -278,11 +280,11 @@ def _made(kind: str, name: str, make: Callable[[], object]) -> None:
 
 
 _CHECKS: Mapping[str, Callable[[str, Options], Checked]] = {
-    "allocators": _allocator,
-    "queues": _queue,
-    "patterns": _pattern,
-    "topologies": _topology,
-    "routings": _routing,
-    "contention_models": _model,
-    "readers": _reader,
+    "allocators": _check_allocator,
+    "queues": _check_queue,
+    "patterns": _check_pattern,
+    "topologies": _check_topology,
+    "routings": _check_routing,
+    "contention_models": _check_model,
+    "readers": _check_reader,
 }

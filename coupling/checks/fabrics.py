@@ -35,7 +35,7 @@ def damaged_fabrics() -> dict[str, Topology]:
     return {
         "tapered": build_fat_tree((4, 4, 3), (1, 2, 2), (1, 1, 1), _RATE),
         "bundles": build_fat_tree((4, 2, 3), (1, 2, 3), (1, 2, 1), _RATE),
-        "uneven": _uneven(),
+        "uneven": _uneven_tree(),
         "holes": depopulate(fat_tree_of_radix(6, _RATE), ["n4", "n9", "s1.5"]),
         "login-nodes": exclude(fat_tree_of_radix(6, _RATE, levels=2), ["n0", "n1", "n17"]),
         "service-routers": exclude(build_torus((4, 4, 3), _RATE), ["n5", "n6", "n47"]),
@@ -43,7 +43,7 @@ def damaged_fabrics() -> dict[str, Topology]:
     }
 
 
-def _uneven() -> Topology:
+def _uneven_tree() -> Topology:
     """Return a tree of three uneven leaves below two spines, one with a node; some cables twice."""
     n_nodes = 12
     leaf = [12] * 5 + [13] * 4 + [14] * 2 + [16]

@@ -35,12 +35,14 @@ def scene_of(make: Callable[[Topology], ContentionModel]) -> PlacedJobs:
     events: list[Event] = []
     for job in range(_JOBS):
         nodes = rng.choice(tree.n_nodes, _RANKS, replace=False)
-        events.append(("start", job, _ring(tree, nodes, float(rng.uniform(1.0, 5.0)))))
+        events.append(("start", job, _ring_traffic(tree, nodes, float(rng.uniform(1.0, 5.0)))))
         if job % 2:
             events.append(("end", job - 1, None))
     leaves = np.arange(tree.n_nodes).reshape(-1, tree.nodes_per_leaf)
     pods = leaves.reshape(tree.n_pods, -1)
-    apart = tuple(_ring(tree, nodes, 2.0) for nodes in (*leaves[: tree.leaves_per_pod], *pods[1:]))
+    apart = tuple(
+        _ring_traffic(tree, nodes, 2.0) for nodes in (*leaves[: tree.leaves_per_pod], *pods[1:])
+    )
     return PlacedJobs(lambda: make(tree), tree, tuple(events), apart)
 
 
@@ -90,7 +92,7 @@ def same_again(scene: PlacedJobs) -> Iterator[str]:
 
 def one_when_alone(scene: PlacedJobs) -> Iterator[str]:
     """Check that a job has exactly 1 again when its neighbours have gone."""
-    model, started = scene.make(), _started(scene.events)
+    model, started = scene.make(), _start_jobs(scene.events)
     for job, traffic in started:
         model.start(job, traffic)
     last, together = started[-1][0], model.solve()
@@ -125,7 +127,7 @@ def strangers_are_refused(scene: PlacedJobs) -> Iterator[str]:
 def unclaimed(scene: PlacedJobs) -> frozenset[str]:
     """Return the rule about blame, where a model tells none."""
     try:
-        model, started = scene.make(), _started(scene.events)
+        model, started = scene.make(), _start_jobs(scene.events)
         for job, traffic in started:
             model.start(job, traffic)
         model.solve()
@@ -137,7 +139,7 @@ def unclaimed(scene: PlacedJobs) -> frozenset[str]:
 
 def blame_adds_up(scene: PlacedJobs) -> Iterator[str]:
     """Check that shares of blame are those of other jobs and add up to 1, where they are known."""
-    model, started = scene.make(), _started(scene.events)
+    model, started = scene.make(), _start_jobs(scene.events)
     for job, traffic in started:
         model.start(job, traffic)
     model.solve()
@@ -169,12 +171,12 @@ def _wrong_values(changes: Mapping[int, float], known: Mapping[int, float]) -> I
             yield f"job {job} is reported with {value}, which it had before"
 
 
-def _started(events: Iterable[Event]) -> list[tuple[int, Traffic]]:
+def _start_jobs(events: Iterable[Event]) -> list[tuple[int, Traffic]]:
     """Return the jobs of a scene."""
     return [(job, traffic) for _, job, traffic in events if traffic is not None]
 
 
-def _ring(
+def _ring_traffic(
     tree: FatTree, nodes: np.ndarray[tuple[int], np.dtype[np.int64]], nbytes: float
 ) -> Traffic:
     """Return the traffic of a job whose nodes send to their next."""

@@ -155,11 +155,11 @@ def same_state(cluster: Cluster, other: Cluster) -> bool:
     """Say whether two clusters have the same nodes and links free and the same jobs running."""
     names = ("n_free", "leaf_free", "leaf_up", "l2_up", "pod_free", "leaf_comm", "running")
     return all(getattr(cluster, name) == getattr(other, name) for name in names) and (
-        _units(cluster) == _units(other)
+        _shared_units(cluster) == _shared_units(other)
     )
 
 
-def _units(cluster: Cluster) -> object:
+def _shared_units(cluster: Cluster) -> object:
     """Return the shared units of a cluster; none taken is as good as none ever taken."""
     shared = cluster.shared
     if shared is None or not any(map(np.any, (*shared.leaf, *shared.l2))):

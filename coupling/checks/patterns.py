@@ -43,7 +43,7 @@ def proper_messages(make: Make) -> Iterator[str]:
         if n_ranks == 1 and steps:
             yield "1 rank: sends messages"
         for place, step in enumerate(steps):
-            for what in _faults(step, n_ranks):
+            for what in _step_faults(step, n_ranks):
                 yield f"{n_ranks} ranks, step {place}: {what}"
     if built <= 1:
         yield f"exists for {built} of the numbers of ranks from 1 to {_RANKS[-1]}"
@@ -71,7 +71,7 @@ def equal_values(make: Make) -> Iterator[str]:
         if isinstance(first, PatternError) or isinstance(second, PatternError):
             if type(first) is not type(second):
                 yield f"{n_ranks} ranks: one exists, the other does not"
-        elif not _equal(first, second):
+        elif not _same_steps(first, second):
             yield f"{n_ranks} ranks: two of the same options give different steps"
 
 
@@ -133,7 +133,7 @@ RULES: Mapping[str, Callable[[Make], Iterator[str]]] = {
 }
 
 
-def _faults(step: Step, n_ranks: int) -> Iterator[str]:
+def _step_faults(step: Step, n_ranks: int) -> Iterator[str]:
     """Yield what is wrong with the messages of one step."""
     if not (step.src.dtype == step.dst.dtype == np.int64):
         yield f"ranks are {step.src.dtype} and {step.dst.dtype}, expected int64"
@@ -153,7 +153,7 @@ def _faults(step: Step, n_ranks: int) -> Iterator[str]:
         yield f"rounds are {step.rounds!r}, expected a whole number from 1"
 
 
-def _equal(first: list[Step], second: list[Step]) -> bool:
+def _same_steps(first: list[Step], second: list[Step]) -> bool:
     """Say whether two lists of steps hold the same messages."""
     return len(first) == len(second) and all(
         one.rounds == other.rounds and np.array_equal(getattr(one, name), getattr(other, name))

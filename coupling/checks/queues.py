@@ -61,7 +61,7 @@ class Watched:
 def some_workloads() -> list[list[Job]]:
     """Return always the same small workloads; requested times are right, too long or too short."""
     rng = np.random.default_rng(_SEED)
-    return [_jobs(rng, int(rng.integers(1, _JOBS + 1))) for _ in range(_CASES)]
+    return [_sample_jobs(rng, int(rng.integers(1, _JOBS + 1))) for _ in range(_CASES)]
 
 
 def run_jobs(
@@ -103,7 +103,7 @@ def every_job_runs_once(queue: Queue) -> Iterator[str]:
                 yield f"{name} starts at {record.start_s}, before it comes"
             if record.end_s != record.start_s + record.job.runtime_s:
                 yield f"{name} does not run for its run time"
-        yield from _overlaps(records)
+        yield from _node_overlaps(records)
 
 
 def other_machines_do(queue: Queue) -> Iterator[str]:
@@ -141,7 +141,7 @@ def a_job_starts_on_an_empty_machine(queue: Queue) -> Iterator[str]:
     """Check that some job starts whenever the machine is empty."""
     for jobs in queue.workloads:
         idle: list[str] = []
-        run_jobs(queue, jobs, check=partial(_look, {job.id: job for job in jobs}, idle))
+        run_jobs(queue, jobs, check=partial(_note_idle, {job.id: job for job in jobs}, idle))
         yield from idle
 
 
@@ -154,7 +154,7 @@ RULES: Mapping[str, Callable[[Queue], Iterator[str]]] = {
 }
 
 
-def _look(waiting: dict[int, Job], idle: list[str], machine: Machine) -> None:
+def _note_idle(waiting: dict[int, Job], idle: list[str], machine: Machine) -> None:
     """Note jobs that wait although the machine is empty."""
     for job_id in machine.cluster.running:
         waiting.pop(job_id, None)
@@ -163,7 +163,7 @@ def _look(waiting: dict[int, Job], idle: list[str], machine: Machine) -> None:
         idle.append(f"job {left[0]} waits at {machine.now_s} on an empty machine")
 
 
-def _overlaps(records: Sequence[JobRecord]) -> Iterator[str]:
+def _node_overlaps(records: Sequence[JobRecord]) -> Iterator[str]:
     """Yield nodes that two jobs have at the same time."""
     spans: dict[int, list[tuple[float, float]]] = {node: [] for node in range(N_NODES)}
     for record in records:
@@ -174,7 +174,7 @@ def _overlaps(records: Sequence[JobRecord]) -> Iterator[str]:
             yield f"node {node} runs two jobs at once"
 
 
-def _jobs(rng: np.random.Generator, n_jobs: int) -> list[Job]:
+def _sample_jobs(rng: np.random.Generator, n_jobs: int) -> list[Job]:
     """Draw jobs."""
     jobs, submit_s = [], 0.0
     for number in range(1, n_jobs + 1):

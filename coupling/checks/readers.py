@@ -112,9 +112,9 @@ def nonsense_is_refused(sample: Sample) -> Iterator[str]:
         {"window_s": (2.0, 1.0)},
     ]
     for wrong in options:
-        if not _refused(lambda wrong=wrong: sample.read(sample.path, **wrong)):  # type: ignore[misc]
+        if not _is_refused(lambda wrong=wrong: sample.read(sample.path, **wrong)):  # type: ignore[misc]
             yield f"{next(iter(wrong))} = {next(iter(wrong.values()))} is taken"
-    if not _refused(lambda: sample.read(sample.path.with_name("no-such-log-here"))):
+    if not _is_refused(lambda: sample.read(sample.path.with_name("no-such-log-here"))):
         yield "a file that is not there gives no WorkloadError"
 
 
@@ -128,7 +128,7 @@ RULES: Mapping[str, Callable[[Sample], Iterator[str]]] = {
 }
 
 
-def _refused(read: Callable[[], object]) -> bool:
+def _is_refused(read: Callable[[], object]) -> bool:
     """Say whether reading ends with an error that is meant for people."""
     try:
         read()

@@ -19,7 +19,9 @@ def links_join_vertices(make: Make) -> Iterator[str]:
     """Check the ends of links, and that every cable goes both ways."""
     topology = make()
     tail, head = topology.link_tail, topology.link_head
-    if not np.array_equal(np.unique(np.concatenate([tail, head])), np.arange(_size(topology))):
+    if not np.array_equal(
+        np.unique(np.concatenate([tail, head])), np.arange(_vertex_count(topology))
+    ):
         yield "a vertex has no link, or a link an end that is no vertex"
     if not np.all(tail != head):
         yield "a link leads from a vertex to itself"
@@ -72,7 +74,7 @@ def names_lead_back(make: Make) -> Iterator[str]:
     for link, name in enumerate(names):
         if topology.link_number(name) != link:
             yield f"{name} is link {link}, but leads to {topology.link_number(name)}"
-    for vertex in range(_size(topology)):
+    for vertex in range(_vertex_count(topology)):
         name = topology.vertex_name(vertex)
         if topology.vertex_number(name) != vertex:
             yield f"{name} is vertex {vertex}, but leads to {topology.vertex_number(name)}"
@@ -110,7 +112,7 @@ def classes_tell_node_links(make: Make) -> Iterator[str]:
 def hops_are_shortest(make: Make, *, longer: bool | None = None) -> Iterator[str]:
     """Check distances against a breadth-first search."""
     topology = make()
-    nodes = _some(topology)
+    nodes = _node_sample(topology)
     src, dst = np.repeat(nodes, nodes.size), np.tile(nodes, nodes.size)
     hops, searched = topology.hops(src, dst), Topology.hops(topology, src, dst)
     if longer is None:
@@ -170,12 +172,12 @@ RULES: Mapping[str, Callable[[Make], Iterator[str]]] = {
 }
 
 
-def _size(topology: Topology) -> int:
+def _vertex_count(topology: Topology) -> int:
     """Return the number of vertices."""
     return topology.n_nodes + topology.n_switches
 
 
-def _some(topology: Topology) -> Ints:
+def _node_sample(topology: Topology) -> Ints:
     """Return all nodes of a small fabric, some of a large one."""
     nodes = np.arange(topology.n_nodes)
     if nodes.size <= _MOST_NODES:

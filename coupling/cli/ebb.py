@@ -66,7 +66,7 @@ def ebb(
             tables if lft is not None else routing,
             samples=samples,
             seed=seed,
-            progress=_progress(samples),
+            progress=_pairing_progress(samples),
             assumed=left_open(spec),
         )
     except NetsimError as error:
@@ -80,7 +80,7 @@ def ebb(
     )
 
 
-def _progress(samples: int) -> Callable[[int], None]:
+def _pairing_progress(samples: int) -> Callable[[int], None]:
     """Return what reports now and then how many pairings are done."""
     last_s = time.monotonic()
 

@@ -64,7 +64,7 @@ def _run_lines(found: Mapping[str, Any]) -> list[str]:
         f"  Price of isolation: {price['direct_share_of_node_hours']:.1%} of it at the moment, and "
         f"{price['behind_share_of_node_hours']:.1%} behind jobs that isolation held up just then."
     )
-    longest = ", ".join(f"{one['job']} ({_hours(one['wait_s'])})" for one in found["longest"])
+    longest = ", ".join(f"{one['job']} ({_hours_text(one['wait_s'])})" for one in found["longest"])
     return [*lines, *([f"  Held up longest by isolation: jobs {longest}."] if longest else [])]
 
 
@@ -75,17 +75,17 @@ def _job_lines(found: Mapping[str, Any]) -> list[str]:
 
     job = found["job"]
     lines = [
-        f"{found['run']}: job {job['id']} on {job['n_nodes']} nodes waited {_hours(job['wait_s'])}"
-        + (":" if found["waited"] else ".")
+        f"{found['run']}: job {job['id']} on {job['n_nodes']} nodes waited "
+        f"{_hours_text(job['wait_s'])}" + (":" if found["waited"] else ".")
     ]
     for row in found["waited"]:
-        when = f"between {_hours(row['first_s'])} and {_hours(row['last_s'])}"
-        lines.append(f"  {_hours(row['wait_s'])}: {why(row, job['id'])}, {when}")
+        when = f"between {_hours_text(row['first_s'])} and {_hours_text(row['last_s'])}"
+        lines.append(f"  {_hours_text(row['wait_s'])}: {why(row, job['id'])}, {when}")
     slowdown, interference, placement = (
         ratio(job[name]) for name in ("network_slowdown", "interference", "placement_factor")
     )
     lines.append(
-        f"  It ran {_hours(job['end_s'] - job['start_s'])}, "
+        f"  It ran {_hours_text(job['end_s'] - job['start_s'])}, "
         + (
             "at ideal speed."
             if slowdown == "1"
@@ -96,7 +96,7 @@ def _job_lines(found: Mapping[str, Any]) -> list[str]:
     for row in found["slowed"]:
         culprit = "others" if row["culprit"] is None else f"job {row['culprit']}"
         where = f" on {row['link_class']} links" if row["link_class"] else ""
-        when = f"both ran from {_hours(row['from_s'])} to {_hours(row['to_s'])}"
+        when = f"both ran from {_hours_text(row['from_s'])} to {_hours_text(row['to_s'])}"
         lines.append(
             f"  {row['share']:6.1%} of what it lost: {culprit}{where}, "
             f"{row['interference_delay_node_s'] / HOUR_S:.3g} node-hours; {when}"
@@ -104,6 +104,6 @@ def _job_lines(found: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _hours(time_s: float) -> str:
+def _hours_text(time_s: float) -> str:
     """Write a time in hours, or seconds where it is short."""
     return f"{time_s / HOUR_S:.2f} h" if time_s >= HOUR_S else f"{time_s:.4g} s"

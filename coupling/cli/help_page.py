@@ -70,10 +70,10 @@ class Group(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 (typer's context)
         """Return the names, grouped by panel."""
-        return sorted(super().list_commands(ctx), key=_place)
+        return sorted(super().list_commands(ctx), key=_command_order)
 
 
-def _place(name: str) -> int:
+def _command_order(name: str) -> int:
     """Return where a command stands; subcommands stay as they are."""
     return _ORDER.index(name) if name in _ORDER else len(_ORDER)
 
@@ -83,14 +83,14 @@ def arrange(app: typer.Typer) -> None:
     for command in app.registered_commands:
         name = str(command.name or getattr(command.callback, "__name__", ""))
         command.cls, command.rich_help_panel = Command, _PANEL_OF[name]
-        command.epilog = _link(_PAGE_OF.get(name, name))
+        command.epilog = _docs_link(_PAGE_OF.get(name, name))
     for group in app.registered_groups:
         name, inner = str(group.name), group.typer_instance
         group.cls, group.rich_help_panel = Group, _PANEL_OF[name]
         for command in [] if inner is None else inner.registered_commands:
-            command.cls, command.epilog = Command, _link(name)
+            command.cls, command.epilog = Command, _docs_link(name)
 
 
-def _link(page: str) -> str:
+def _docs_link(page: str) -> str:
     """Return a line that leads to a page of the documentation."""
     return f"Page: [link={PAGES}/{page}.md]docs/reference/commands/{page}.md[/link]"

@@ -67,13 +67,13 @@ def export(
         tree = wiring.topology
         if not isinstance(tree, FatTree):
             raise SnapshotError(f"{fabric}: owned links need a fat-tree; {irregularity}")
-        _require(snapshot, partition_faults(jobs, tree, allow_unknown=allow_unknown))
+        _require_sound(snapshot, partition_faults(jobs, tree, allow_unknown=allow_unknown))
         routing = Wraparound.on(tree)
         try:
             tables = start.confined_to([(routing, job.partition) for job in owners])
         except NetsimError as error:
             raise SnapshotError(f"{snapshot}: {error}") from None
-        _require(snapshot, traffic_faults(jobs, tables.after))
+        _require_sound(snapshot, traffic_faults(jobs, tables.after))
     text = tables.text()
     write_whole(out, text)
     _report_export(jobs, tables, text, out, as_json=as_json)
@@ -201,7 +201,7 @@ def _tables_in(path: Path, wiring: Wiring) -> tuple[LftDump, LFT]:
         raise SnapshotError(f"{path}: {error}") from None
 
 
-def _require(path: Path, faults: list[str]) -> None:
+def _require_sound(path: Path, faults: list[str]) -> None:
     """Refuse a snapshot of which anything is wrong."""
     if faults:
         left = len(faults) - _MOST_FAULTS

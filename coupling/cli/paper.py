@@ -73,7 +73,7 @@ def paper(
             raise ExperimentError("paper: expected one of --quick and --logs, got both.")
         if not quick:
             _require_logs(study, logs)
-        record = _computed(
+        record = _computed_record(
             study, folder, logs, tuple(changes or ()), tuple(only or ()), workers, quick=quick
         )
         record.save(folder / f"{study.name}.json")
@@ -92,7 +92,7 @@ def paper(
     remark(f"{visible(str(page))} has the figures and all tables")
 
 
-def _computed(
+def _computed_record(
     study: Paper,
     folder: Path,
     logs: Path | None,

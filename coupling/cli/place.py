@@ -84,7 +84,7 @@ def place(
     here = read_site(**site, idle=True)
     tables = None
     if base is not None:
-        here, tables = _loaded(here, topology, jobs.name_map, base)
+        here, tables = _loaded_site(here, topology, jobs.name_map, base)
     found = place_on(
         here,
         nodes,
@@ -103,12 +103,12 @@ def place(
     if out is not None:
         write_table(out, found.to_frame())
     if as_json:
-        tables_json = {} if change is None else {"tables": _document(change, lft)}
+        tables_json = {} if change is None else {"tables": _table_document(change, lft)}
         print_json(found.to_dict() | tables_json)
     else:
         parts = place_answer(found, top, why=why).parts()
         if change is not None and lft is not None:
-            parts.append(copied_lines(*_steps(change, lft, found.options[0].nodelist)))
+            parts.append(copied_lines(*_load_steps(change, lft, found.options[0].nodelist)))
         print_parts(*parts)
         if lft is not None and change is None:
             remark("no placement now, so no tables were written")
@@ -116,7 +116,7 @@ def place(
         raise typer.Exit(1)
 
 
-def _loaded(here: Site, what: str, names: Path | None, base: Path) -> tuple[Site, Export]:
+def _loaded_site(here: Site, what: str, names: Path | None, base: Path) -> tuple[Site, Export]:
     """Return the site under the tables that are loaded, and these tables."""
     from coupling.inputs.fabric import read_wiring, require_same
     from fabricsim.checking.inputs import read_text
@@ -187,7 +187,7 @@ def _write_tables(here: Site, best: PlacementOption, start: Export, out: Path) -
     write_whole(out, tables.text())
     write_whole(_with_ending(out, "back"), start.text())
     write_whole(_with_ending(out, "diff"), "".join(f"{own.line()}\n" for own in change.entries))
-    named = json.dumps(_named(here, document), indent=1) + "\n"
+    named = json.dumps(_named_jobs(here, document), indent=1) + "\n"
     write_whole(_with_ending(out, "json"), named)
     return change
 
@@ -197,7 +197,7 @@ def _with_ending(out: Path, ending: str) -> Path:
     return out.with_name(f"{out.name}.{ending}")
 
 
-def _named(here: Site, document: dict[str, Any]) -> dict[str, Any]:
+def _named_jobs(here: Site, document: dict[str, Any]) -> dict[str, Any]:
     """Return jobs as a snapshot that names nodes and links, for `lft check`."""
     topology = here.scene.topology
     jobs = []
@@ -209,7 +209,7 @@ def _named(here: Site, document: dict[str, Any]) -> dict[str, Any]:
     return {"jobs": jobs}
 
 
-def _document(change: Difference, out: Path | None) -> dict[str, Any]:
+def _table_document(change: Difference, out: Path | None) -> dict[str, Any]:
     """Return what the new tables change, for programs."""
     return {
         "file": str(out),
@@ -220,7 +220,7 @@ def _document(change: Difference, out: Path | None) -> dict[str, Any]:
     }
 
 
-def _steps(change: Difference, out: Path, nodelist: str) -> list[str]:
+def _load_steps(change: Difference, out: Path, nodelist: str) -> list[str]:
     """Return how tables are loaded, and taken back."""
     switches = len({own.guid for own in change.entries})
     entries = f"{len(change.entries):,} entries of {switches:,} switches"

@@ -109,8 +109,8 @@ def write_pages(
     )
     write_report(
         lineup.results,
-        _merged([campaign.experiment.tables() for campaign in stored], folders),
-        _merged([campaign.manifest for campaign in stored], folders),
+        _merge_tables([campaign.experiment.tables() for campaign in stored], folders),
+        _merge_tables([campaign.manifest for campaign in stored], folders),
         path,
         baseline=lineup.baseline,
         notes=[] if len(stored) == 1 else difference_notes(lineup),
@@ -133,7 +133,7 @@ def difference_notes(lineup: Lineup) -> list[str]:
     return notes
 
 
-def _merged(tables: Sequence[Mapping[str, Any]], folders: Sequence[Path]) -> dict[str, Any]:
+def _merge_tables(tables: Sequence[Mapping[str, Any]], folders: Sequence[Path]) -> dict[str, Any]:
     """Merge tables; where values differ, name the folder of each."""
     merged: dict[str, Any] = {}
     for key in dict.fromkeys(key for table in tables for key in table):
@@ -141,7 +141,7 @@ def _merged(tables: Sequence[Mapping[str, Any]], folders: Sequence[Path]) -> dic
         if all(value == values[0] for value in values):
             merged[key] = values[0]
         elif all(isinstance(value, Mapping) for value in values):
-            merged[key] = _merged([dict(value or {}) for value in values], folders)
+            merged[key] = _merge_tables([dict(value or {}) for value in values], folders)
         else:
             merged[key] = ", ".join(
                 f"{value} ({folder})" for value, folder in zip(values, folders, strict=True)

@@ -47,12 +47,12 @@ def rerun(
             }
         )
     else:
-        print_lines(*_verdict(result, found))
+        print_lines(*_verdict_lines(result, found))
     if not found.agrees:
         raise typer.Exit(1)
 
 
-def _verdict(folder: Path, found: Rerun) -> list[str]:
+def _verdict_lines(folder: Path, found: Rerun) -> list[str]:
     """Return sentences on what a second run gave."""
     from coupling.results.formatting import listing
     from coupling.runs.rerun import REPEATED

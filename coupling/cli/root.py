@@ -156,7 +156,7 @@ def main() -> None:
     try:
         with guarded(), few_collections(), one_call():
             try:
-                status = _status()
+                status = _exit_status()
             except Exception as error:  # noqa: BLE001 (the last word of the command)
                 status = _internal(error)
     finally:
@@ -165,18 +165,20 @@ def main() -> None:
     sys.exit(status)
 
 
-def _status() -> int:
+def _exit_status() -> int:
     """Run the command and say what it could not do; return its exit status."""
     try:
-        return _ended()
+        return _run_to_end()
     except (ValueError, ImportError) as error:
         if type(error).__module__.split(".")[0] not in OUR_PACKAGES:
             raise
         from coupling.cli.mistaken import corrected
 
-        return _said(corrected(sys.argv[1:], _valued(sys.argv[1:]), f"{error}"), BAD_INPUT)
+        return _error_line(
+            corrected(sys.argv[1:], _options_with_values(sys.argv[1:]), f"{error}"), BAD_INPUT
+        )
     except (OSError, MemoryError) as error:
-        return _said(_failure(error), BAD_INPUT)
+        return _error_line(_system_failure(error), BAD_INPUT)
     except (Stopped, SystemError) as error:
         stopped = error.__cause__ if isinstance(error, SystemError) else error
         if not isinstance(stopped, Stopped):
@@ -184,10 +186,10 @@ def _status() -> int:
         if stopped.signum == signal.SIGPIPE:  # the reader has enough
             return SIGNALLED + stopped.signum
         words = "; ".join(["interrupted", *getattr(stopped, "__notes__", ())])
-        return _said(f"{words}.", SIGNALLED + stopped.signum)
+        return _error_line(f"{words}.", SIGNALLED + stopped.signum)
 
 
-def _valued(arguments: list[str]) -> set[str]:
+def _options_with_values(arguments: list[str]) -> set[str]:
     """Return the options that take a value: of all commands, and of the one that is called."""
     group = typer.main.get_command(app)
     commands = getattr(group, "commands", {})
@@ -202,7 +204,7 @@ def _valued(arguments: list[str]) -> set[str]:
     }
 
 
-def _ended() -> int:
+def _run_to_end() -> int:
     """Run the command to its end, until what it says has been written."""
     check_arguments(sys.argv[1:])
     try:
@@ -213,7 +215,7 @@ def _ended() -> int:
     return 0
 
 
-def _said(what: str, status: int) -> int:
+def _error_line(what: str, status: int) -> int:
     """Say why there is no result, on one line that fits on a screen."""
     line = visible(f"fabricsim: {what}")
     remark(line if len(line) <= _LONGEST else f"{line[: _LONGEST - 205]} ... {line[-200:]}")
@@ -233,10 +235,10 @@ def _internal(error: Exception) -> int:
         sys.stderr.write(text)
         place = Path("above")
     what = f"{type(error).__name__}: {error}".strip(": ")
-    return _said(f"internal error, {what} (traceback: {place})", INTERNAL_ERROR)
+    return _error_line(f"internal error, {what} (traceback: {place})", INTERNAL_ERROR)
 
 
-def _failure(error: OSError | MemoryError) -> str:
+def _system_failure(error: OSError | MemoryError) -> str:
     """Return the sentence for what the machine refused."""
     if isinstance(error, MemoryError):
         return "what was asked for does not fit into the memory."

@@ -92,7 +92,7 @@ def sweep(
         except Stopped as stop:
             stop.add_note("finished cells are kept; the same command goes on from there")
             raise
-    _show(found, folder, as_json=as_json)
+    _show_results(found, folder, as_json=as_json)
 
 
 def gather(
@@ -109,7 +109,7 @@ def gather(
     from coupling.sweep import sweep as sweeping
     from coupling.sweep.plan import Plan
 
-    _show(sweeping.gather(Plan.load(folder), folder), folder, as_json=as_json)
+    _show_results(sweeping.gather(Plan.load(folder), folder), folder, as_json=as_json)
 
 
 class SweepProgress:
@@ -128,9 +128,11 @@ class SweepProgress:
 
         now_s = time.monotonic()
         if what == "computed":
-            self._note(now_s, done)
+            self._note_cell(now_s, done)
         if self._display.live:
-            self._display(f"cells {what}", done, total, self._left(done) if done < total else "")
+            self._display(
+                f"cells {what}", done, total, self._time_left(done) if done < total else ""
+            )
             return
         if what != "computed":
             return
@@ -138,17 +140,17 @@ class SweepProgress:
         began_s, before = self._began
         if done > before and (done == total or now_s >= self._next_s):
             self._next_s = now_s + _REPORT_EVERY_S
-            left = self._left(done) if done < total else ""
+            left = self._time_left(done) if done < total else ""
             left = f", {left}" if left else ""
             remark(f"{done:,} of {counted(total, 'cell')} in {duration(now_s - began_s, 2)}{left}")
 
-    def _note(self, now_s: float, done: int) -> None:
+    def _note_cell(self, now_s: float, done: int) -> None:
         """Note how long the last cell took; several at once were there before."""
         if self._last is not None and done == self._last[1] + 1:
             self._times.add(done - 1, now_s - self._last[0])
         self._last = (now_s, done)
 
-    def _left(self, done: int) -> str:
+    def _time_left(self, done: int) -> str:
         """Return how long the rest takes."""
         from coupling.results.formatting import duration
 
@@ -283,7 +285,7 @@ def is_sweep(folder: Path) -> bool:
     return (folder / PLAN).is_file()
 
 
-def _show(sweep: Sweep, folder: Path, *, as_json: bool) -> None:
+def _show_results(sweep: Sweep, folder: Path, *, as_json: bool) -> None:
     """Print what a finished sweep found, and write its page where there is something to compare."""
     from coupling.report.sweep import write_sweep_page
     from coupling.sweep.comparison import compare_policies
@@ -292,7 +294,7 @@ def _show(sweep: Sweep, folder: Path, *, as_json: bool) -> None:
         found = compare_policies(sweep)
     except ResultError:  # nothing to compare: the cells are what was wanted
         if as_json:
-            print_json({"cells": _records(sweep.cells)})
+            print_json({"cells": _json_records(sweep.cells)})
         else:
             sys.stdout.write(f"{sweep!r}\n")
     else:
@@ -314,10 +316,10 @@ def print_comparison(found: Comparison, *, as_json: bool) -> None:
         "variance": found.variance,
         "samples": found.pairs,
     }
-    document = {name: _records(table) for name, table in tables.items()}
+    document = {name: _json_records(table) for name, table in tables.items()}
     print_json({"baseline": found.baseline, "over": found.over, **document})
 
 
-def _records(table: pd.DataFrame) -> list[dict[Hashable, Any]]:
+def _json_records(table: pd.DataFrame) -> list[dict[Hashable, Any]]:
     """Return a table for programs; null for what is not known."""
     return table.astype(object).where(table.notna(), None).to_dict("records")

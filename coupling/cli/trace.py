@@ -45,7 +45,7 @@ def inspect(
     from coupling.report.log import trace_answer
     from scheduler.workload.statistics import trace_numbers
 
-    workload = _read(file, filters)
+    workload = _read_log(file, filters)
     numbers = trace_numbers(workload, nodes)
     if html is not None:
         write_whole(html, trace_answer(numbers, workload).html())
@@ -70,7 +70,7 @@ def convert(
       fabricsim trace convert jobs.sacct log.swf.gz --format sacct \
         --max-nodes 1024
     """
-    _write(_read(file, filters), out, as_json=as_json)
+    _write_workload(_read_log(file, filters), out, as_json=as_json)
 
 
 def generate(
@@ -107,10 +107,12 @@ def generate(
         "load": load,
         "seed": seed,
     }
-    _write(make_workload(_given(table), source="trace generate"), out, as_json=as_json)
+    _write_workload(
+        make_workload(_given_options(table), source="trace generate"), out, as_json=as_json
+    )
 
 
-def _read(path: Path, filters: of.LogFilters) -> Workload:
+def _read_log(path: Path, filters: of.LogFilters) -> Workload:
     """Read a log, in the format that is given or that its name ends with."""
     from scheduler.workload import READERS, make_workload
     from scheduler.workload.registry import format_of
@@ -141,15 +143,15 @@ def _read(path: Path, filters: of.LogFilters) -> Workload:
         "window_s": filters.window,
         "columns": None if filters.columns is None else filters.columns.split(","),
     }
-    return make_workload(_given(table), source=str(path))
+    return make_workload(_given_options(table), source=str(path))
 
 
-def _given(options: dict[str, Any]) -> dict[str, Any]:
+def _given_options(options: dict[str, Any]) -> dict[str, Any]:
     """Leave out the options that were not given."""
     return {key: value for key, value in options.items() if value is not None}
 
 
-def _write(workload: Workload, out: Path, *, as_json: bool) -> None:
+def _write_workload(workload: Workload, out: Path, *, as_json: bool) -> None:
     """Write a workload, and report how many jobs and what is not in the file."""
     from coupling.results.formatting import listing
     from scheduler.workload.writers import write_trace

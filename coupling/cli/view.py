@@ -44,10 +44,10 @@ def view(
     shown = shown_of(results)
     shown.prepare()
     explorer = Explorer(shown, port)
-    explorer.serve(lambda: _announce(explorer.address, browser=browser, as_json=as_json))
+    explorer.serve(lambda: _announce_address(explorer.address, browser=browser, as_json=as_json))
 
 
-def _announce(address: str, *, browser: bool, as_json: bool) -> None:
+def _announce_address(address: str, *, browser: bool, as_json: bool) -> None:
     """Print the address, and open the browser there where there is one."""
     line = json.dumps({"address": address}) if as_json else f"{address}\nCtrl+C ends it."
     sys.stdout.write(f"{line}\n")

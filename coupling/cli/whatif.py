@@ -90,7 +90,7 @@ def whatif(
         )
     here = read_site(**site) if snapshot is None else site_of_snapshot(read_snapshot(snapshot))
     if each:
-        ranking = rank_failures(here, each, _progress(each))
+        ranking = rank_failures(here, each, _failure_progress(each))
         write_answer(
             ranking,
             lambda rows: ranking_answer(ranking, rows, why=why),
@@ -107,7 +107,7 @@ def whatif(
         raise typer.Exit(1)
 
 
-def _progress(what: str) -> Callable[[int, int], None]:
+def _failure_progress(what: str) -> Callable[[int, int], None]:
     """Return what reports now and then how many were tried."""
     last_s = time.monotonic()
 

@@ -37,7 +37,7 @@ class Address:
         'run=a%20b&from=0.5&job=7'
         """
         return "&".join(
-            f"{key}={quote(_text(value), safe='>.:,')}"
+            f"{key}={quote(_value_text(value), safe='>.:,')}"
             for key, value in zip(_KEYS, astuple(self), strict=True)
             if value not in ("", None) and (key, value) != ("by", BY[0])
         )
@@ -48,7 +48,7 @@ _NAMES = tuple(field.name for field in fields(Address))
 _NUMBERS = ("begin_s", "end_s", "low", "high", "at_s")
 
 
-def _text(value: str | float) -> str:
+def _value_text(value: str | float) -> str:
     """Write a value: numbers as short as they are the same when they are read back."""
     # a moment rounded down may be one before its job began
     return value if isinstance(value, str) else repr(float(value)).removesuffix(".0")
@@ -62,12 +62,12 @@ def read_address(text: str, runs: Iterable[str] | None = None) -> Address:
     for key, name in zip(_KEYS, _NAMES, strict=True):
         value = given.get(key, "")
         if name in _NUMBERS:
-            number = _number(value)
+            number = _read_number(value)
             if number is not None:
                 found[name] = number
-        elif value and _fits(name, value, known):
+        elif value and _value_fits(name, value, known):
             found[name] = value
-    return _ordered(Address(**found))  # type: ignore[arg-type]  # each by its name
+    return _ordered_parts(Address(**found))  # type: ignore[arg-type]  # each by its name
 
 
 def changed(address: Address, changes: Mapping[str, str], runs: Iterable[str]) -> Address:
@@ -79,14 +79,14 @@ def changed(address: Address, changes: Mapping[str, str], runs: Iterable[str]) -
     return read_address(text, runs)
 
 
-def _fits(name: str, value: str, runs: set[str] | None) -> bool:
+def _value_fits(name: str, value: str, runs: set[str] | None) -> bool:
     """Say whether a field can have a value."""
     if name in ("run", "beside"):
         return runs is None or value in runs
     return name != "by" or value in BY
 
 
-def _number(text: str) -> float | None:
+def _read_number(text: str) -> float | None:
     """Read a number."""
     try:
         value = float(text)
@@ -95,7 +95,7 @@ def _number(text: str) -> float | None:
     return value if isfinite(value) else None
 
 
-def _ordered(address: Address) -> Address:
+def _ordered_parts(address: Address) -> Address:
     """Leave out parts that end before they begin."""
     changed: dict[str, float | None] = {}
     for first, last in (("begin_s", "end_s"), ("low", "high")):

@@ -31,7 +31,7 @@ class SweepView(RunView):
         for number, cell in enumerate(plan.cells):
             if not store.has(cell):
                 continue
-            name = _words(cell.factors)
+            name = _factor_words(cell.factors)
             self._experiments[name] = plan.experiment(number)
             self._summaries[name] = store.mark(cell)["summary"]
             self._seconds[name] = float(store.cost(cell).get("elapsed_s") or 0.0)
@@ -66,7 +66,7 @@ class SweepView(RunView):
         """Run the cells that are wanted; say what is awaited."""
         for name in names:
             if name and name not in self.results:
-                found = self._worker.ask(("cell", name), partial(self._run, name), on_ready)
+                found = self._worker.ask(("cell", name), partial(self._run_cell, name), on_ready)
                 if found is None:
                     long = self._seconds[name]
                     took = f"; that took {long:.2g} s when the sweep did" if long else ""
@@ -76,7 +76,7 @@ class SweepView(RunView):
                 self.results[name] = found
         return ""
 
-    def _run(self, name: str) -> Result:
+    def _run_cell(self, name: str) -> Result:
         """Run a cell again, and see that it is the same."""
         experiment = replace(self._experiments[name], links_timeline=True)
         result = replace(self._bench.run(experiment), name=name)
@@ -93,6 +93,6 @@ class SweepView(RunView):
         return result
 
 
-def _words(factors: Mapping[str, Any]) -> str:
+def _factor_words(factors: Mapping[str, Any]) -> str:
     """Write the values of a cell: of a factor the last part of its name."""
     return ", ".join(f"{name.split('.')[-1]} {value}" for name, value in factors.items())

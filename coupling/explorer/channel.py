@@ -44,8 +44,8 @@ class Follower:
         self.address = Address()
         self.channel = Channel(name="channel")
         self._due = False
-        self.channel.on_change("address", lambda _attr, _old, new: self._asked(new))
-        self.channel.on_change("wish", lambda _attr, _old, new: self._changed(new))
+        self.channel.on_change("address", lambda _attr, _old, new: self._on_address(new))
+        self.channel.on_change("wish", lambda _attr, _old, new: self._on_wish(new))
         self.channel.on_change("step", lambda _attr, old, new: self.step(new - old))
         self.channel.on_change("theme", lambda _attr, _old, _new: self.dress())
 
@@ -78,7 +78,7 @@ class Follower:
         """Draw shortly, once for all that has changed by then."""
         if self.channel.address and not self._due:  # not before the page has said what it wants
             self._due = True
-            self.document.add_timeout_callback(self._drawn, _SOON_MS)
+            self.document.add_timeout_callback(self._draw_due, _SOON_MS)
 
     def dress(self) -> None:
         """Colour the figures as the page is."""
@@ -97,25 +97,25 @@ class Follower:
         finally:
             self.document.unhold()
 
-    def _drawn(self) -> None:
+    def _draw_due(self) -> None:
         """Draw what the address says."""
         self._due = False
         self.together(self.draw)
 
-    def _asked(self, message: str) -> None:
+    def _on_address(self, message: str) -> None:
         """Show what the page's address asks for."""
-        found = _decoded(message)
+        found = _decode_message(message)
         if isinstance(found, str):
             self.together(lambda: self.follow(read_address(found, self.names)))
 
-    def _changed(self, message: str) -> None:
+    def _on_wish(self, message: str) -> None:
         """Show something otherwise."""
-        found = _decoded(message)
+        found = _decode_message(message)
         if isinstance(found, dict):
             self.together(lambda: self.follow(changed(self.address, found, self.names)))
 
 
-def _decoded(message: str) -> object:
+def _decode_message(message: str) -> object:
     """Return what the page said; None for nonsense."""
     try:
         _, found = json.loads(message)

@@ -43,7 +43,7 @@ def shades_of(
     if by == "user" and by not in jobs:
         none = np.zeros(len(jobs), dtype=np.int64)
         return JobColours({}, none, points_of([_NONE]), "Users are not recorded in this result.")
-    classes = _classes(jobs, by, run)
+    classes = _job_classes(jobs, by, run)
     counts = classes.value_counts()
     names = [str(name) for name in counts.index if name][:_KEYED]
     own = palette(names) if by == "allocator" else dict(zip(names, COLOURS, strict=False))
@@ -54,7 +54,7 @@ def shades_of(
     return JobColours(key, place, points_of([*own.values(), _NONE]))
 
 
-def _classes(jobs: pd.DataFrame, by: str, run: str) -> pd.Series:
+def _job_classes(jobs: pd.DataFrame, by: str, run: str) -> pd.Series:
     """Return the class of each job as text."""
     if by in jobs:
         return jobs[by].astype(str).str.slice(0, 60)

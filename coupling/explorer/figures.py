@@ -62,10 +62,14 @@ class Axis:
     @property
     def _begin_s(self) -> float:
         """Return second 0 on the clock of the axis."""
-        return 0.0 if self.begin_unix_s is None else self.begin_unix_s + self._ahead.total_seconds()
+        return (
+            0.0
+            if self.begin_unix_s is None
+            else self.begin_unix_s + self._zone_offset.total_seconds()
+        )
 
     @property
-    def _ahead(self) -> timedelta:
+    def _zone_offset(self) -> timedelta:
         """Return what the clock of the zone is ahead of UTC at the begin."""
         begin = datetime.fromtimestamp(self.begin_unix_s or 0.0, zone_named(self.zone))
         return begin.utcoffset() or timedelta(0)

@@ -75,12 +75,12 @@ def blame_rows(matrix: pd.DataFrame, href: dict[str, str]) -> list[list[Cell]]:
     rows = [heads]
     for victim, values in matrix.iterrows():
         name = str(victim)
-        cells = [_shaded(float(value), scale) for value in values.to_numpy()]
+        cells = [_shaded_cell(float(value), scale) for value in values.to_numpy()]
         rows.append([Cell(name, href.get(name, "")), *cells])
     return rows
 
 
-def _shaded(value: float, scale: float) -> Cell:
+def _shaded_cell(value: float, scale: float) -> Cell:
     """Return a number on the colour of its share."""
     if not value > 0:
         return Cell("")

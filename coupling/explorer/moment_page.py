@@ -30,10 +30,10 @@ _MOST_JOBS = 500  # that the panel lists
 
 def moment_panel(moment: Moment, address: Address) -> str:
     """Return the panel."""
-    return panel_html(_sections(moment, address))
+    return panel_html(_panel_sections(moment, address))
 
 
-def _sections(moment: Moment, address: Address) -> Iterator[Section]:
+def _panel_sections(moment: Moment, address: Address) -> Iterator[Section]:
     """Yield what is said of the chosen link, then of the chosen job or of all."""
     link = moment.link(address.cable)
     if link is not None:
@@ -110,13 +110,13 @@ def _job_sections(moment: Moment, own: JobEstimate, address: Address) -> Iterato
         for culprit, share in other.blame
         if str(culprit) == name
     ]
-    yield list_section("Culprits", ("job", "cost an iteration"), _others(culprits, address),
+    yield list_section("Culprits", ("job", "cost an iteration"), _other_rows(culprits, address),
                        "None.")  # fmt: skip
-    yield list_section("Victims", ("job", "loses an iteration"), _others(victims, address),
+    yield list_section("Victims", ("job", "loses an iteration"), _other_rows(victims, address),
                        "None.")  # fmt: skip
 
 
-def _others(lost: list[tuple[str, float]], address: Address) -> list[list[Cell]]:
+def _other_rows(lost: list[tuple[str, float]], address: Address) -> list[list[Cell]]:
     """Return jobs and what they cost or lose, the worst first."""
     dear = sorted((pair for pair in lost if pair[1] > 0), key=lambda pair: -pair[1])
     return [[to_job(address, name), Cell(seconds(cost))] for name, cost in dear[:MOST]]
@@ -164,8 +164,8 @@ class MomentSession(Follower):
         super().__init__(())
         self.moment = moment
         self.fabric = Fabric(height=_TALL)
-        self.fabric.plot.on_event(Tap, self._tapped)
-        self.fabric.plot.on_event(MouseMove, self._pointed)
+        self.fabric.plot.on_event(Tap, self._on_tap)
+        self.fabric.plot.on_event(MouseMove, self._on_move)
 
     @property
     def plots(self) -> list[Figure]:
@@ -197,7 +197,7 @@ class MomentSession(Follower):
         self.address = replaced(self.address, {"job": names[place]})
         self.soon()
 
-    def _tapped(self, event: Tap) -> None:
+    def _on_tap(self, event: Tap) -> None:
         """Choose the job on the node, or the cable, that was clicked."""
         if event.x is None or event.y is None:
             return
@@ -209,7 +209,7 @@ class MomentSession(Follower):
         self.address = replaced(self.address, chosen)
         self.soon()
 
-    def _pointed(self, event: MouseMove) -> None:
+    def _on_move(self, event: MouseMove) -> None:
         """Say what is under the pointer."""
         if event.x is None or event.y is None:
             return

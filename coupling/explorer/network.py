@@ -97,14 +97,14 @@ class Fabric:
         self.topology: Topology | None = None
         self.layout: Layout | None = None
         self._links = np.zeros(0, dtype=np.int64)
-        self._lines: list[Floats] = []
+        self._bokeh_lines: list[Floats] = []
         self._wires: dict[str, Any] = {}
         self._boxes: dict[str, Any] = {"x": []}
 
     def draw(self, look: Look) -> str:
         """Draw a moment. Result: what the picture cannot show; empty where it shows all."""
         if self._drawn != look.name:
-            self._wire(look)
+            self._place_fabric(look)
         topology, layout = self.topology, self.layout
         if topology is None or layout is None:
             return "The fabric of this result does not follow from its links."
@@ -119,7 +119,7 @@ class Fabric:
         cable = look.cable
         own = [] if cable is None else segments(topology, layout, np.array([cable]))
         if own or self.chosen.data["xs"]:
-            self.chosen.data = _lines(own)
+            self.chosen.data = _bokeh_lines(own)
         n_drawn = len(self._boxes["x"])
         self.nodes.data = self._boxes | {"colour": list(look.colours[:n_drawn])}
         marked = look.chosen[look.chosen < n_drawn]
@@ -130,7 +130,7 @@ class Fabric:
         self.plot.title.text = f"{topology.summary}: {look.words}"
         return ""
 
-    def _wire(self, look: Look) -> None:
+    def _place_fabric(self, look: Look) -> None:
         """Place everything, once for a fabric."""
         self._drawn, self.topology = look.name, look.topology
         if look.topology is None:
@@ -140,15 +140,15 @@ class Fabric:
         cables = cables_of(topology)
         works = links_in_service(topology)[cables]
         gone = segments(topology, layout, cables[~works][:_MOST_CABLES])
-        self.failed.data = _lines(gone)
-        middles = np.array([_middle(line) for line in gone]).reshape(-1, 2)
+        self.failed.data = _bokeh_lines(gone)
+        middles = np.array([_line_middle(line) for line in gone]).reshape(-1, 2)
         self.cut.data = {"x": middles[:, 0].tolist(), "y": middles[:, 1].tolist()}
         cables = cables[works]
         if cables.size > _MOST_CABLES:
             busy = np.maximum(look.whole, look.whole[topology.reverse])[cables]
             cables = np.sort(cables[np.argsort(-busy, kind="stable")[:_MOST_CABLES]])
-        self._links, self._lines = cables, segments(topology, layout, cables)
-        self._wires = _lines(self._lines)
+        self._links, self._bokeh_lines = cables, segments(topology, layout, cables)
+        self._wires = _bokeh_lines(self._bokeh_lines)
         at = layout.place[: topology.n_nodes][:_MOST_NODES]
         self._boxes = {
             "x": at[:, 0].tolist(), "y": at[:, 1].tolist(), "w": [layout.cell[0] * 0.92] * len(at),
@@ -160,11 +160,11 @@ class Fabric:
 
     def cable_at(self, x: float, y: float) -> str:
         """Return the name of the cable at a place, empty where there is none near."""
-        if self.topology is None or self.layout is None or not self._lines:
+        if self.topology is None or self.layout is None or not self._bokeh_lines:
             return ""
         place = self.layout.place[np.isfinite(self.layout.place).all(axis=1)]
         size = np.maximum(np.ptp(place, axis=0), 1e-9)
-        far = [_distance(line / size, np.array([x, y]) / size) for line in self._lines]
+        far = [_line_distance(line / size, np.array([x, y]) / size) for line in self._bokeh_lines]
         nearest = int(np.argmin(far))
         return self.topology.link_name(int(self._links[nearest])) if far[nearest] < _NEAR else ""
 
@@ -232,7 +232,7 @@ class Heat:
         return str(run.result.links["link"].iloc[self._order[place]])
 
 
-def _lines(lines: list[Floats]) -> dict[str, Any]:
+def _bokeh_lines(lines: list[Floats]) -> dict[str, Any]:
     """Return lines as Bokeh keeps them."""
     # As lists: each array would be a message of its own.
     return {side: [line[:, at].tolist() for line in lines] for at, side in enumerate(("xs", "ys"))}
@@ -254,7 +254,7 @@ def look_at(run: ViewedRun, address: Address, shades: JobColours, most: float) -
     )
 
 
-def _middle(line: Floats) -> Floats:
+def _line_middle(line: Floats) -> Floats:
     """Return the middle of a line; of one with a gap the end of its first piece."""
     if np.isnan(line).any():
         return np.asarray(line[1])
@@ -265,7 +265,7 @@ def _middle(line: Floats) -> Floats:
 def _node_colours(run: ViewedRun, address: Address, shades: JobColours) -> list[str]:
     """Return the colour of each node: of the job there at the moment, or of the chosen job."""
     colours = [_FAINT] * len(run.names)
-    for row in _rows(run, address).tolist():
+    for row in _coloured_rows(run, address).tolist():
         point = int(shades.table[shades.place[row]])
         colour = f"#{point & 0xFF:02x}{point >> 8 & 0xFF:02x}{point >> 16 & 0xFF:02x}"
         for node in run.nodes_of(row).tolist():
@@ -273,7 +273,7 @@ def _node_colours(run: ViewedRun, address: Address, shades: JobColours) -> list[
     return colours
 
 
-def _rows(run: ViewedRun, address: Address) -> Ints:
+def _coloured_rows(run: ViewedRun, address: Address) -> Ints:
     """Return the jobs whose nodes are coloured."""
     if address.at_s is None:
         row = run.row.get(int(address.job)) if address.job.isdecimal() else None
@@ -282,7 +282,7 @@ def _rows(run: ViewedRun, address: Address) -> Ints:
     return np.flatnonzero((start <= address.at_s) & (address.at_s < end))
 
 
-def _distance(line: Floats, point: Floats) -> float:
+def _line_distance(line: Floats, point: Floats) -> float:
     """Return the distance of a point from a line of several pieces."""
     a, b = line[:-1], line[1:]
     kept = np.isfinite(a).all(axis=1) & np.isfinite(b).all(axis=1)

@@ -41,7 +41,7 @@ def _first_after(values: Floats, low: int, high: int, bound: float) -> int:
 
 
 @njit(cache=True)
-def _add(
+def _add_bar(
     cells: Cells, row: int, own: int, begin: float, end: float, weight: float, share: float
 ) -> None:
     """Add a bar to the cells of a row; `begin` and `end` are in columns."""
@@ -97,4 +97,4 @@ def fill(
             for row in range(int(row_low), min(int(np.ceil(row_high)), rows)):
                 share = min(row_high, row + 1.0) - max(row_low, float(row))
                 if share > 0.0:
-                    _add(cells, row, own, left, right, weight[own], share)
+                    _add_bar(cells, row, own, left, right, weight[own], share)

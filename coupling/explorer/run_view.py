@@ -60,12 +60,12 @@ def lost_share(jobs: pd.DataFrame, n_nodes: int, edges: Floats) -> Floats:
     nodes, run = jobs["n_nodes"].to_numpy(dtype=float), end - start
     rate = np.zeros(run.size)
     np.divide(nodes * lost, run, out=rate, where=run > 0)
-    since = _until(start, rate, edges) - _until(end, rate, edges)
+    since = _integral_until(start, rate, edges) - _integral_until(end, rate, edges)
     share: Floats = np.diff(since) / (n_nodes * np.diff(edges))
     return np.maximum(share, 0.0)  # rounding
 
 
-def _until(time_s: Floats, rate: Floats, edges: Floats) -> Floats:
+def _integral_until(time_s: Floats, rate: Floats, edges: Floats) -> Floats:
     """Return the integral of rates that all begin at their time, up to each edge."""
     order = np.argsort(time_s, kind="stable")
     time_s, rate = time_s[order], rate[order]
@@ -148,7 +148,7 @@ class RunView:
             return
         self.colours = palette(list(self.results))
         self.begin_unix_s, self.zone = begin_of(runs), zone_of(runs)
-        ends = [float(_ran(run.jobs)["end_s"].max()) for run in runs]
+        ends = [float(_jobs_that_ran(run.jobs)["end_s"].max()) for run in runs]
         self.end_s = max((end for end in ends if end > 0), default=1.0)
         self.scale = slowdown_scale(runs)
 
@@ -192,7 +192,9 @@ class RunView:
         if name not in self._series:
             result = self.results[name]
             nodes = int(result.summary.get("nodes") or 1)
-            self._series[name] = series_of(_ran(result.jobs), result.timeline, nodes, self.edges)
+            self._series[name] = series_of(
+                _jobs_that_ran(result.jobs), result.timeline, nodes, self.edges
+            )
         return self._series[name]
 
     def life(self, name: str, job: int, on_ready: OnReady) -> JobHistory | Failed | None:
@@ -237,10 +239,14 @@ class RunView:
         run = self.run(name)
         if not run.load.why_not or TIMELINE in run.result.extras:
             return run.load.why_not
-        work = partial(self._timeline, name, on_ready)
+        work = partial(self._rerun_timeline, name, on_ready)
         found = self._worker.ask(("load", name), work, on_ready)
         if found is None:
-            done = f": {self._computed[name]:.0%}" if name in self._computed else self._took(name)
+            done = (
+                f": {self._computed[name]:.0%}"
+                if name in self._computed
+                else self._time_taken(name)
+            )
             return f"Load over time is being computed{done}."
         if isinstance(found, Failed):
             return f"Load over time cannot be computed: {found.why}"
@@ -254,15 +260,15 @@ class RunView:
             return run.load.why_not
         return (
             "Load over time was not recorded: play, or choose a moment, to compute it"
-            f"{self._took(name)}."
+            f"{self._time_taken(name)}."
         )
 
-    def _took(self, name: str) -> str:
+    def _time_taken(self, name: str) -> str:
         """Say how long a run took."""
         cpu_s = float(self.results[name].cost.get("cpu_coupled_s") or 0.0)
         return f" (the run took {cpu_s:.2g} s)" if cpu_s else ""
 
-    def _timeline(self, name: str, on_progress: OnReady) -> pd.DataFrame:
+    def _rerun_timeline(self, name: str, on_progress: OnReady) -> pd.DataFrame:
         """
         Run again with links over time, and see that it is the same run.
 
@@ -310,7 +316,7 @@ def exhibit_of(folders: Sequence[Path]) -> RunView:
         for campaign in stored
         for variant in campaign.experiment.variants()
     ]
-    if all(_ran(result.jobs).empty for result in lineup.results):
+    if all(_jobs_that_ran(result.jobs).empty for result in lineup.results):
         raise ResultError(f"{folders[0]}: expected a job that ran, found none to look at.")
     return RunView(
         title=" and ".join(str(campaign.manifest["name"]) for campaign in stored),
@@ -321,7 +327,7 @@ def exhibit_of(folders: Sequence[Path]) -> RunView:
     )
 
 
-def _ran(jobs: pd.DataFrame) -> pd.DataFrame:
+def _jobs_that_ran(jobs: pd.DataFrame) -> pd.DataFrame:
     """Return the jobs that ran, with numbers for all that is drawn."""
     jobs = finished(jobs)
     drawn = jobs[["start_s", "end_s", "network_slowdown", "interference_delay_s"]].to_numpy(
@@ -333,7 +339,7 @@ def _ran(jobs: pd.DataFrame) -> pd.DataFrame:
 
 def _laid_out(name: str, colour: str, result: Result, topology: Topology | None) -> ViewedRun:
     """Lay out a run."""
-    jobs = _ran(result.jobs)
+    jobs = _jobs_that_ran(result.jobs)
     names = tuple(node_names(result, topology))
     try:
         owner, node = hosts_of(jobs["nodes"], names)

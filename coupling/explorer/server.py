@@ -129,7 +129,7 @@ class _Entry(RequestHandler):
 
     def get(self) -> None:
         """Send it: it is the same for all."""
-        self.write(_template("entry.html"))
+        self.write(_template_text("entry.html"))
 
 
 class _Ours(RequestHandler):
@@ -138,7 +138,7 @@ class _Ours(RequestHandler):
     def get(self, name: str) -> None:
         """Send a file of the page."""
         self.set_header("Content-Type", f"{_OURS[name]}; charset=utf-8")
-        self.write(_template(name))
+        self.write(_template_text(name))
 
 
 class _Page(SessionHandler):
@@ -183,7 +183,7 @@ class _Pages:
         self.next = None
 
 
-def _report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+def _report_fault(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """Report a fault, but not a page closed while pictures were on their way to it."""
     # Bokeh awaits several writes in turn: after the first that fails the others are never looked
     # at.
@@ -191,12 +191,12 @@ def _report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         loop.default_exception_handler(context)
 
 
-def _template(name: str) -> str:
+def _template_text(name: str) -> str:
     """Return a file of the page."""
     return files("coupling.explorer").joinpath("templates", name).read_text("utf-8")
 
 
-def _listening(port: int) -> socket.socket:
+def _listening_socket(port: int) -> socket.socket:
     """Return a socket that listens on this machine alone."""
     found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
@@ -216,7 +216,7 @@ class Explorer:
     """The server. `shown`: What it shows. `port`: Where it listens; 0: any that is free."""
 
     def __init__(self, shown: RunView | Moment, port: int = 0) -> None:
-        self.sockets = [_listening(port)]
+        self.sockets = [_listening_socket(port)]
         self.port = int(self.sockets[0].getsockname()[1])
         self.token = secrets.token_urlsafe(24)
         view = page_view(shown)
@@ -246,7 +246,7 @@ class Explorer:
         http = HTTPServer(tornado)
         http.add_sockets(self.sockets)
         self.loop = IOLoop.current()
-        cast(Any, self.loop).asyncio_loop.set_exception_handler(_report)
+        cast(Any, self.loop).asyncio_loop.set_exception_handler(_report_fault)
         self._server = BaseServer(self.loop, tornado, http)
 
     @property
@@ -256,7 +256,7 @@ class Explorer:
 
     def serve(self, on_end: Callable[[], None]) -> None:
         """Answer until a signal comes. `on_end`: called when signals end it in order."""
-        before = {number: signal.signal(number, self._stop) for number in _STOPPING}
+        before = {number: signal.signal(number, self._stop_loop) for number in _STOPPING}
         self.begin()
         try:
             on_end()
@@ -275,7 +275,7 @@ class Explorer:
         """Listen no more."""
         self._server.stop()
 
-    def _stop(self, *_: object) -> None:
+    def _stop_loop(self, *_: object) -> None:
         """End: nothing is written, so nothing is lost."""
         self.loop.add_callback_from_signal(self.loop.stop)
 

@@ -64,20 +64,20 @@ class Session(Follower):
         self._wanted: Address | None = None
         self._network: Address | None = None
         self._missing = ""
-        self._connect()
+        self._connect_events()
 
-    def _connect(self) -> None:
+    def _connect_events(self) -> None:
         """Hear what happens in the page."""
         for axis in (self.time, self.nodes):
             for edge in ("start", "end"):
-                axis.on_change(edge, lambda _attr, _old, _new: self._moved())
+                axis.on_change(edge, lambda _attr, _old, _new: self._on_range())
         for number, own in enumerate(self.gantts):
-            own.plot.on_event(Tap, partial(self._tapped, number))
-            own.plot.on_event(MouseMove, partial(self._pointed, number))
+            own.plot.on_event(Tap, partial(self._on_gantt_tap, number))
+            own.plot.on_event(MouseMove, partial(self._on_gantt_move, number))
             for side in ("inner_width", "inner_height"):
                 own.plot.on_change(side, lambda _attr, _old, _new: self.soon())
         for plot in self.strips.values():
-            plot.on_event(SelectionGeometry, self._brushed)
+            plot.on_event(SelectionGeometry, self._on_brush)
         over_time = [*(own.plot for own in self.gantts), self.heat.plot, self.job_rate.plot]
         for plot, moment in zip(over_time, self.moments, strict=True):
             plot.add_layout(moment)
@@ -99,9 +99,9 @@ class Session(Follower):
         """Show what an address says."""
         address = address if address.run else replaced(address, {"run": self.runs[0]})
         names, self._wanted = [address.run, address.beside], address
-        awaited = self.exhibit.ready(names, self._arrived)
+        awaited = self.exhibit.ready(names, self._on_arrival)
         if awaited:
-            self._await(awaited, address)
+            self._show_waiting(awaited, address)
             return
         self.address, self._wanted = address, None
         run, end_s = self.exhibit.run(self.address.run), self.exhibit.end_s
@@ -121,13 +121,13 @@ class Session(Follower):
         self._draw_strips()
         self.soon()
 
-    def _await(self, words: str, address: Address) -> None:
+    def _show_waiting(self, words: str, address: Address) -> None:
         """Say what has to be awaited."""
         self.dress()
         self.channel.shown, self.channel.details = address.written(), waiting_panel(words)
         self.channel.drawn += 1
 
-    def _arrived(self) -> None:
+    def _on_arrival(self) -> None:
         """Hear, in another thread, that something is there."""
         self.document.add_next_tick_callback(lambda: self.together(self._go_on))
 
@@ -136,12 +136,12 @@ class Session(Follower):
         if self._wanted is not None:
             self.follow(self._wanted)
 
-    def _moved(self) -> None:
+    def _on_range(self) -> None:
         """Take over what was panned, zoomed or brushed."""
         if self._moving or not self.ready:
             return
         run, end_s = self.exhibit.run(self.address.run), self.exhibit.end_s
-        window = self._window(run)
+        window = self._shown_window(run)
         whole = window.begin_s <= end_s * 1e-9 and window.end_s >= end_s * (1 - 1e-9)
         all_ = window.low <= 0 and window.high >= len(run.names)
         self.address = replaced(
@@ -155,7 +155,7 @@ class Session(Follower):
         )
         self.soon()
 
-    def _brushed(self, event: SelectionGeometry) -> None:
+    def _on_brush(self, event: SelectionGeometry) -> None:
         """Show the time that was brushed."""
         begin, end = (float(event.geometry[edge]) for edge in ("x0", "x1"))
         least, most = (float(self.axis.place(t)) for t in (0.0, self.exhibit.end_s))
@@ -187,10 +187,10 @@ class Session(Follower):
         self.channel.key = key_of(
             self.exhibit, self.address.by, self._shades_of(run), Cividis256[::32]
         )
-        self._tell()
+        self._update_panel()
         self.channel.drawn += 1
 
-    def _window(self, run: ViewedRun) -> Window:
+    def _shown_window(self, run: ViewedRun) -> Window:
         """Return what is shown of the plane of time and nodes."""
         begin, end = (self.axis.seconds(place) for place in (self.time.start, self.time.end))
         low, high = max(0.0, self.nodes.start), min(float(len(run.names)), self.nodes.end)
@@ -201,7 +201,7 @@ class Session(Follower):
 
     def _draw_gantt(self, own: Gantt, run: ViewedRun) -> None:
         """Draw nodes over time."""
-        window = self._window(run)
+        window = self._shown_window(run)
         low, high = float(np.floor(window.low)), float(np.ceil(window.high))
         window = Window(window.begin_s, window.end_s, low, high)
         columns = points_along(own.plot, "inner_width", 300, _WIDEST)
@@ -214,7 +214,7 @@ class Session(Follower):
         own.image.data = {"image": [image], "x": [x], "y": [low], "dw": [last - x],
                           "dh": [high - low]}  # fmt: skip
         own.plot.title.text = run.name
-        _label(own.plot, run, window)
+        _label_nodes(own.plot, run, window)
         row = run.row.get(int(self.address.job)) if self.address.job.isdecimal() else None
         bars = marks_of(run, [] if row is None else [row], self.axis)
         if bars != own.marks.data:
@@ -225,9 +225,9 @@ class Session(Follower):
 
     def _on_ready(self) -> None:
         """Hear, in another thread, that more is known."""
-        self.document.add_next_tick_callback(lambda: self.together(self._tell))
+        self.document.add_next_tick_callback(lambda: self.together(self._update_panel))
 
-    def _tell(self) -> None:
+    def _update_panel(self) -> None:
         """Say all that is known of what was chosen."""
         run = self.exhibit.run(self.address.run)
         self.channel.details = run_panel(self.exhibit, run, self.address, self._on_ready)
@@ -245,7 +245,7 @@ class Session(Follower):
         """Draw the fabric and the links over time, and where the moment lies."""
         self._later = False
         run = self.exhibit.run(self.address.run)
-        at_s, window = self.address.at_s, self._window(run)
+        at_s, window = self.address.at_s, self._shown_window(run)
         for moment in self.moments:
             moment.visible = at_s is not None
             if at_s is not None:
@@ -258,7 +258,9 @@ class Session(Follower):
             self._draw_fabrics()
         self.heat.draw(run, self.address, (window.begin_s, window.end_s))
         self.channel.missing = " ".join(text for text in (self._missing, over_time) if text)
-        self.channel.moment = "the whole run" if at_s is None else self._moment(max(at_s, 0.0))
+        self.channel.moment = (
+            "the whole run" if at_s is None else self._moment_words(max(at_s, 0.0))
+        )
 
     def _load_over_time(self, wanted: bool) -> str:
         """Say what is missing of the load over time; compute it where a moment is looked at."""
@@ -291,7 +293,7 @@ class Session(Follower):
                 if self.address.beside and not missing:
                     fabric.plot.title.text = f"{run.name}: {look.words}"
 
-    def _moment(self, at_s: float) -> str:
+    def _moment_words(self, at_s: float) -> str:
         date = self.axis.date(at_s)
         return f"{duration(at_s)} from the begin" + (f", {date}" if date else "")
 
@@ -321,7 +323,7 @@ class Session(Follower):
         if not self.ready:
             return
         run = self.exhibit.run(self.address.run)
-        window = self._window(run)
+        window = self._shown_window(run)
         start = run.bars.start_s
         order = np.argsort(start, kind="stable")
         shown = order[(start[order] >= window.begin_s) & (start[order] < window.end_s)]
@@ -333,16 +335,16 @@ class Session(Follower):
         self.address = replaced(self.address, {"job": str(run.jobs["id"].iloc[shown[at]])})
         self.soon()
 
-    def _tapped(self, number: int, event: Tap) -> None:
+    def _on_gantt_tap(self, number: int, event: Tap) -> None:
         """Choose the job that was clicked."""
-        found = self._at(number, event)
+        found = self._job_at(number, event)
         chosen = "" if found is None else str(found[0].jobs["id"].iloc[found[1]])
         self.address = replaced(self.address, {"job": chosen})
         self.soon()
 
-    def _pointed(self, number: int, event: MouseMove) -> None:
+    def _on_gantt_move(self, number: int, event: MouseMove) -> None:
         """Say what is under the pointer."""
-        found = self._at(number, event)
+        found = self._job_at(number, event)
         self.channel.pointed = "" if found is None else job_line(*found)
 
     def _tapped_rate(self, event: Tap) -> None:
@@ -380,7 +382,7 @@ class Session(Follower):
             self.address = replaced(self.address, {"job": job})
         self.soon()
 
-    def _at(self, number: int, event: Any) -> tuple[ViewedRun, int] | None:  # noqa: ANN401 (has x, y)
+    def _job_at(self, number: int, event: Any) -> tuple[ViewedRun, int] | None:  # noqa: ANN401 (has x, y)
         """Return run and row of the job at a place."""
         name = (self.address.run, self.address.beside)[number]
         if name not in self.exhibit.results or event.x is None or event.y is None:
@@ -390,7 +392,7 @@ class Session(Follower):
         return (run, int(rows[-1])) if rows.size else None
 
 
-def _label(plot: Figure, run: ViewedRun, window: Window) -> None:
+def _label_nodes(plot: Figure, run: ViewedRun, window: Window) -> None:
     """Name some of the nodes that are shown."""
     first, last = int(window.low), int(window.high)
     step = max(1, (last - first) // _TICKS)

@@ -35,10 +35,10 @@ _LONG = 600  # letters of a list of nodes
 
 def run_panel(exhibit: RunView, run: ViewedRun, address: Address, on_ready: OnReady) -> str:
     """Return the panel. `on_ready`: called from another thread when more can be said."""
-    return panel_html(_sections(exhibit, run, address, on_ready))
+    return panel_html(_panel_sections(exhibit, run, address, on_ready))
 
 
-def _sections(
+def _panel_sections(
     exhibit: RunView, run: ViewedRun, address: Address, on_ready: OnReady
 ) -> Iterator[Section]:
     """Yield what is said of the chosen cable, then of the chosen job or of the run."""
@@ -151,16 +151,16 @@ def _job_sections(
     )
     empty = unrecorded if run.waits is None else "It did not wait."
     yield list_section("Why it waited", ("for", "why"), waits, empty, kind="why")
-    pattern, why_not = _known(exhibit.flows(run.name, number_, on_ready))
+    pattern, why_not = _answer_or_reason(exhibit.flows(run.name, number_, on_ready))
     yield picture_section(pattern, why_not)
     yield from _slow_sections(exhibit, run, address, row, on_ready)
     yield Section("Its nodes", folded=nodes if len(nodes) <= _LONG else f"{nodes[:_LONG]} ...")
     for heading, sides in (("Culprits", ("victim", "culprit")), ("Victims", ("culprit", "victim"))):
-        others = _others(run, address, number_, sides)
+        others = _other_rows(run, address, number_, sides)
         yield list_section(heading, ("job", "cost", "mostly on"), others, "None.")
 
 
-def _known(found: Any) -> tuple[Any, str]:  # noqa: ANN401 (an answer, or none yet)
+def _answer_or_reason(found: Any) -> tuple[Any, str]:  # noqa: ANN401 (an answer, or none yet)
     """Return an answer, or None and why there is none."""
     if found is None:
         return None, "Working it out ..."
@@ -194,7 +194,7 @@ def _slow_sections(
     job, heading = run.jobs.iloc[row], "When it was slowed"
     found = exhibit.life(run.name, int(job["id"]), on_ready)
     if not isinstance(found, JobHistory):
-        yield Section(heading, text=_known(found)[1])
+        yield Section(heading, text=_answer_or_reason(found)[1])
         return
     held = [stretch for stretch in found.stretches if stretch.interference_delay_s > 0]
     dear = sorted(held, key=lambda stretch: -stretch.interference_delay_s)[:MOST]
@@ -253,7 +253,7 @@ def _users_section(
         window = (address.begin_s or 0.0, exhibit.end_s if address.end_s is None else address.end_s)
     else:
         window = (address.at_s, float(np.nextafter(address.at_s, np.inf)))
-    found, why_not = _known(exhibit.users(run.name, link, window, on_ready))
+    found, why_not = _answer_or_reason(exhibit.users(run.name, link, window, on_ready))
     uses = found or []
     rows = [
         [
@@ -270,7 +270,9 @@ def _users_section(
                         more=f"and {left} more" if left > 0 else "")  # fmt: skip
 
 
-def _others(run: ViewedRun, address: Address, job: int, sides: tuple[str, str]) -> list[list[Cell]]:
+def _other_rows(
+    run: ViewedRun, address: Address, job: int, sides: tuple[str, str]
+) -> list[list[Cell]]:
     """Return the jobs that delayed a job, or that it delayed, the worst first."""
     blame = run.result.blame
     rows = blame[(blame[sides[0]] == job) & (blame["interference_delay_node_s"] > 0)]

@@ -38,10 +38,10 @@ class Worker:
             if not self._busy:
                 self._busy = True
                 # A daemon: ending the server does not wait for an answer.
-                threading.Thread(target=self._work, args=(key, work), daemon=True).start()
+                threading.Thread(target=self._work_off, args=(key, work), daemon=True).start()
             return None
 
-    def _work(self, key: Hashable, work: Callable[[], Any]) -> None:
+    def _work_off(self, key: Hashable, work: Callable[[], Any]) -> None:
         """Compute a result and notify all that wait."""
         answer: Any = Failed("it could not be worked out.")
         try:

@@ -156,8 +156,10 @@ class Experiment:
     ) -> None:
         """Check the fields, and keep them as plain values."""
         if pattern is not None or comm_fraction is not None:
-            object.__setattr__(self, "communication", self._with(pattern, comm_fraction))
-        for name, value in checked_fields(self._values()).items():
+            object.__setattr__(
+                self, "communication", self._with_communication(pattern, comm_fraction)
+            )
+        for name, value in checked_fields(self._field_values()).items():
             object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
@@ -181,7 +183,7 @@ class Experiment:
         )
         return f"<table>{''.join(cells)}</table>"
 
-    def _with(self, pattern: object, comm_fraction: object) -> dict[str, Any]:
+    def _with_communication(self, pattern: object, comm_fraction: object) -> dict[str, Any]:
         """Return the table [communication] that stands for a pattern of all jobs."""
         if pattern is None:
             raise wrong("comm_fraction", "a pattern beside it", MISSING, ExperimentError)
@@ -255,7 +257,7 @@ class Experiment:
             folder=path_of("folder", folder, error=ExperimentError),
             name=name,
         )
-        check_compared(experiment._values(), stated="allocator" in found)
+        check_compared(experiment._field_values(), stated="allocator" in found)
         return experiment
 
     def replace(self, *changes: str, **fields: Any) -> "Experiment":  # noqa: ANN401 (of any field)
@@ -295,13 +297,13 @@ class Experiment:
                 raise ExperimentError(f"replace: {unknown('field', key, known)}")
         made = self
         if changes:
-            tables = {key: _inner(value) for key, value in self.tables().items()}
+            tables = {key: _inner_table(value) for key, value in self.tables().items()}
             set_fields(tables, changes)
             made = self.from_tables(tables, self.source, self.folder, self.name)
-        fields = _dropped(fields) | fields
+        fields = _dropped_fields(fields) | fields
         return replace(made, **fields) if fields else made
 
-    def _values(self) -> dict[str, Any]:
+    def _field_values(self) -> dict[str, Any]:
         """Return the fields by name."""
         return {own.name: getattr(self, own.name) for own in data_fields(self)}
 
@@ -370,7 +372,7 @@ class Experiment:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Be made anew in another process, so that plug-ins are loaded there."""
-        return _made_again, (self._values(),)
+        return _made_again, (self._field_values(),)
 
     def variants(self) -> tuple["Experiment", ...]:
         """
@@ -409,7 +411,7 @@ class Experiment:
             tables["replay"] = dict(self.replay)
         if self.events_table is not None:
             tables["events"] = dict(self.events_table)
-        values = self._values() | {"seeds": self.all_seeds, "compare": list(self.compare)}
+        values = self._field_values() | {"seeds": self.all_seeds, "compare": list(self.compare)}
         values["plugins"] = list(self.plugins) or None
         for table, keys in PLACES.items():
             tables[table] = {
@@ -422,12 +424,16 @@ class Experiment:
         return tables
 
 
-def _inner(value: object) -> Any:  # noqa: ANN401 (what a table may hold)
+def _inner_table(value: object) -> Any:  # noqa: ANN401 (what a table may hold)
     """Return a table that can be changed."""
-    return {key: _inner(own) for key, own in value.items()} if isinstance(value, Mapping) else value
+    return (
+        {key: _inner_table(own) for key, own in value.items()}
+        if isinstance(value, Mapping)
+        else value
+    )
 
 
-def _dropped(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _dropped_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that go where another allocator, queue or model is named."""
     found: dict[str, Any] = {}
     if "allocator" in fields:

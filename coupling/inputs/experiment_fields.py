@@ -142,18 +142,18 @@ def checked_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     fields = {
         name: plain(value, f"{source}: {name}", ExperimentError) for name, value in fields.items()
     }
-    plugins = _plugins(Table({"plugins": fields["plugins"]}, f"{source}: [run]"), folder)
+    plugins = _load_plugins(Table({"plugins": fields["plugins"]}, f"{source}: [run]"), folder)
     fields = _without_objects(fields)
     fields = {name: settled(value, folder, name) for name, value in fields.items()}
-    found = names | {"folder": folder, "plugins": plugins} | _wholes(fields, source)
+    found = names | {"folder": folder, "plugins": plugins} | _check_wholes(fields, source)
     scheduler, network, run, compare = (
         Table(
-            {key: fields[field] for key, field in keys.items() if _stated(field, fields)},
+            {key: fields[field] for key, field in keys.items() if _is_stated(field, fields)},
             f"{source}: [{name}]",
         )
         for name, keys in PLACES.items()
     )
-    found |= _scheduler(scheduler) | _network(network) | _run(run)
+    found |= _check_scheduler(scheduler) | _check_network(network) | _check_run(run)
     found |= {"compare": compare.names("allocators"), "compare_options": compare.mapping("options")}
     check_compared(found, stated=found["allocator"] != DEFAULT_ALLOCATOR)
     _check_replay(found)
@@ -163,9 +163,9 @@ def checked_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
 def _without_objects(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Turn what Python may give in place of a table into the table or into class and options."""
     found, own = dict(fields), fields["allocator"]
-    found["workload"] = _workload(fields["workload"])
-    found["topology"] = _topology(fields["topology"], Path(fields["folder"]))
-    found["communication"] = _communication(fields["communication"])
+    found["workload"] = _workload_table(fields["workload"])
+    found["topology"] = _topology_table(fields["topology"], Path(fields["folder"]))
+    found["communication"] = _communication_table(fields["communication"])
     if isinstance(fields["events"], str):
         found["events"] = {"path": fields["events"]}
     if is_object(own):
@@ -183,7 +183,7 @@ def _without_objects(fields: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _workload(workload: object) -> object:
+def _workload_table(workload: object) -> object:
     """Return the table for the path of a log, jobs that were read, or a pandas table of jobs."""
     if isinstance(workload, str):
         return {"path": workload}
@@ -199,7 +199,7 @@ def _workload(workload: object) -> object:
     return workload
 
 
-def _topology(topology: object, folder: Path) -> object:
+def _topology_table(topology: object, folder: Path) -> object:
     """Return the description for the file of a fabric, and the fabric of a graph."""
     if is_graph(topology):
         return with_default_switch(from_networkx(topology))
@@ -209,7 +209,7 @@ def _topology(topology: object, folder: Path) -> object:
     return topology
 
 
-def _communication(communication: object) -> object:
+def _communication_table(communication: object) -> object:
     """Return the table for the path of a profile, or for the pattern of all jobs."""
     if isinstance(communication, str) and communication not in PATTERNS:
         return {"profile": communication}
@@ -223,7 +223,7 @@ def is_frame(value: object) -> "TypeGuard[pd.DataFrame]":
     return hasattr(value, "iloc") and hasattr(value, "columns")
 
 
-def _plugins(run: Table, folder: Path) -> tuple[str, ...]:
+def _load_plugins(run: Table, folder: Path) -> tuple[str, ...]:
     """Load the plug-ins of the experiment and the installed ones; return the files, absolute."""
     load_installed()
     files = tuple(str((folder / name).resolve()) for name in run.names("plugins"))
@@ -232,14 +232,14 @@ def _plugins(run: Table, folder: Path) -> tuple[str, ...]:
     return files
 
 
-def _stated(field: str, fields: Mapping[str, Any]) -> bool:
+def _is_stated(field: str, fields: Mapping[str, Any]) -> bool:
     """Say whether a field holds something; None stands for left out in those that may be."""
     return fields[field] is not None or field not in _MAY_BE_NONE
 
 
-def _wholes(fields: Mapping[str, Any], source: str) -> dict[str, Any]:
+def _check_wholes(fields: Mapping[str, Any], source: str) -> dict[str, Any]:
     """Check the tables that are one field each."""
-    given = {key: fields[key] for key in _WHOLE if _stated(key, fields)}
+    given = {key: fields[key] for key in _WHOLE if _is_stated(key, fields)}
     top = Table(given, source)
     top.require("topology", "workload")
     topology, workload = top.raw("topology"), top.raw("workload")
@@ -250,16 +250,16 @@ def _wholes(fields: Mapping[str, Any], source: str) -> dict[str, Any]:
     if "communication" in top and not isinstance(given["communication"], Mapping):
         raise top.error("communication", "a table [communication], a profile's path or a pattern")
     if "replay" in top:
-        given["replay"] = _replay(Table(top.raw("replay"), f"{source}: [replay]"))
+        given["replay"] = _read_replay(Table(top.raw("replay"), f"{source}: [replay]"))
     if "events" in top:
         given["events"] = check_events(top.raw("events"), f"{source}: [events]")
         if "replay" in top:
             raise top.error("events", "none beside [replay], which takes what was recorded")
     found = dict.fromkeys(_WHOLE) | given
-    return found | _estimates(dict(workload), fields["estimates"], f"{source}: [workload]")
+    return found | _split_estimates(dict(workload), fields["estimates"], f"{source}: [workload]")
 
 
-def _replay(table: Table) -> dict[str, Any]:
+def _read_replay(table: Table) -> dict[str, Any]:
     """Check how a record is replayed."""
     found = {
         "unknown": table.text("unknown", "skip", choices=UNKNOWN),
@@ -276,7 +276,7 @@ def _replay(table: Table) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value}
 
 
-def _estimates(workload: dict[str, Any], stated: object, place: str) -> dict[str, Any]:
+def _split_estimates(workload: dict[str, Any], stated: object, place: str) -> dict[str, Any]:
     """Part what backfilling may know, which stands in the table of the workload, from the rest."""
     if stated is not None and "estimates" in workload:
         raise Table(workload, place).error("estimates", "it here or beside, not in both")
@@ -286,7 +286,7 @@ def _estimates(workload: dict[str, Any], stated: object, place: str) -> dict[str
     return {"workload": workload, "estimates": estimates}
 
 
-def _scheduler(table: Table) -> dict[str, Any]:
+def _check_scheduler(table: Table) -> dict[str, Any]:
     """Check the times and places of jobs."""
     options = table.mapping("queue_options")
     if "window" in table and "window" in options:
@@ -301,7 +301,7 @@ def _scheduler(table: Table) -> dict[str, Any]:
     }
 
 
-def _network(table: Table) -> dict[str, Any]:
+def _check_network(table: Table) -> dict[str, Any]:
     """Check what the network is taken for."""
     routing = table.raw("routing")
     if "routing" in table and not isinstance(routing, (str, Mapping)):
@@ -314,7 +314,7 @@ def _network(table: Table) -> dict[str, Any]:
     }
 
 
-def _run(table: Table) -> dict[str, Any]:
+def _check_run(table: Table) -> dict[str, Any]:
     """Check how the run is made; seeds that follow from its own are left out."""
     seed, seeds = table.integer("seed"), table.table("seeds")
     given = {part: seeds.integer(part) for part in DRAWN if part in seeds}

@@ -42,7 +42,7 @@ def build_topology(
         return spec
     try:
         if isinstance(spec, (str, Mapping)):
-            return make_topology(_located(spec, folder))
+            return make_topology(_with_folder(spec, folder))
         return with_default_switch(from_networkx(spec))
     except NetsimError as error:
         raise fault(str(error)) from None
@@ -71,7 +71,7 @@ def build_routing(
 ) -> Routing:
     """Make a routing. `folder`: where relative paths start."""
     try:
-        return make_routing(_located(spec, folder), topology, seed)
+        return make_routing(_with_folder(spec, folder), topology, seed)
     except NetsimError as error:
         raise fault(str(error)) from None
 
@@ -104,7 +104,7 @@ def require_same(wiring: Wiring, topology: Topology, source: str) -> None:
         )
 
 
-def _located(spec: str | Mapping[str, Any], folder: Path) -> str | Mapping[str, Any]:
+def _with_folder(spec: str | Mapping[str, Any], folder: Path) -> str | Mapping[str, Any]:
     """Let the relative paths of a topology or routing start in a folder."""
     if isinstance(spec, str):
         return spec

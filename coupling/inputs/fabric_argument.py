@@ -39,7 +39,9 @@ def described(what: str, form: str | None) -> tuple[Any, Path]:
         return _from_stdin(), Path()
     ending = Path(without_packing(path.name)).suffix.lower()
     if form is None and ending in {".json", ".toml"}:
-        return _inner(_toml(path) if ending == ".toml" else read_json(path), what), path.parent
+        return _topology_table(
+            _read_toml(path) if ending == ".toml" else read_json(path), what
+        ), path.parent
     spec = {"kind": "file", "path": path.name}
     return (spec if form is None else {**spec, "format": form}), path.parent
 
@@ -51,7 +53,7 @@ def _from_stdin() -> Any:  # noqa: ANN401 (whatever a table may hold)
         document = parse_json(text, "-", SnapshotError)
         if not isinstance(document, dict):
             raise SnapshotError(f"-: expected a JSON object, got {brief(document)}.")
-        return _inner(document, "-")
+        return _topology_table(document, "-")
     try:
         fabric = FORMATS[guess_format(text, "<stdin>")](text, "<stdin>", Settings())
     except NetsimError as error:
@@ -59,7 +61,7 @@ def _from_stdin() -> Any:  # noqa: ANN401 (whatever a table may hold)
     return with_default_switch(fabric)
 
 
-def _inner(document: dict[str, Any], what: str) -> Any:  # noqa: ANN401 (whatever a table may hold)
+def _topology_table(document: dict[str, Any], what: str) -> Any:  # noqa: ANN401 (whatever a table may hold)
     """Return the topology of a document, or the document that is one."""
     if {"topology", "kind"} <= document.keys():
         raise SnapshotError(f"{what}: expected fields of a fabric or a table topology, got both.")
@@ -95,6 +97,6 @@ def left_open(spec: object) -> tuple[str, ...]:
     return ("every link has 100 Gb/s in each direction: no bandwidth was given",)
 
 
-def _toml(path: Path) -> dict[str, Any]:
+def _read_toml(path: Path) -> dict[str, Any]:
     """Read a TOML file."""
     return parse_toml(read_text(path, SnapshotError), str(path), SnapshotError)

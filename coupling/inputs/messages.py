@@ -27,7 +27,7 @@ def job_flows(table: Table, n_ranks: int, folder: Path) -> RankFlows | None:
     if pattern is not None:
         return _by_name(table, pattern, n_ranks, folder)
     if steps is not None:
-        return _explicit(table, steps, n_ranks)
+        return _explicit_messages(table, steps, n_ranks)
     return None
 
 
@@ -71,7 +71,7 @@ def _by_name(table: Table, spec: object, n_ranks: int, folder: Path) -> RankFlow
     return flows
 
 
-def _explicit(table: Table, steps: object, n_ranks: int) -> RankFlows:
+def _explicit_messages(table: Table, steps: object, n_ranks: int) -> RankFlows:
     """Return the messages of explicit steps; empty steps take no time."""
     if not isinstance(steps, list):
         raise table.error("steps", "a list of steps, each a list of [source, destination, bytes]")
@@ -85,7 +85,7 @@ def _explicit(table: Table, steps: object, n_ranks: int) -> RankFlows:
                 f"got {brief(messages)}.",
             )
         for place, message in enumerate(messages):
-            rows.append(_message(table, f"steps[{number}][{place}]", message, n_ranks))
+            rows.append(_read_message(table, f"steps[{number}][{place}]", message, n_ranks))
             step.append(number)
     src, dst, nbytes = zip(*rows, strict=True) if rows else ((), (), ())
     return RankFlows(
@@ -96,7 +96,9 @@ def _explicit(table: Table, steps: object, n_ranks: int) -> RankFlows:
     )
 
 
-def _message(table: Table, place: str, message: object, n_ranks: int) -> tuple[int, int, float]:
+def _read_message(
+    table: Table, place: str, message: object, n_ranks: int
+) -> tuple[int, int, float]:
     """Return source, destination and bytes of one message."""
     if not isinstance(message, list) or len(message) != _MESSAGE:
         raise table.fault(

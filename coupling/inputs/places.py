@@ -54,10 +54,10 @@ def place(jobs: Sequence[Job], topology: Topology, source: str, *, stop: bool) -
     asked_s = 0.0
     known_as: dict[str, int] = {}
     for job in jobs:
-        hosts = _hosts(job, source)
+        hosts = _job_hosts(job, source)
         for host in hosts:
             if host not in known_as:
-                known_as[host] = _node(topology, host)
+                known_as[host] = _node_of_host(topology, host)
         miscounted += len(hosts) != job.n_nodes
         asked_s += len(hosts) * job.runtime_s
         nodes = np.array([known_as[host] for host in hosts], dtype=np.int64)
@@ -67,7 +67,7 @@ def place(jobs: Sequence[Job], topology: Topology, source: str, *, stop: bool) -
                 f"{source}: job {job.id}: host {strange[0]!r}: expected a node of "
                 f"the fabric ({topology.summary}), whose nodes look like "
                 f"{topology.vertex_name(0)!r}"
-                f"{_meant(topology, strange[:1])} (--unknown skip leaves such hosts out)."
+                f"{_ask_meant(topology, strange[:1])} (--unknown skip leaves such hosts out)."
             )
         unknown.update(dict.fromkeys(strange))
         known = np.flatnonzero(nodes >= 0)
@@ -75,12 +75,14 @@ def place(jobs: Sequence[Job], topology: Topology, source: str, *, stop: bool) -
         if not known.size:
             lost += 1
             continue
-        slots, stated = _slots(job, nodes.size)
+        slots, stated = _rank_slots(job, nodes.size)
         one_rank += not stated and known.size > 1
         placed.append(
-            JobPlacement(replace(job, n_nodes=known.size), nodes[known], _kept(slots, nodes >= 0))
+            JobPlacement(
+                replace(job, n_nodes=known.size), nodes[known], _known_ranks(slots, nodes >= 0)
+            )
         )
-    meant = _meant(topology, unknown)
+    meant = _ask_meant(topology, unknown)
     if not placed:
         raise SnapshotError(
             f"{source}: expected hosts such as {topology.vertex_name(0)!r} of the fabric "
@@ -103,7 +105,7 @@ def place(jobs: Sequence[Job], topology: Topology, source: str, *, stop: bool) -
     )
 
 
-def _meant(topology: Topology, hosts: Iterable[str]) -> str:
+def _ask_meant(topology: Topology, hosts: Iterable[str]) -> str:
     """Ask whether a node is meant that is called nearly like one of these hosts."""
     near = next(filter(None, map(topology.names.near, hosts)), "")
     return f"; did you mean {near!r}?" if near else ""
@@ -118,11 +120,13 @@ def stated_nodes(entry: Entry) -> int:
 
 def known_nodes(job: Job, topology: Topology, source: str) -> Ints:
     """Return the nodes of a job that a fabric has."""
-    nodes = np.array([_node(topology, host) for host in _hosts(job, source)], dtype=np.int64)
+    nodes = np.array(
+        [_node_of_host(topology, host) for host in _job_hosts(job, source)], dtype=np.int64
+    )
     return nodes[nodes >= 0]
 
 
-def _hosts(job: Job, source: str) -> list[str]:
+def _job_hosts(job: Job, source: str) -> list[str]:
     """Write out the host list of a job."""
     try:
         return list(dict.fromkeys(expand_hostlist(job.logged_hosts)))
@@ -130,7 +134,7 @@ def _hosts(job: Job, source: str) -> list[str]:
         raise SnapshotError(f"{source}: job {job.id}: nodes: {error}") from None
 
 
-def _node(topology: Topology, host: str) -> int:
+def _node_of_host(topology: Topology, host: str) -> int:
     """Return the node of a host; -1 where there is none, or several are called so."""
     try:
         vertex = topology.names.find(host)
@@ -139,18 +143,18 @@ def _node(topology: Topology, host: str) -> int:
     return vertex if vertex is not None and vertex < topology.n_nodes else -1
 
 
-def _slots(job: Job, n_nodes: int) -> tuple[Ints, bool]:
+def _rank_slots(job: Job, n_nodes: int) -> tuple[Ints, bool]:
     """Return the place of each rank among the nodes, and whether the queue tells it."""
-    per_node = np.fromiter(_tasks(job, n_nodes), dtype=np.int64, count=n_nodes)
+    per_node = np.fromiter(_tasks_per_node(job, n_nodes), dtype=np.int64, count=n_nodes)
     stated = per_node.min() > 0 and per_node.sum() <= MOST_RANKS
     return np.repeat(np.arange(n_nodes), per_node if stated else 1), stated
 
 
-def _tasks(job: Job, n_nodes: int) -> Iterator[int]:
+def _tasks_per_node(job: Job, n_nodes: int) -> Iterator[int]:
     """Yield the tasks of each node: as many as stated, spread evenly; 0 where none are stated."""
     extra = dict(job.extra)
-    tasks = _number(extra.get("tasks") or extra.get("ntasks"))
-    per_node = _number(extra.get("tasks_per_node"))
+    tasks = _task_count(extra.get("tasks") or extra.get("ntasks"))
+    per_node = _task_count(extra.get("tasks_per_node"))
     if per_node and tasks <= n_nodes:  # sbatch --ntasks-per-node alone
         tasks = per_node * n_nodes
     some, more = divmod(tasks, n_nodes)
@@ -158,13 +162,13 @@ def _tasks(job: Job, n_nodes: int) -> Iterator[int]:
         yield some + (node < more)
 
 
-def _number(text: str | None) -> int:
+def _task_count(text: str | None) -> int:
     """Read a number of tasks; 0 where it is none."""
     plain = text is not None and text.isdecimal() and text.isascii() and len(text) < _DIGITS
     return int(text or 0) if plain else 0
 
 
-def _kept(slots: Ints, known: Bools) -> Ints:
+def _known_ranks(slots: Ints, known: Bools) -> Ints:
     """Leave out the ranks of unknown nodes, and number the others anew."""
     number = np.cumsum(known) - 1
     kept: Ints = number[slots[known[slots]]]

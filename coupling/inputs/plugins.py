@@ -85,7 +85,7 @@ class PluginError(ExperimentError):
 
 def load_installed() -> None:
     """Add what installed distributions offer as entry points ``fabricsim.KIND``."""
-    for kind, point in _installed(tuple((path, _changed(path)) for path in sys.path)):
+    for kind, point in _installed_plugins(tuple((path, _changed_ns(path)) for path in sys.path)):
         owner = point.dist.name if point.dist is not None else "an installed distribution"
         if point.name in _MADE[kind]:
             continue
@@ -94,13 +94,13 @@ def load_installed() -> None:
         except Exception as error:  # whatever the plug-in raises while it is imported
             raise PluginError(
                 f"{owner}: entry point {point.name!r} of fabricsim.{kind} cannot be loaded: "
-                f"{_reason(error)}."
+                f"{_error_line(error)}."
             ) from error
-        _add(kind, point.name, made, owner)
+        _add_entry(kind, point.name, made, owner)
 
 
 @lru_cache(maxsize=1)
-def _installed(places: tuple[tuple[str, int], ...]) -> list[tuple[str, EntryPoint]]:
+def _installed_plugins(places: tuple[tuple[str, int], ...]) -> list[tuple[str, EntryPoint]]:
     """Look through all that is installed, once as long as these directories do not change."""
     del places
     found = entry_points()
@@ -109,7 +109,7 @@ def _installed(places: tuple[tuple[str, int], ...]) -> list[tuple[str, EntryPoin
     ]
 
 
-def _changed(place: str) -> int:
+def _changed_ns(place: str) -> int:
     """Return when a directory changed, in ns; -1 where there is none."""
     try:
         return Path(place or ".").stat().st_mtime_ns
@@ -130,7 +130,7 @@ def load_file(path: str | Path) -> dict[str, list[str]]:
         raise PluginError(f"{path}: expected a dictionary of plug-ins, one of {names}; found none.")
     for kind, entries in found.items():
         for name, made in entries.items():
-            _add(kind, name, made, str(path))
+            _add_entry(kind, name, made, str(path))
     return {kind: list(entries) for kind, entries in found.items()}
 
 
@@ -159,7 +159,7 @@ def named(value: object, kind: str, folder: Path) -> str:
     """Return the name of something, and register it under that name."""
     if isinstance(value, str):
         match = _REFERENCE.fullmatch(value)
-        return value if match is None else _referred(match, kind, folder)
+        return value if match is None else _register_reference(match, kind, folder)
     for name, known in REGISTRIES[kind].items():
         if known is value:
             return name
@@ -179,7 +179,7 @@ def named(value: object, kind: str, folder: Path) -> str:
         )
     reference = f"{module}:{name}"
     if reference not in _MADE[kind]:
-        _add(kind, reference, value, reference)
+        _add_entry(kind, reference, value, reference)
     return reference
 
 
@@ -188,7 +188,7 @@ def referred(reference: str, folder: Path) -> object:
     match = _REFERENCE.fullmatch(reference)
     if match is None:
         raise PluginError(f"{reference}: expected module:Name or file.py:Name.")
-    return _held(_place(match, folder), match["name"])
+    return _held_object(_reference_place(match, folder), match["name"])
 
 
 def label_of(name: str) -> str:
@@ -198,7 +198,7 @@ def label_of(name: str) -> str:
 
 def sources(tables: Any) -> dict[str, str]:  # noqa: ANN401 (whatever a table may hold)
     """Return SHA-256 by path of plug-in files outside our own packages."""
-    used, files = set(_texts(tables)), set()
+    used, files = set(_all_texts(tables)), set()
     for made in (entries[name] for entries in _MADE.values() for name in used & entries.keys()):
         module = sys.modules.get(getattr(made, "__module__", ""))
         file = getattr(module, "__file__", None)
@@ -207,17 +207,17 @@ def sources(tables: Any) -> dict[str, str]:  # noqa: ANN401 (whatever a table ma
     return {file: hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in sorted(files)}
 
 
-def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 (whatever a table may hold)
+def _all_texts(value: Any) -> Iterator[str]:  # noqa: ANN401 (whatever a table may hold)
     """Yield all texts at any depth, keys among them."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for key, entry in value.items():
             yield key
-            yield from _texts(entry)
+            yield from _all_texts(entry)
     elif isinstance(value, (list, tuple)):
         for entry in value:
-            yield from _texts(entry)
+            yield from _all_texts(entry)
 
 
 def _inner_key(key: str, name: str) -> str:
@@ -227,22 +227,22 @@ def _inner_key(key: str, name: str) -> str:
     return "pattern" if key == "pattern" and name not in _KINDS else name
 
 
-def _referred(match: re.Match[str], kind: str, folder: Path) -> str:
+def _register_reference(match: re.Match[str], kind: str, folder: Path) -> str:
     """Have what a reference stands for registered, and return it with an absolute path."""
-    place, name = _place(match, folder), match["name"]
+    place, name = _reference_place(match, folder), match["name"]
     reference = f"{place}:{name}"
     if reference not in _MADE[kind]:
-        _add(kind, reference, _held(place, name, f"{kind}: "), reference)
+        _add_entry(kind, reference, _held_object(place, name, f"{kind}: "), reference)
     return reference
 
 
-def _place(match: re.Match[str], folder: Path) -> str:
+def _reference_place(match: re.Match[str], folder: Path) -> str:
     """Return the module or the absolute path in a reference."""
     place = match["place"]
     return str(Path.cwd() / folder / place) if place.endswith(".py") else place
 
 
-def _held(place: str, name: str, where: str = "") -> object:
+def _held_object(place: str, name: str, where: str = "") -> object:
     """Return what a module or file holds under a name."""
     module = _module_of_file(place) if place.endswith(".py") else _module_named(place)
     if not hasattr(module, name):
@@ -255,7 +255,7 @@ def _module_named(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except Exception as error:  # whatever the plug-in raises while it is imported
-        raise PluginError(f"module {name!r} cannot be loaded: {_reason(error)}.") from error
+        raise PluginError(f"module {name!r} cannot be loaded: {_error_line(error)}.") from error
 
 
 @lru_cache
@@ -278,11 +278,11 @@ def _module_of_file(path: str) -> ModuleType:
         spec.loader.exec_module(module)
     except Exception as error:  # whatever the plug-in raises while it is run
         del sys.modules[name]
-        raise PluginError(f"{path}: cannot be loaded: {_reason(error)}.") from error
+        raise PluginError(f"{path}: cannot be loaded: {_error_line(error)}.") from error
     return module
 
 
-def _add(kind: str, name: str, made: object, owner: str) -> None:
+def _add_entry(kind: str, name: str, made: object, owner: str) -> None:
     """Add an entry to a registry."""
     registry = REGISTRIES[kind]
     if name in registry and _MADE[kind].get(name) is not made:
@@ -313,7 +313,7 @@ def _of_fields(build: Callable[..., object], name: str) -> Callable[[Fields, Any
     return read
 
 
-def _reason(error: Exception) -> str:
+def _error_line(error: Exception) -> str:
     """Return an error in one line."""
     text = " ".join(str(error).split())[:200]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

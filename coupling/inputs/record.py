@@ -89,15 +89,15 @@ def read_record(
     source = read_source(path)
     notes: Counter[str] = Counter()
     clock = None if zone is None else time_zone(zone)
-    entries, left_out = _ran(_entries(source, clock), notes, source)
+    entries, left_out = _jobs_that_ran(_read_entries(source, clock), notes, source)
     zoned = all(entry.zoned for entry in entries)
     raw = workload_of(entries, Filters(), source)
     notes.update(raw.remarks)
     places = place(raw.jobs, topology, source.name, stop=stop)
     begin_s = min(entry.start_s or 0.0 for entry in entries)
     first_s = min(entry.submit_s for entry in entries)
-    workload, pins, submit_s = _pinned(raw, places, begin_s - first_s)
-    notes["jobs on a node that another job has at the same time"] = _sharing(pins)
+    workload, pins, submit_s = _pin_start(raw, places, begin_s - first_s)
+    notes["jobs on a node that another job has at the same time"] = _count_sharing(pins)
     notes["jobs that go on without some of their hosts"] = places.trimmed
     notes["jobs whose number of nodes is not that of their hosts: the hosts count"] = (
         places.miscounted
@@ -175,7 +175,7 @@ def is_table(source: Source) -> bool:
     return source.data.lstrip()[:1] not in (b"{", b"[")
 
 
-def _entries(source: Source, zone: tzinfo | None) -> list[Entry]:
+def _read_entries(source: Source, zone: tzinfo | None) -> list[Entry]:
     """Read all jobs of a file; JSON states when unfinished jobs have to end."""
     if is_table(source) or any(is_sacct_json(table) for _, table in job_tables(source)[:1]):
         return sacct_entries(source, Filters(), zone, placed=True)
@@ -185,7 +185,7 @@ def _entries(source: Source, zone: tzinfo | None) -> list[Entry]:
     ]
 
 
-def _ran(
+def _jobs_that_ran(
     entries: Sequence[Entry], notes: Counter[str], source: Source
 ) -> tuple[list[Entry], Counter[str]]:
     """Return the jobs that ran, with times that fit together, and count the others."""
@@ -193,12 +193,12 @@ def _ran(
     known = [(entry.submit_s, entry.start_s or 0.0, entry.end_s or 0.0) for entry in entries]
     last_s = max((max(times) for times in known), default=0.0)
     ran: list[Entry] = []
-    reasons = [_idle(entry) for entry in entries]
+    reasons = [_why_idle(entry) for entry in entries]
     some = [at for at, why in enumerate(reasons) if not why]
     for at in repeated_runs([replace(entries[at], unfit="") for at in some])[0]:
         reasons[some[at]] = AGAIN
     for entry, why in zip(entries, reasons, strict=True):
-        timed = None if why else _timed(entry, last_s, notes)
+        timed = None if why else _timed_job(entry, last_s, notes)
         if timed is None:
             left_out[why or "no run time"] += 1
             continue
@@ -213,7 +213,7 @@ def _ran(
     return ran, left_out
 
 
-def _idle(entry: Entry) -> str:
+def _why_idle(entry: Entry) -> str:
     """Return why a job did not run; empty where it did."""
     if "step" in entry.unfit:
         return _STEP
@@ -225,7 +225,7 @@ def _idle(entry: Entry) -> str:
     return BACKWARDS if entry.unfit == BACKWARDS else ""
 
 
-def _timed(entry: Entry, last_s: float, notes: Counter[str]) -> Entry | None:
+def _timed_job(entry: Entry, last_s: float, notes: Counter[str]) -> Entry | None:
     """Return a job whose times fit together; None where it took no time."""
     start_s, end_s = entry.start_s or 0.0, entry.end_s
     if end_s is None:
@@ -253,7 +253,7 @@ def _timed(entry: Entry, last_s: float, notes: Counter[str]) -> Entry | None:
     )
 
 
-def _pinned(
+def _pin_start(
     raw: Workload, places: JobPlacements, wait_s: float
 ) -> tuple[Workload, dict[int, Pin], dict[int, float]]:
     """Put second 0 at the first start, which is `wait_s` after the first submission."""
@@ -268,7 +268,7 @@ def _pinned(
     return replace(raw, jobs=tuple(jobs)), pins, submit_s
 
 
-def _sharing(pins: Mapping[int, Pin]) -> int:
+def _count_sharing(pins: Mapping[int, Pin]) -> int:
     """Count the jobs that have a node at the same time as another."""
     until: dict[int, tuple[float, int]] = {}  # by node: when the last job on it ends, and which
     found = set[int]()

@@ -15,7 +15,7 @@ def located(value: Any, folder: Path) -> Any:  # noqa: ANN401 (a TOML value)
     """Return a table with absolute paths; standard input (``-``) stays."""
     if isinstance(value, Mapping):
         return {
-            key: _absolute(inner, folder) if _is_path(key, inner) else located(inner, folder)
+            key: _absolute_path(inner, folder) if _is_path(key, inner) else located(inner, folder)
             for key, inner in value.items()
         }
     if isinstance(value, (list, tuple)):
@@ -26,7 +26,7 @@ def located(value: Any, folder: Path) -> Any:  # noqa: ANN401 (a TOML value)
 def hashes(value: Any, folder: Path) -> dict[str, str]:  # noqa: ANN401 (a TOML value)
     """Return SHA-256 by path of the files that a table names and that exist."""
     found = {}
-    for name in _paths(value):
+    for name in _table_paths(value):
         place = folder / name
         if place.is_file():
             found[str(place)] = hashlib.sha256(place.read_bytes()).hexdigest()
@@ -42,17 +42,17 @@ def require_one_stdin(named: Mapping[str, object]) -> None:
         )
 
 
-def _paths(value: Any) -> Iterator[str]:  # noqa: ANN401 (a TOML value)
+def _table_paths(value: Any) -> Iterator[str]:  # noqa: ANN401 (a TOML value)
     """Yield the paths in a table."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             if _is_path(key, inner):
                 yield inner
             else:
-                yield from _paths(inner)
+                yield from _table_paths(inner)
     elif isinstance(value, (list, tuple)):
         for inner in value:
-            yield from _paths(inner)
+            yield from _table_paths(inner)
 
 
 def _is_path(key: str, value: object) -> bool:
@@ -60,7 +60,7 @@ def _is_path(key: str, value: object) -> bool:
     return key in PATH_KEYS and isinstance(value, str) and value != "-"
 
 
-def _absolute(path: str, folder: Path) -> str:
+def _absolute_path(path: str, folder: Path) -> str:
     absolute = str((folder / path).resolve())
     check_text(absolute, "path")
     return absolute

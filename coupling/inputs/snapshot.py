@@ -51,14 +51,14 @@ def require_own_nodes(
     """Refuse a node that two jobs hold, or would hold."""
     holders: dict[int, list[Holder]] = {}
     for job in jobs:
-        _place(job, holders, topology)
+        _require_free(job, holders, topology)
         for node in set(job.nodes.tolist()):
             holders.setdefault(node, []).append(job)
     for candidate in candidates:
-        _place(candidate, holders, topology)
+        _require_free(candidate, holders, topology)
 
 
-def _place(holder: Holder, holders: dict[int, list[Holder]], topology: Topology) -> None:
+def _require_free(holder: Holder, holders: dict[int, list[Holder]], topology: Topology) -> None:
     """Refuse a placement on the nodes of others."""
     for node in holder.nodes.tolist():
         for other in holders.get(node, ()):
@@ -209,13 +209,13 @@ def snapshot_from(
     folder = folder or Path()
     seed = table.integer("seed", 1)
     fabric = topology_of(table, folder)
-    switch = _switch(table, source, fabric)
+    switch = _check_switch(table, source, fabric)
     if switch is not None:
         fabric = with_switch(fabric, switch_of(fabric, switch))
     reader = _Reader(source, folder, fabric, shared=table.flag("shared", default=False))
-    jobs = tuple(reader.job(entry, i) for i, entry in enumerate(_list(table, "jobs")))
+    jobs = tuple(reader.job(entry, i) for i, entry in enumerate(_table_list(table, "jobs")))
     candidates = tuple(
-        reader.candidate(entry, i) for i, entry in enumerate(_list(table, "candidates"))
+        reader.candidate(entry, i) for i, entry in enumerate(_table_list(table, "candidates"))
     )
     partitions = [job.partition for job in jobs] + [other.partition for other in candidates]
     owned = any(partition.links is not None for partition in partitions)
@@ -237,7 +237,7 @@ def snapshot_from(
     return snapshot
 
 
-def _switch(table: Table, source: str, fabric: Topology) -> Mapping[str, Any] | str | None:
+def _check_switch(table: Table, source: str, fabric: Topology) -> Mapping[str, Any] | str | None:
     """Check what switches do with packets, whichever model looks at it."""
     given: Mapping[str, Any] | str | None = table.raw("switch")
     if given is None:
@@ -264,14 +264,14 @@ class _Reader:
         """Read a job."""
         table = Table(entry, f"{self._source}: jobs[{place}]", SnapshotError)
         name = table.raw("id")
-        number = self._number(table, name)
+        number = self._job_identity(table, name)
         table = table.renamed(f"{self._source}: jobs[{place}] (id {name})")
-        partition = self._partition(table)
+        partition = self._read_partition(table)
         n_ranks = self._sizes[name] = partition.nodes.size
         trained = training_flows(table, n_ranks)
         if trained is None:
             flows = job_flows(table, n_ranks, self._folder)
-            fraction, compute_s = _computation(table, required=flows is not None)
+            fraction, compute_s = _read_computation(table, required=flows is not None)
         else:
             (flows, compute_s), fraction = trained, None
         iterations = None
@@ -279,7 +279,7 @@ class _Reader:
             iterations = table.integer("iterations", least=1)
             if iterations > _MOST_ITERATIONS:
                 raise table.error("iterations", f"a whole number from 1 to {_MOST_ITERATIONS:.0e}")
-        start_s = 0.0 if table.raw("start_s") is None else _seconds(table, "start_s")
+        start_s = 0.0 if table.raw("start_s") is None else _read_seconds(table, "start_s")
         shared = table.flag("shared", self._shared)
         persistent = table.flag("persistent", default=False)
         if persistent and (iterations is not None or fraction is not None or compute_s):
@@ -299,7 +299,7 @@ class _Reader:
         if not _is_id(job) or job not in self._sizes:
             choices = ", ".join(map(repr, list(self._sizes)[:10])) or "none are given"
             raise table.error("job", f"the id of a job of the snapshot ({choices})")
-        partition = self._partition(table)
+        partition = self._read_partition(table)
         if partition.nodes.size != self._sizes[job]:
             raise table.fault(
                 "nodes",
@@ -309,7 +309,7 @@ class _Reader:
         table.finish()
         return Candidate(job, partition)
 
-    def _number(self, table: Table, name: object) -> int:
+    def _job_identity(self, table: Table, name: object) -> int:
         """Check an id, and return the identity for the models, which depends on it alone."""
         if not _is_id(name):
             raise table.error("id", f"{WHOLE}, or a text of printable letters")
@@ -322,7 +322,7 @@ class _Reader:
         self._numbers.add(number)
         return number
 
-    def _partition(self, table: Table) -> Partition:
+    def _read_partition(self, table: Table) -> Partition:
         """Read nodes in rank order, and owned links."""
         nodes = node_list(table, "nodes", self._topology)
         per_node = table.integer("ranks_per_node", 1, least=1)
@@ -338,9 +338,9 @@ class _Reader:
                 raise table.fault(
                     "ranks_per_node", f"{nodes.size * per_node} ranks do not fit in memory."
                 ) from None
-        return Partition(nodes, self._links(table))
+        return Partition(nodes, self._read_links(table))
 
-    def _links(self, table: Table) -> Ints | None:
+    def _read_links(self, table: Table) -> Ints | None:
         """Read the links that a job owns, by name or number."""
         value = table.raw("links")
         if value is None:
@@ -354,7 +354,7 @@ class _Reader:
         return np.array(sorted(set(links)), dtype=np.int64)
 
 
-def _list(table: Table, key: str) -> list[Any]:
+def _table_list(table: Table, key: str) -> list[Any]:
     """Return a list of tables; `jobs` must be there."""
     value = table.raw(key, None if key == "jobs" else [])
     if not isinstance(value, list):
@@ -371,7 +371,7 @@ def _is_id(value: object) -> bool:
     return -MOST_WHOLE <= value < MOST_WHOLE
 
 
-def _computation(table: Table, *, required: bool) -> tuple[float | None, float | None]:
+def _read_computation(table: Table, *, required: bool) -> tuple[float | None, float | None]:
     """Read communication fraction or compute time, of which a communicating job has one."""
     fraction = table.raw("comm_fraction")
     compute = table.raw("compute_s")
@@ -383,13 +383,13 @@ def _computation(table: Table, *, required: bool) -> tuple[float | None, float |
             raise table.error("comm_fraction", f"0, or a number from {LEAST_FRACTION:g} to 1")
         return value, None
     if compute is not None:
-        return None, _seconds(table, "compute_s")
+        return None, _read_seconds(table, "compute_s")
     if required:
         raise table.fault("comm_fraction", "expected comm_fraction or compute_s, both are missing.")
     return None, None
 
 
-def _seconds(table: Table, key: str) -> float:
+def _read_seconds(table: Table, key: str) -> float:
     """Read a time in seconds, or with a unit."""
     value = table.raw(key)
     try:

@@ -35,37 +35,37 @@ _LONG = 13  # letters
 
 def drawn_charts(paper: Paper, tables: Frames) -> list[DrawnFigure]:
     """Return the figures of a paper, in their order."""
-    return [one for chart in paper.charts for one in _drawn(paper.name, chart, tables)]
+    return [one for chart in paper.charts for one in _figures_of(paper.name, chart, tables)]
 
 
-def _drawn(paper: str, chart: Chart, tables: Frames) -> Iterator[DrawnFigure]:
+def _figures_of(paper: str, chart: Chart, tables: Frames) -> Iterator[DrawnFigure]:
     """Yield a figure for each of the values of the columns `each`."""
     table = chosen_rows(tables[chart.table], chart.rows)
     parts = table.groupby(list(chart.each), sort=False) if chart.each else [((), table)]
     for cells, own in parts:
         words = dict(zip(chart.each, map(str, cells), strict=True))
-        name = _file(chart.name.format_map(words))
-        numbers = _numbers(own, chart, tuple(words.values()))
+        name = _file_name(chart.name.format_map(words))
+        numbers = _chart_numbers(own, chart, tuple(words.values()))
         title = chart.title.format_map(words)
         painter = partial(_paint_bars, table=numbers, axis=chart.axis, title=title)
         picture = Picture(
-            f"{paper}-{name}", f"{title}; marks: the paper", painter, partial(_itself, numbers),
+            f"{paper}-{name}", f"{title}; marks: the paper", painter, partial(_same_table, numbers),
             HALF_WIDTH,
         )  # fmt: skip
         yield DrawnFigure(name, picture, chart.caption.format_map(words))
 
 
-def _itself(numbers: pd.DataFrame) -> pd.DataFrame:
+def _same_table(numbers: pd.DataFrame) -> pd.DataFrame:
     """Return the numbers behind a picture."""
     return numbers
 
 
-def _file(name: str) -> str:
+def _file_name(name: str) -> str:
     """Return the name of a file."""
     return re.sub(r"( on |, | )", "-", name.lower().replace(" %", ""))
 
 
-def _numbers(own: pd.DataFrame, chart: Chart, cells: tuple[str, ...]) -> pd.DataFrame:
+def _chart_numbers(own: pd.DataFrame, chart: Chart, cells: tuple[str, ...]) -> pd.DataFrame:
     """Return the numbers behind a figure; a value of the paper has two equal ends."""
     rows = []
     for kind, run, value in own[[chart.kind, chart.run, chart.value]].itertuples(index=False):
@@ -91,13 +91,13 @@ def _paint_bars(figure: Figure, table: pd.DataFrame, axis: Axis, title: str) -> 
             axes.bar(row, ours, width, color=colours[run])
         else:
             axes.bar(row, ours - foot, width, bottom=foot, color=colours[run])
-        _mark(axes, row, width, own)
-    _finish(axes, axis, classes, title)
+        _draw_marks(axes, row, width, own)
+    _label_axes(axes, axis, classes, title)
     marked = bool(table["paper_low"].notna().any())
-    _key(figure, colours, ranges=_has_ranges(table), marked=marked)
+    _draw_key(figure, colours, ranges=_has_ranges(table), marked=marked)
 
 
-def _mark(axes: Axes, x: Floats, width: float, own: pd.DataFrame) -> None:
+def _draw_marks(axes: Axes, x: Floats, width: float, own: pd.DataFrame) -> None:
     """Draw the paper's values: a diamond, or a line from end to end of a range."""
     for at, (kind, low, high) in zip(
         x, own[["paper_low", "paper_high"]].itertuples(name=None), strict=True
@@ -124,7 +124,7 @@ def _has_ranges(table: pd.DataFrame) -> bool:
     return bool((both["paper_low"] != both["paper_high"]).any())
 
 
-def _finish(axes: Axes, axis: Axis, classes: Sequence[str], title: str) -> None:
+def _label_axes(axes: Axes, axis: Axis, classes: Sequence[str], title: str) -> None:
     """Label the axes."""
     label_classes(axes, classes)
     if sum(map(len, classes)) + len(classes) > 5 * _WIDE:
@@ -140,7 +140,7 @@ def _finish(axes: Axes, axis: Axis, classes: Sequence[str], title: str) -> None:
     axes.set_title(title)
 
 
-def _key(
+def _draw_key(
     figure: Figure, colours: Mapping[str, str], *, ranges: bool = False, marked: bool = True
 ) -> None:
     """Put the key of runs above a figure, with the paper's mark."""

@@ -129,7 +129,7 @@ def decide(claim: Claim, tables: Frames, *, quick: bool) -> Decision:
             continue
         ends = (float(row.get(f"{claim.value} {end}", np.nan)) for end in ("low", "high"))
         numbers.append(Number(", ".join(cells), paper, float(row[claim.value]), *ends))
-    held = [_holds(claim, one) for one in numbers]
+    held = [_number_holds(claim, one) for one in numbers]
     verdict = FAILS if False in held else HOLDS if held and all(held) else UNDECIDED
     if quick and not claim.quick:
         verdict = QUICK
@@ -140,7 +140,7 @@ def decide(claim: Claim, tables: Frames, *, quick: bool) -> Decision:
     return Decision(claim, tuple(numbers), verdict)
 
 
-def _holds(claim: Claim, number: Number) -> bool | None:
+def _number_holds(claim: Claim, number: Number) -> bool | None:
     """Say whether a number agrees with its claim; None if its interval has both answers."""
     least, most = claim.least, claim.most
     if claim.near is not None and number.paper is not None:
@@ -194,8 +194,8 @@ def claim_table(decisions: Sequence[Decision]) -> pd.DataFrame:
         {
             "where": one.claim.where,
             "the paper says": one.claim.sentence,
-            "holds if": _condition(one.claim),
-            "here": _here(one),
+            "holds if": _condition_text(one.claim),
+            "here": _numbers_text(one),
             "verdict": one.verdict,
             "why they differ": "" if one.verdict == HOLDS else one.claim.why,
         }
@@ -204,7 +204,7 @@ def claim_table(decisions: Sequence[Decision]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _condition(claim: Claim) -> str:
+def _condition_text(claim: Claim) -> str:
     """Return when a claim holds."""
     if claim.near is not None:
         return f"within {100 * claim.near:g} % of the paper's"
@@ -213,7 +213,7 @@ def _condition(claim: Claim) -> str:
     return ", ".join(ends)
 
 
-def _here(decision: Decision) -> str:
+def _numbers_text(decision: Decision) -> str:
     """Return the numbers of a claim in one cell: one with its interval, or from where to where."""
     numbers = decision.numbers
     if not numbers:
@@ -233,7 +233,7 @@ def decision_text(decision: Decision) -> str:
     verdict = decision.verdict.capitalize()
     if not decision.numbers:
         return f"{claim.where}: {claim.sentence} {verdict}{why}."
-    return f"{claim.where}: {claim.sentence} {verdict}: here {_here(decision)}{why}."
+    return f"{claim.where}: {claim.sentence} {verdict}: here {_numbers_text(decision)}{why}."
 
 
 def decision_document(decision: Decision) -> dict[str, Any]:
@@ -251,7 +251,7 @@ def decision_document(decision: Decision) -> dict[str, Any]:
     return {
         "where": claim.where,
         "claim": claim.sentence,
-        "holds_if": _condition(claim),
+        "holds_if": _condition_text(claim),
         "verdict": decision.verdict,
         "unit": claim.unit,
         "numbers": numbers,

@@ -97,7 +97,7 @@ def with_synthetic(values: Mapping[Any, float]) -> dict[tuple[str, ...], Publish
 
 def study(runs: Runs) -> Frames:
     """Find hours, costs and gains in the runs."""
-    cells = _priced(runs)
+    cells = _priced_cells(runs)
     jobs = [
         finished(runs.jobs(file, cell))
         for file, cell in zip(cells["file"], cells["cell"], strict=True)
@@ -116,31 +116,31 @@ def study(runs: Runs) -> Frames:
         }
         for file, own in cells.groupby("file", sort=False)
     }
-    mixes = _timed(runs, runs.cells("mixes")).rename(
+    mixes = _timed_cells(runs, runs.cells("mixes")).rename(
         columns={"communication.rule.0.pattern": "mix"}
     )
-    shares = _timed(runs, runs.cells("shares"))
+    shares = _timed_cells(runs, runs.cells("shares"))
     shares["share"] = [f"{100 * one:.0f}%" for one in shares["communication.rule.0.chance"]]
     own = ["allocator", "sample"]
     hours = ["execution_h", "wait_h", "best", "saved", "turnaround_h"]
     return {
         "continuous": cells[["log", "pattern", *own, *hours]],
-        "costs": _costs(cells, jobs),
+        "costs": _costs_by_size(cells, jobs),
         "individual": individual(runs, places),
         "mixes": mixes[["log", "mix", *own, "execution_h"]],
         "shares": shares[["log", "share", *own, "turnaround_h", "node_hours"]],
-        "emergent": _emergent(runs),
+        "emergent": _network_runs(runs),
     }
 
 
-def _priced(runs: Runs) -> pd.DataFrame:
+def _priced_cells(runs: Runs) -> pd.DataFrame:
     """Return the cells of Table 3 with log, pattern, allocator and hours."""
     cells = runs.cells("rhvd", "rd-binomial")
     pattern = cells.get("communication.rule.0.pattern", pd.Series(index=cells.index, dtype=object))
-    return _timed(runs, cells.assign(pattern=pattern.fillna("RHVD")))
+    return _timed_cells(runs, cells.assign(pattern=pattern.fillna("RHVD")))
 
 
-def _timed(runs: Runs, cells: pd.DataFrame) -> pd.DataFrame:
+def _timed_cells(runs: Runs, cells: pd.DataFrame) -> pd.DataFrame:
     """Return cells with log, allocator, sample, and hours that jobs ran and waited in all."""
     alone = SYNTHETIC if runs.quick else ONLY_LOG
     paths = cells.get("workload.path", pd.Series(index=cells.index, dtype=object))
@@ -155,7 +155,7 @@ def _timed(runs: Runs, cells: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _costs(cells: pd.DataFrame, jobs: Sequence[pd.DataFrame]) -> pd.DataFrame:
+def _costs_by_size(cells: pd.DataFrame, jobs: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Return the mean cost of a job by its size, binomial trees (Figure 8)."""
     rows = []
     for row, own in zip(cells.to_dict("records"), jobs, strict=True):
@@ -172,9 +172,9 @@ def _costs(cells: pd.DataFrame, jobs: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _emergent(runs: Runs) -> pd.DataFrame:
+def _network_runs(runs: Runs) -> pd.DataFrame:
     """Return what the network makes of the same placements."""
-    cells = _timed(runs, runs.cells("emergent"))
+    cells = _timed_cells(runs, runs.cells("emergent"))
     cells = cells.assign(
         pattern=cells["communication.rule.0.pattern"],
         uplinks=cells["topology"],
@@ -310,7 +310,7 @@ _THREE = "Mean over greedy, balanced and adaptive."
 _SHARE = "By share of jobs that communicate; marks: Intrepid, greedy from least to most."
 
 
-def _hours(pattern: str, word: str, at: int) -> Chart:
+def _hours_chart(pattern: str, word: str, at: int) -> Chart:
     """Return the figure of execution or wait in Table 3."""
     paper = {
         (log, name): own[at][1 + place] / own[at][0]
@@ -324,7 +324,7 @@ def _hours(pattern: str, word: str, at: int) -> Chart:
                  paper=with_synthetic(paper))  # fmt: skip
 
 
-def _single(pattern: str) -> Chart:
+def _individual_chart(pattern: str) -> Chart:
     """Return the figure of Table 4."""
     paper = {(log, name): value for (log, kind, name), value in _INDIVIDUAL.items()
              if kind == pattern}  # fmt: skip
@@ -342,9 +342,9 @@ def _by_share(word: str, value: str) -> Chart:
 
 
 CHARTS = (
-    *(_hours(pattern, word, at) for pattern in ("RHVD", "RD")
+    *(_hours_chart(pattern, word, at) for pattern in ("RHVD", "RD")
       for at, word in enumerate(("execution", "wait"))),
-    *map(_single, ("RHVD", "RD")),
+    *map(_individual_chart, ("RHVD", "RD")),
     Chart(
         "mixes", "Mixes of collectives (Fig. 6)", "mixes saved", "execution_h", "mix", "log",
         Axis("time saved [%]", line=0.0), _THREE,

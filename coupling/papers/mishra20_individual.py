@@ -60,16 +60,16 @@ def on_same_states(experiments: Mapping[str, Experiment], effort: Effort) -> pd.
     for state in range(effort.states):
         rng = np.random.default_rng((SEED, state))
         cluster = occupied(parts.topology, jobs, rng)
-        for job in _some(jobs, cluster, effort, rng):
+        for job in _fitting_jobs(jobs, cluster, effort, rng):
             for name, allocator in allocators.items():
                 placement = allocator.allocate(job, cluster)
                 if placement is not None:
                     factor = ratio.factor(placement, cluster)
                     found[name].append((factor, job.communication is not None))
-    return pd.DataFrame([{"allocator": name} | _means(pairs) for name, pairs in found.items()])
+    return pd.DataFrame([{"allocator": name} | _mean_gains(pairs) for name, pairs in found.items()])
 
 
-def _some(
+def _fitting_jobs(
     jobs: Sequence[Job], cluster: Cluster, effort: Effort, rng: np.random.Generator
 ) -> list[Job]:
     """Draw jobs for which enough nodes are free, under unused numbers."""
@@ -79,7 +79,7 @@ def _some(
     return [replace(fitting[pick], id=-1) for pick in picks]
 
 
-def _means(pairs: Sequence[tuple[float, bool]]) -> dict[str, float]:
+def _mean_gains(pairs: Sequence[tuple[float, bool]]) -> dict[str, float]:
     """Return what the jobs gained, in per cent."""
     factors = np.array([factor for factor, _ in pairs])
     talking = factors[np.array([talks for _, talks in pairs], dtype=bool)]

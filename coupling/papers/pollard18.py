@@ -78,7 +78,7 @@ def study(runs: Runs) -> Frames:
         )
         waits += _mean_waits(own, jobs)
         if own["run"] in (TO, TA) and own["load"].startswith("2x"):
-            hops += _hops(own, jobs)
+            hops += _hops_by_size(own, jobs)
     return {
         "summary": pd.DataFrame(summary),
         "hops": pd.DataFrame(hops),
@@ -87,12 +87,12 @@ def study(runs: Runs) -> Frames:
     }
 
 
-def _sizes(first: int, beyond: int) -> str:
+def _size_class(first: int, beyond: int) -> str:
     """Return the name of a size class."""
     return f"{first}-{beyond - 1}" if beyond < APH_CLASSES[-1] else f"{first}+"
 
 
-def _hops(own: Mapping[str, str], jobs: pd.DataFrame) -> list[dict[str, object]]:
+def _hops_by_size(own: Mapping[str, str], jobs: pd.DataFrame) -> list[dict[str, object]]:
     """Return minimum, quartiles and maximum of the APH by size of the job (Figure 7)."""
     found = []
     for first, beyond in pairwise(APH_CLASSES):
@@ -100,7 +100,7 @@ def _hops(own: Mapping[str, str], jobs: pd.DataFrame) -> list[dict[str, object]]
         if len(aph):
             values = np.percentile(aph, (0, 25, 50, 75, 100)).tolist()
             names = ("least", "q1", "median", "q3", "most")
-            found.append({**own, "sizes": _sizes(first, beyond), "jobs": len(aph),
+            found.append({**own, "sizes": _size_class(first, beyond), "jobs": len(aph),
                           **dict(zip(names, values, strict=True))})  # fmt: skip
     return found
 
@@ -112,7 +112,7 @@ def _mean_waits(own: Mapping[str, str], jobs: pd.DataFrame) -> list[dict[str, ob
         wait = jobs[(jobs["n_nodes"] >= first) & (jobs["n_nodes"] < beyond)]["wait_s"]
         if len(wait):
             found.append(
-                {**own, "sizes": _sizes(first, beyond), "wait_h": float(wait.mean()) / 3600.0}
+                {**own, "sizes": _size_class(first, beyond), "wait_h": float(wait.mean()) / 3600.0}
             )
     return found
 
@@ -142,14 +142,14 @@ def derive(found: Frames) -> Frames:
     }
 
 
-def _overloaded(where: str, sentence: str, value: str, run: str, most: float) -> Claim:
+def _overload_claim(where: str, sentence: str, value: str, run: str, most: float) -> Claim:
     """Return a claim about a run where the machine is overloaded."""
     return Claim(where, sentence, "relative", value, ("log", "load"),
                  rows={"run": (run,), "load": OVERLOADED}, most=most, quick=False,
                  why=_SHORTER)  # fmt: skip
 
 
-def _speedups(sentence: str, settings: tuple[str, ...], *, quick: bool, why: str) -> Claim:
+def _speedup_claim(sentence: str, settings: tuple[str, ...], *, quick: bool, why: str) -> Claim:
     """Return a claim about the speed-ups of isolated jobs."""
     return Claim("V-B", sentence, "isolation", MODEL, ("setting", "pattern"),
                  rows={"setting": settings}, paper=PAPER_SPEEDUP, near=0.1, quick=quick,
@@ -174,11 +174,11 @@ CLAIMS = (
         "hops", "median", ("log", "load"), "hops", {"run": (TO,), "sizes": (POD,)}, least=2.0,
         why="our scattered nodes are the lowest free ones, more compact than Cab's",
     ),
-    _speedups("On 10,648 nodes isolation makes jobs that always communicate so much faster.",
+    _speedup_claim("On 10,648 nodes isolation makes jobs that always communicate so much faster.",
               _NAMES[:1], quick=False, why=_NEVER),
-    _speedups("On Cab isolation makes jobs that always communicate so much faster.",
+    _speedup_claim("On Cab isolation makes jobs that always communicate so much faster.",
               _NAMES[1:3], quick=True, why=_NEVER),
-    _speedups("On Cab jobs that communicate for 30 % of their time are 1.08 times as fast.",
+    _speedup_claim("On Cab jobs that communicate for 30 % of their time are 1.08 times as fast.",
               _NAMES[-1:], quick=True, why="random nodes are the worst that a manager can do"),
     Claim(
         "V-B", "The largest of these speed-ups is 1.31.", "isolation", f"{MODEL} most",
@@ -194,11 +194,11 @@ CLAIMS = (
         "relative", "lost", ("log", "load"), "points", {"run": (TA,), "load": OVERLOADED},
         {("*", "*"): DROP}, near=0.5, quick=False, why=_SHORTER,
     ),
-    _overloaded("V-D, Figure 9", "There its makespan is up to 1.09 times as long.", "makespan",
+    _overload_claim("V-D, Figure 9", "There its makespan is up to 1.09 times as long.", "makespan",
                 TA, LONGER),
-    _overloaded("V-D, Figure 9", "With speed-ups V2 it is close to the same, at worst 1.04.",
+    _overload_claim("V-D, Figure 9", "With speed-ups V2 it is close to the same, at worst 1.04.",
                 "makespan", "TA V2", 1.04),
-    _overloaded("our network", "The simulated network gives TA as much.", "makespan",
+    _overload_claim("our network", "The simulated network gives TA as much.", "makespan",
                 "TA emergent", 1.04),
     Claim(
         "V-E, Table I", "Jobs wait so many hours in the mean.", "summary", "wait_h",
@@ -212,7 +212,7 @@ _MIDDLE: dict[tuple[str, ...], Published] = {
 }
 
 
-def _waits(load: str, name: str, middle: dict[tuple[str, ...], Published]) -> Chart:
+def _wait_chart(load: str, name: str, middle: dict[tuple[str, ...], Published]) -> Chart:
     """Return Figure 10: waits by size, and of all jobs."""
     runs = (TO, TA, "TA 5%", "TA 10%", "TA 20%", "TA V1", "TA V2", "TA emergent")
     paper = {("*", ALL_SIZES, run): hours
@@ -260,8 +260,8 @@ CHARTS = (
         paper={("*", load, run): hours / PAPER_WAIT_H[load, TO]
                for (load, run), hours in PAPER_WAIT_H.items() if run != TO},
     ),
-    _waits(LOADS[0], "waits-{log}", _MIDDLE),
-    _waits(LOADS[-1], f"waits-{{log}}-{LOADS[-1]}", {}),
+    _wait_chart(LOADS[0], "waits-{log}", _MIDDLE),
+    _wait_chart(LOADS[-1], f"waits-{{log}}-{LOADS[-1]}", {}),
 )  # fmt: skip
 POLLARD18 = Paper(
     "pollard18",

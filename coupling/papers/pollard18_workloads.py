@@ -113,12 +113,12 @@ class WorkloadRunner:
 
     def gains(self, workload: int) -> list[WorkloadGain]:
         """Return the gains of the jobs of one workload."""
-        isolated, kinds = self._drawn(workload)
+        isolated, kinds = self._drawn_jobs(workload)
         jobs = [allocation.job for allocation in isolated]
-        scattered = self._scatter(jobs, workload)
-        home, home_s = self._traffic(isolated, kinds, None)
-        away, away_s = self._traffic(scattered, kinds, [own.compute_s for own in home])
-        here, there = self._interference(home), self._interference(away)
+        scattered = self._scatter_jobs(jobs, workload)
+        home, home_s = self._traffic_of_jobs(isolated, kinds, None)
+        away, away_s = self._traffic_of_jobs(scattered, kinds, [own.compute_s for own in home])
+        here, there = self._solved_interference(home), self._solved_interference(away)
         own = away_s / home_s
         return [
             WorkloadGain(
@@ -134,9 +134,9 @@ class WorkloadRunner:
 
     def on_random_nodes(self, workload: int) -> tuple[list[Traffic], Floats]:
         """Return the jobs of a workload on random nodes, and their iterations' times alone."""
-        isolated, kinds = self._drawn(workload)
-        scattered = self._scatter([allocation.job for allocation in isolated], workload)
-        return self._traffic(scattered, kinds, None)
+        isolated, kinds = self._drawn_jobs(workload)
+        scattered = self._scatter_jobs([allocation.job for allocation in isolated], workload)
+        return self._traffic_of_jobs(scattered, kinds, None)
 
     def against_exact(self, workload: int) -> list[tuple[float, ...]] | None:
         """Return interference by `flow-level`, and by `fluid` without and with buffers."""
@@ -159,16 +159,16 @@ class WorkloadRunner:
         )
         true = [own.interference for own in times.values()]
         bare = replace(self.tree, buffer_bytes=0.0)
-        said = self._interference(traffic, bare), self._interference(traffic)
+        said = self._solved_interference(traffic, bare), self._solved_interference(traffic)
         return list(zip(true, *(values.tolist() for values in said), strict=True))
 
-    def _drawn(self, workload: int) -> tuple[list[Allocation], list[int]]:
+    def _drawn_jobs(self, workload: int) -> tuple[list[Allocation], list[int]]:
         """Return the isolated jobs of a workload and the pattern of each."""
         rng = np.random.default_rng((1, workload))
-        isolated = self._pack(rng)
+        isolated = self._pack_jobs(rng)
         return isolated, rng.integers(len(PATTERNS), size=len(isolated)).tolist()
 
-    def _pack(self, rng: np.random.Generator) -> list[Allocation]:
+    def _pack_jobs(self, rng: np.random.Generator) -> list[Allocation]:
         """Fill the machine with isolated jobs of log-uniform (Cab) or uniform sizes."""
         cluster, allocator = Cluster(self.tree), make_allocator("ta", {}, 0)
         low, high = self.setting.sizes
@@ -181,7 +181,7 @@ class WorkloadRunner:
                 size = int(rng.integers(low, high + 1))
             allocation = None
             if size <= cluster.n_free:
-                allocation = allocator.allocate(_job(len(placed), size), cluster)
+                allocation = allocator.allocate(_plain_job(len(placed), size), cluster)
             if allocation is None:
                 refused += 1
                 continue
@@ -190,7 +190,7 @@ class WorkloadRunner:
             placed.append(allocation)
         return placed
 
-    def _scatter(self, jobs: Sequence[Job], seed: int) -> list[Allocation]:
+    def _scatter_jobs(self, jobs: Sequence[Job], seed: int) -> list[Allocation]:
         """Place the same jobs on random nodes."""
         cluster, allocator = Cluster(self.tree), make_allocator("random", {}, seed)
         placed = []
@@ -200,7 +200,7 @@ class WorkloadRunner:
             placed.append(allocation)
         return placed
 
-    def _traffic(
+    def _traffic_of_jobs(
         self,
         placed: Sequence[Allocation],
         kinds: Sequence[int],
@@ -220,7 +220,9 @@ class WorkloadRunner:
             alone_s.append(own.alone_s + idle_s)
         return traffic, np.array(alone_s)
 
-    def _interference(self, traffic: Sequence[Traffic], fabric: Topology | None = None) -> Floats:
+    def _solved_interference(
+        self, traffic: Sequence[Traffic], fabric: Topology | None = None
+    ) -> Floats:
         """Return together / alone of each job; `fabric`: another than that of the traffic."""
         solver = make_contention_model(MODEL, fabric or self.tree)
         for job, own in enumerate(traffic):
@@ -229,7 +231,7 @@ class WorkloadRunner:
         return np.array([values[job] for job in range(len(traffic))])
 
 
-def _job(number: int, size: int) -> Job:
+def _plain_job(number: int, size: int) -> Job:
     """Return a job of so many nodes; times play no part."""
     return Job(id=number, submit_s=0.0, n_nodes=size, runtime_s=1.0, requested_s=1.0)
 
@@ -242,7 +244,7 @@ def isolation(runs: Runs) -> Frames:
 
     def gains() -> pd.DataFrame:
         return pd.concat(
-            [_table(one.name, _gains(WorkloadRunner(one), count)) for one in settings],
+            [_gain_table(one.name, _gains_of_all(WorkloadRunner(one), count)) for one in settings],
             ignore_index=True,
         )
 
@@ -252,17 +254,17 @@ def isolation(runs: Runs) -> Frames:
         found["exact"] = runs.stored(
             "exact",
             [asdict(SETTINGS[0]), MODEL, CHECKED, count],
-            lambda: _exact(WorkloadRunner(SETTINGS[0]), count),
+            lambda: _exact_table(WorkloadRunner(SETTINGS[0]), count),
         )
     return found
 
 
-def _gains(bench: WorkloadRunner, workloads: int) -> list[WorkloadGain]:
+def _gains_of_all(bench: WorkloadRunner, workloads: int) -> list[WorkloadGain]:
     """Return the gains of all jobs of some workloads."""
     return [gain for workload in range(workloads) for gain in bench.gains(workload)]
 
 
-def _table(setting: str, gains: Sequence[WorkloadGain]) -> pd.DataFrame:
+def _gain_table(setting: str, gains: Sequence[WorkloadGain]) -> pd.DataFrame:
     """Return a row per pattern, and one of all jobs."""
     rows: list[dict[str, Any]] = []
     for kind, title in enumerate((*TITLES, ALL_JOBS)):
@@ -293,7 +295,7 @@ def interval(gains: Sequence[WorkloadGain]) -> tuple[float, float, float]:
     return float(total.sum() / count.sum()), float(low), float(high)
 
 
-def _exact(bench: WorkloadRunner, workloads: int) -> pd.DataFrame:
+def _exact_table(bench: WorkloadRunner, workloads: int) -> pd.DataFrame:
     """Return interference on random nodes, simulated and predicted, where that is affordable."""
     found = [bench.against_exact(workload) for workload in range(workloads)]
     rows = [row for one in found for row in one or ()]

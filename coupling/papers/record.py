@@ -51,7 +51,7 @@ class PaperRecord:
             "changes": list(self.changes),
             "only": list(self.only),
             "made": self.made,
-            "sha256": _hash(frames),
+            "sha256": _frames_hash(frames),
             "frames": frames,
         }
         write_file(path, (json.dumps(document, indent=1, allow_nan=False) + "\n").encode())
@@ -63,7 +63,7 @@ class PaperRecord:
         table.integer("version", least=_VERSION, most=_VERSION)
         if table.text("paper") != paper.name:
             raise table.error("paper", paper.name)
-        if table.text("sha256") != _hash(table.mapping("frames")):
+        if table.text("sha256") != _frames_hash(table.mapping("frames")):
             raise table.fault("frames", "they were changed since the record was written (sha256).")
         frames = {name: from_json(one) for name, one in table.mapping("frames").items()}
         return cls(
@@ -76,7 +76,7 @@ class PaperRecord:
         )
 
 
-def _hash(frames: Mapping[str, object]) -> str:
+def _frames_hash(frames: Mapping[str, object]) -> str:
     """Return the SHA-256 of what was found, whatever the layout of the file."""
     return hashlib.sha256(json.dumps(frames, sort_keys=True).encode()).hexdigest()
 

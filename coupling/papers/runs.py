@@ -141,11 +141,11 @@ def _counted_progress(progress: Progress, before: int, total: int) -> Progress:
 def to_json(table: pd.DataFrame) -> dict[str, Any]:
     """Return a table of texts and numbers as JSON has it: columns, and rows; NaN is null."""
     plain = table.astype(object).where(table.notna(), None)
-    rows = [[_plain(cell) for cell in row] for row in plain.itertuples(index=False, name=None)]
+    rows = [[_plain_cell(cell) for cell in row] for row in plain.itertuples(index=False, name=None)]
     return {"columns": [str(name) for name in table.columns], "rows": rows}
 
 
-def _plain(cell: Any) -> Any:  # noqa: ANN401 (of a table)
+def _plain_cell(cell: Any) -> Any:  # noqa: ANN401 (of a table)
     """Return a cell as Python has it; six digits are kept of a number."""
     if hasattr(cell, "item"):
         cell = cell.item()

@@ -80,7 +80,7 @@ def trace_of(row: Mapping[str, object]) -> str:
     return f"synth-{16 if mean is None or mean != mean else mean:g}"  # noqa: PLR0124 (NaN)
 
 
-def _named(cells: pd.DataFrame) -> pd.DataFrame:
+def _named_cells(cells: pd.DataFrame) -> pd.DataFrame:
     """Return cells with columns ``trace``, ``policy``, ``scenario`` and ``sample``."""
     rows = cells.to_dict("records")
     model = cells.get("network.model", pd.Series("null", index=cells.index))
@@ -96,19 +96,21 @@ def _named(cells: pd.DataFrame) -> pd.DataFrame:
 
 def study(runs: Runs) -> Frames:
     """Find utilisation, makespan, turnaround and time in the runs."""
-    dense = _named(runs.cells("utilisation", "synth", "synth-search", "logs"))
+    dense = _named_cells(runs.cells("utilisation", "synth", "synth-search", "logs"))
     keys = ["trace", "policy", "sample"]
     return {
         "utilisation": dense[[*keys, *USED]],
-        "makespan": _ratios(dense, "makespan_s", ["trace"]),
-        "speedups": _ratios(_named(runs.cells("speedups")), "makespan_s", ["trace", "scenario"]),
-        "turnaround": _turnaround(runs),
-        "instants": _instants(runs, dense),
-        "traces": _traces(runs, dense),
+        "makespan": _baseline_ratios(dense, "makespan_s", ["trace"]),
+        "speedups": _baseline_ratios(
+            _named_cells(runs.cells("speedups")), "makespan_s", ["trace", "scenario"]
+        ),
+        "turnaround": _turnaround_ratios(runs),
+        "instants": _instant_shares(runs, dense),
+        "traces": _trace_table(runs, dense),
     }
 
 
-def _ratios(cells: pd.DataFrame, value: str, keys: list[str]) -> pd.DataFrame:
+def _baseline_ratios(cells: pd.DataFrame, value: str, keys: list[str]) -> pd.DataFrame:
     """Return a number over that of Baseline in the same sample without speed-ups."""
     plain = (cells["policy"] == BASELINE) & cells["scenario"].isin(["none"])
     own = (cells["policy"] == BASELINE) & (cells["scenario"] == "emergent")
@@ -124,10 +126,10 @@ def _ratios(cells: pd.DataFrame, value: str, keys: list[str]) -> pd.DataFrame:
     return pd.DataFrame(found, columns=[*keys, "policy", "sample", "ratio"])
 
 
-def _turnaround(runs: Runs) -> pd.DataFrame:
+def _turnaround_ratios(runs: Runs) -> pd.DataFrame:
     """Return mean turnaround over Baseline's, of all jobs and of large ones (Figure 7)."""
     name = "arrivals" if "arrivals" in runs.sweeps else "speedups"
-    cells = _named(runs.cells(name))
+    cells = _named_cells(runs.cells(name))
     large = []
     for row in cells.to_dict("records"):
         jobs = runs.jobs(name, row["cell"])
@@ -135,13 +137,13 @@ def _turnaround(runs: Runs) -> pd.DataFrame:
         large.append(float(own.mean()) if len(own) else float("nan"))
     keys = ["trace", "scenario"]
     both = {
-        "all": _ratios(cells, "mean_turnaround_s", keys),
-        "large": _ratios(cells.assign(large=large), "large", keys),
+        "all": _baseline_ratios(cells, "mean_turnaround_s", keys),
+        "large": _baseline_ratios(cells.assign(large=large), "large", keys),
     }
     return pd.concat([one.assign(jobs=which) for which, one in both.items()], ignore_index=True)
 
 
-def _traces(runs: Runs, dense: pd.DataFrame) -> pd.DataFrame:
+def _trace_table(runs: Runs, dense: pd.DataFrame) -> pd.DataFrame:
     """Return what the traces are like (Table 1), the first sample of each."""
     rows = []
     for trace, own in dense.groupby("trace", sort=False):
@@ -157,7 +159,7 @@ def _traces(runs: Runs, dense: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _instants(runs: Runs, dense: pd.DataFrame) -> pd.DataFrame:
+def _instant_shares(runs: Runs, dense: pd.DataFrame) -> pd.DataFrame:
     """Return the share of events by utilisation after them, in per cent (Table 2)."""
     trace = "thunder" if "thunder" in set(dense["trace"]) else "synth-16"
     own = dense[(dense["trace"] == trace) & dense["policy"].isin([*SPED_UP, STRICT])]
@@ -178,11 +180,11 @@ _PAIRS = (("lc+s", "jigsaw"), ("jigsaw", "lc"))
 
 def derive(found: Frames) -> Frames:
     """Return means over samples in the order of the paper, and what LC+S gains and LaaS holds."""
-    use = _ordered(summarise(found["utilisation"], ("trace", "policy"), USED))
+    use = _by_policy(summarise(found["utilisation"], ("trace", "policy"), USED))
     for name in USED[:2]:
         for column in (name, f"{name} low", f"{name} high"):
             use[column] *= 100
-    makespan = _ordered(summarise(found["makespan"], ("trace", "policy"), ("ratio",)))
+    makespan = _by_policy(summarise(found["makespan"], ("trace", "policy"), ("ratio",)))
     largest = makespan.loc[makespan.groupby("policy")["ratio"].idxmax()]
     instants = summarise(found["instants"], ("trace", "policy", "bin"), ("percent",))
     speedups = summarise(found["speedups"], ("trace", "scenario", "policy"), ("ratio",))
@@ -212,14 +214,14 @@ def _by_trace(table: pd.DataFrame) -> pd.DataFrame:
     return table.sort_values("trace", key=lambda own: own.map(TRACES.index), kind="stable")
 
 
-def _ordered(table: pd.DataFrame) -> pd.DataFrame:
+def _by_policy(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table in the order of the allocators, then of the traces."""
     return _by_trace(table).sort_values(
         "policy", key=lambda own: own.map(ORDER.index), kind="stable"
     )
 
 
-def _steady(sentence: str, policy: str, why: str = "") -> Claim:
+def _steady_claim(sentence: str, policy: str, why: str = "") -> Claim:
     """Return the claim about the steady utilisation of an allocator."""
     return Claim("6.1, Figure 6", sentence, "utilisation", USED[0], ("trace", "policy"), "%",
                  {"policy": (policy,)}, PAPER_STEADY, near=0.01, why=why)  # fmt: skip
@@ -237,11 +239,11 @@ CLAIMS = (
         near=0.01, quick=False,
         why="synthetic ones are sampled from the paper's distributions, not its files",
     ),
-    _steady("Baseline is 97 to 100 % full.", BASELINE),
-    _steady("Jigsaw is 95 or 96 % full, on Atlas 92 %.", "jigsaw"),
-    _steady("LaaS is 90 or 91 % full.", "laas"),
-    _steady("TA is 85 to 88 % full.", "ta", _STRICT),
-    _steady("TA is 85 to 88 % full (here with wholly free leaves).", STRICT),
+    _steady_claim("Baseline is 97 to 100 % full.", BASELINE),
+    _steady_claim("Jigsaw is 95 or 96 % full, on Atlas 92 %.", "jigsaw"),
+    _steady_claim("LaaS is 90 or 91 % full.", "laas"),
+    _steady_claim("TA is 85 to 88 % full.", "ta", _STRICT),
+    _steady_claim("TA is 85 to 88 % full (here with wholly free leaves).", STRICT),
     Claim(
         "6.1, Figure 6", "LC+S gains at most 3.7 points on Jigsaw.", "ahead", "more",
         ("pair", "trace"), "of the nodes", {"pair": ("lc+s over jigsaw",)}, most=0.037,

@@ -87,16 +87,16 @@ _MINIMUM = 5  # jobs of a class that is shown
 def study(runs: Runs) -> Frames:
     """Find improvements and times in the runs."""
     gains, sizes, times = [], [], []
-    for kind, rule, per_job, reference, own in _pairs(runs, "compactness"):
+    for kind, rule, per_job, reference, own in _reference_pairs(runs, "compactness"):
         times.append({**kind, "rule": rule, "ms": per_job})
         if rule != REFERENCE:
-            gains.append({**kind, "rule": rule} | _gain(reference, own))
+            gains.append({**kind, "rule": rule} | _compactness_gain(reference, own))
         if rule in BY_SIZE:
             sizes += [{**kind, "rule": rule} | found for found in _by_size(reference, own)]
     gaps = [
         {**kind, "rule": rule.rpartition("-")[0], "gap": float(rule.rpartition("-")[2])}
-        | _gain(reference, own)
-        for kind, rule, _, reference, own in _pairs(runs, GAPS_FILE)
+        | _compactness_gain(reference, own)
+        for kind, rule, _, reference, own in _reference_pairs(runs, GAPS_FILE)
         if rule != REFERENCE
     ]
     return {
@@ -107,7 +107,7 @@ def study(runs: Runs) -> Frames:
     }
 
 
-def _pairs(
+def _reference_pairs(
     runs: Runs, file: str
 ) -> Iterator[tuple[dict[str, object], str, float, pd.DataFrame, pd.DataFrame]]:
     """Yield machine and sample, rule, ms of a decision, jobs under FIFO-0, jobs under the rule."""
@@ -117,18 +117,18 @@ def _pairs(
     for (name, sample), group in cells.assign(machine=machine, sample=seed).groupby(
         ["machine", "sample"], sort=False
     ):
-        jobs = {str(row["scheduler.allocator"]): _placed(runs, file, str(row["cell"]))
+        jobs = {str(row["scheduler.allocator"]): _placed_jobs(runs, file, str(row["cell"]))
                 for row in group.to_dict("records")}  # fmt: skip
         for (rule, own), per_job in zip(jobs.items(), group["scheduling_ms_per_job"], strict=True):
             yield {"machine": name, "sample": sample}, rule, per_job, jobs[REFERENCE], own
 
 
-def _placed(runs: Runs, file: str, cell: str) -> pd.DataFrame:
+def _placed_jobs(runs: Runs, file: str, cell: str) -> pd.DataFrame:
     """Return the jobs of a cell in their order."""
     return finished(runs.jobs(file, cell)).sort_values("id", kind="stable")
 
 
-def _gain(reference: pd.DataFrame, own: pd.DataFrame) -> dict[str, float]:
+def _compactness_gain(reference: pd.DataFrame, own: pd.DataFrame) -> dict[str, float]:
     """Return how much more compact jobs are than under FIFO-0, in per cent."""
     nodes = own["n_nodes"].to_numpy()
     run_s = (own["end_s"] - own["start_s"]).to_numpy()
@@ -184,7 +184,7 @@ def derive(found: Frames) -> Frames:
     }
 
 
-def _above(value: str, title: str, paper: Mapping[tuple[str, str], float]) -> Chart:
+def _gain_chart(value: str, title: str, paper: Mapping[tuple[str, str], float]) -> Chart:
     """Return the figure of an improvement by machine and rule."""
     shown = ("Largest-1", "Largest-2", "Largest-4", "Largest-8", "Closest", "ClosestMind")
     return Chart(f"improvement-{value}", title, "gains", value, "machine", "rule",
@@ -235,9 +235,9 @@ CLAIMS = (
     ),
 )  # fmt: skip
 CHARTS = (
-    _above("mix", "All sizes (Tables 1, 4-6)", PAPER),
-    _above("small", "Jobs of 2-10 nodes", PAPER_SMALL),
-    _above("large", "Jobs of more than 10 nodes", PAPER_LARGE),
+    _gain_chart("mix", "All sizes (Tables 1, 4-6)", PAPER),
+    _gain_chart("small", "Jobs of 2-10 nodes", PAPER_SMALL),
+    _gain_chart("large", "Jobs of more than 10 nodes", PAPER_LARGE),
     Chart(
         "sizes", f"By size, {TORUS} (Fig. 27)", "sizes", "percent", "sizes", "rule",
         Axis("hops saved [%]"), "Marks: the mean of Closest over the sizes 2 to 10.",

@@ -39,7 +39,7 @@ def study(runs: Runs) -> Frames:
     cells = cells.assign(
         policy=[POLICIES[str(allocator), str(queue)] for allocator, queue in pairs],
         network=cells["network.model"].map(NETWORKS),
-        log=_logs(cells, quick=runs.quick),
+        log=_log_names(cells, quick=runs.quick),
         sample=cells["run.seed"],
     )
     return {
@@ -48,7 +48,7 @@ def study(runs: Runs) -> Frames:
     }
 
 
-def _logs(cells: pd.DataFrame, *, quick: bool) -> list[str]:
+def _log_names(cells: pd.DataFrame, *, quick: bool) -> list[str]:
     """Return whose jobs the cells run, and how much they communicate where that varies."""
     talk = cells.get(TALK, pd.Series(index=cells.index, dtype=object)).fillna("")
     names = [SYNTHETIC if quick else LOGS[str(file)] for file in cells["file"]]
@@ -72,14 +72,16 @@ def derive(found: Frames) -> Frames:
     }
 
 
-def _below(where: str, sentence: str, base: str, value: str, why: str, *, quick: bool) -> Claim:
+def _below_claim(
+    where: str, sentence: str, base: str, value: str, why: str, *, quick: bool
+) -> Claim:
     """Return the claim that Reckless and Cautious are better than another policy."""
     rows = {"network": (NETWORKS["fluid"],), "policy": OURS}
     return Claim(where, sentence, f"over {base}", value, ("log", "policy"), rows=rows, most=1.0,
                  quick=quick, why=why)  # fmt: skip
 
 
-def _shapes(where: str, sentence: str, pattern: str, why: str = "", *, alike: bool) -> Claim:
+def _shape_claim(where: str, sentence: str, pattern: str, why: str = "", *, alike: bool) -> Claim:
     """Return a claim about the time of 64 nodes on boxes that are no cube, over the cube's."""
     rows = {"pattern": (pattern,), "shape": SHAPES[1:4], "message": ("2 MB",), "nodes": (64,)}
     least, most = (0.95, 1.05) if alike else (1.05, None)
@@ -87,7 +89,7 @@ def _shapes(where: str, sentence: str, pattern: str, why: str = "", *, alike: bo
                  why=why)  # fmt: skip
 
 
-def _chart(word: str, base: str) -> Chart:
+def _ratio_chart(word: str, base: str) -> Chart:
     """Return the figure of a time over that of CC or NC."""
     at_most = {("*", "*", name): 1.0 for name in OURS}
     others = tuple(name for name in POLICIES.values() if name != base)
@@ -99,11 +101,11 @@ def _chart(word: str, base: str) -> Chart:
 
 _LENT = "an empty machine lends a job its links"
 CLAIMS = (
-    _below("X", "Reckless and Cautious turn jobs around sooner than NC.", NC, TIMES[1],
+    _below_claim("X", "Reckless and Cautious turn jobs around sooner than NC.", NC, TIMES[1],
            "contiguity alone does it: see CC in `table-over NC.csv`", quick=True),
-    _below("X", "Jobs wait less under Reckless and Cautious than under NC.", NC, TIMES[0],
+    _below_claim("X", "Jobs wait less under Reckless and Cautious than under NC.", NC, TIMES[0],
            "contiguity alone does it", quick=False),
-    _below("X", "Reckless and Cautious turn jobs around sooner than CC.", CC, TIMES[1],
+    _below_claim("X", "Reckless and Cautious turn jobs around sooner than CC.", CC, TIMES[1],
            "chunks that know no pattern do as well", quick=True),
     Claim(
         "VIII", "Reckless and Cautious have comparable turnaround (within 10 %).", "over Cautious",
@@ -118,9 +120,10 @@ CLAIMS = (
         "VI", "Scattered jobs are slowed down more than contiguous ones.", "slowdown", "more",
         ("log",), rows={"network": (NETWORKS["fluid"],)}, least=0.0,
     ),
-    _shapes("VI", "A2A needs a compact allocation: other boxes are slower.", "A2A", alike=False),
-    _shapes("VI", "NN runs as well on any box.", "NN", alike=True),
-    _shapes("IV", "O2A needs a node near to all others: other boxes are slower.", "O2A",
+    _shape_claim("VI", "A2A needs a compact allocation: other boxes are slower.", "A2A",
+            alike=False),
+    _shape_claim("VI", "NN runs as well on any box.", "NN", alike=True),
+    _shape_claim("IV", "O2A needs a node near to all others: other boxes are slower.", "O2A",
             "the root's own link takes the time, whatever the shape", alike=False),
     Claim(
         "IV", "A2A is slower on scattered nodes.", "scattered", "ratio", ("machine",),
@@ -128,7 +131,7 @@ CLAIMS = (
     ),
 )  # fmt: skip
 CHARTS = (
-    *(_chart(word, base) for word in ("turnaround", "wait") for base in (CC, NC)),
+    *(_ratio_chart(word, base) for word in ("turnaround", "wait") for base in (CC, NC)),
     Chart(
         "shapes", "64 nodes, 2 MB a message, by shape", "shapes", "mean", "shape", "pattern",
         Axis("time / cube", line=1.0),

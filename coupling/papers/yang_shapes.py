@@ -103,7 +103,7 @@ def shape_frames(runs: Runs) -> Frames:
     sizes = (*SIZES, LARGE) if large else SIZES
     return {
         "shapes": runs.stored("shapes", [common, MACHINE, sizes], lambda: _by_shape(large=large)),
-        "crowd": runs.stored("crowd", [common, dims, CROWD_SIZE], lambda: _crowd(dims)),
+        "crowd": runs.stored("crowd", [common, dims, CROWD_SIZE], lambda: _full_machine(dims)),
     }
 
 
@@ -123,7 +123,7 @@ def _by_shape(*, large: bool) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _crowd(dims: Box) -> pd.DataFrame:
+def _full_machine(dims: Box) -> pd.DataFrame:
     """Return times on a full machine, relative to the undisturbed cube."""
     study, rows = Shapes(dims), []
     for label, name in PATTERNS.items():

@@ -127,13 +127,13 @@ class Accounts:
                 np.array(placement_factor, dtype=np.float64),
                 np.array(worst_link, dtype=np.int64),
             ),
-            self._ledger(),
+            self._kernel_ledger(),
             self._delay_at_link,
         )
         self._free += closed.tolist()
         return keys, interference_delay_node_s, self.members["work_s"][closed]
 
-    def _ledger(self) -> Ledger:
+    def _kernel_ledger(self) -> Ledger:
         """Return the tables as the kernels take them."""
         return Ledger(self.members, self._losses, self._places, self._state)
 
@@ -149,7 +149,7 @@ class Accounts:
                 np.array(culprits.kind, np.int64),
                 np.array(culprits.share, np.float64),
             ),
-            self._ledger(),
+            self._kernel_ledger(),
         )
         if stranger >= 0:
             raise CouplingError(

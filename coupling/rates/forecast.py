@@ -54,18 +54,18 @@ def announce(forecast: Forecast) -> None:
 def forecast_of(scene: RunInput, allocator: Allocator, iterations: int) -> Forecast:
     """Forecast the cost of a run with at most so many iterations a job, or fewer if too many."""
     apart = getattr(allocator, "isolating", False) and isinstance(scene.routing, Wraparound)
-    most = Forecast(sum(iterations * _each(job, apart=apart) for job in scene.jobs), apart)
+    most = Forecast(sum(iterations * _each_step(job, apart=apart) for job in scene.jobs), apart)
     if most.cpu_s <= LONGEST_S:
         return most
     ideal_s = _Ideal(scene, allocator)
     starts = 0.0
     for job in scene.jobs:
-        if each := _each(job, apart=apart):
+        if each := _each_step(job, apart=apart):
             starts += each * shaped(job.runtime_s, ideal_s(job), iterations)[0]
     return Forecast(starts, apart)
 
 
-def _each(job: Job, *, apart: bool) -> float:
+def _each_step(job: Job, *, apart: bool) -> float:
     """Return the flows of an iteration, or its steps."""
     talk = job.communication
     if talk is None or talk.fraction == 0.0 or job.runtime_s == 0.0 or job.n_nodes == 1:

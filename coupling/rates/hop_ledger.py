@@ -50,7 +50,7 @@ class HopLedger(Observer):
     def __init__(self, cluster: Cluster) -> None:
         self._costs: dict[int, float] = {}
         self._comm = [0] * cluster.n_leaves
-        self._spread: dict[int, _Spread] = {}
+        self._leaves_of: dict[int, _Spread] = {}
         self._waiting: list[_Placed] = []
         self._n_waiting = 0
         geometry = cluster.geometry
@@ -72,30 +72,30 @@ class HopLedger(Observer):
         if not self._is_tree:
             return
         for allocation in ended:
-            spread = self._spread.pop(allocation.job.id, None)
+            spread = self._leaves_of.pop(allocation.job.id, None)
             if spread is not None:
-                self._count(spread, -1)
+                self._count_nodes(spread, -1)
         for allocation in started:
-            self._note(allocation)
+            self._note_cost(allocation)
 
     def costs(self) -> Mapping[int, float] | None:
         """Return communication costs by job id; None where the machine is no tree."""
-        self._settle()
+        self._settle_costs()
         return self._costs if self._is_tree else None
 
-    def _count(self, spread: _Spread, sign: int) -> None:
+    def _count_nodes(self, spread: _Spread, sign: int) -> None:
         """Count the communicating nodes of a job in or out."""
         comm = self._comm
         for leaf, count in zip(*spread, strict=True):
             comm[leaf] += sign * count
 
-    def _note(self, allocation: Allocation) -> None:
+    def _note_cost(self, allocation: Allocation) -> None:
         """Keep what the cost of a job depends on."""
         job = allocation.job
         if job.communication is None:
             return
-        leaves, counts = self._spread[job.id] = _spread(allocation)
-        self._count((leaves, counts), 1)
+        leaves, counts = self._leaves_of[job.id] = _leaves_of(allocation)
+        self._count_nodes((leaves, counts), 1)
         order = allocation.order
         n_ranks = job.n_nodes if order is None else len(order)
         flows = rank_flows(job.communication.pattern, n_ranks)
@@ -108,25 +108,25 @@ class HopLedger(Observer):
         self._waiting.append(_Placed(job.id, flows, slot, leaves, counts, comm))
         self._n_waiting += flows.src.size
         if self._n_waiting > _BATCH:
-            self._settle()
+            self._settle_costs()
 
-    def _settle(self) -> None:
+    def _settle_costs(self) -> None:
         """Compute the costs of the jobs that are kept."""
         waiting, self._waiting, self._n_waiting = self._waiting, [], 0
         if not waiting:
             return
         leaf = np.array([leaf for job in waiting for leaf in job.leaf])
         comm = np.array([count for job in waiting for count in job.comm])
-        slots, n_ranks = _slots(waiting)
-        leaf_i = slots[_joined([job.flows.src for job in waiting], n_ranks)]
-        leaf_j = slots[_joined([job.flows.dst for job in waiting], n_ranks)]
+        slots, n_ranks = _leaf_slots(waiting)
+        leaf_i = slots[_join_ranges([job.flows.src for job in waiting], n_ranks)]
+        leaf_j = slots[_join_ranges([job.flows.dst for job in waiting], n_ranks)]
         level = self._level_of(leaf[leaf_i], leaf[leaf_j])
         contention = contention_factor(leaf_i, leaf_j, comm, self._nodes[leaf])
         rounds = np.concatenate([job.flows.flow_rounds for job in waiting])
         hops = effective_hops(2 * level * rounds, contention)
         n_steps = [int(job.flows.step[-1]) + 1 for job in waiting]
         begin = np.cumsum([0, *n_steps])[:-1].tolist()
-        step = _joined([job.flows.step for job in waiting], n_steps)
+        step = _join_ranges([job.flows.step for job in waiting], n_steps)
         cost = np.add.reduceat(step_costs(step, hops), begin).tolist()
         self._costs.update(zip((job.job for job in waiting), cost, strict=True))
 
@@ -140,7 +140,7 @@ def _levels_of(levels: _Levels, n_leaves: int) -> _Levels:
     return lambda leaf_i, leaf_j: table[leaf_i * n_leaves + leaf_j]
 
 
-def _slots(waiting: Sequence[_Placed]) -> tuple[Ints, list[int]]:
+def _leaf_slots(waiting: Sequence[_Placed]) -> tuple[Ints, list[int]]:
     """Return the leaf of each rank, numbered over all jobs, and how many ranks each job has."""
     if all(job.slot is None for job in waiting):
         counts = [count for job in waiting for count in job.held]
@@ -149,17 +149,17 @@ def _slots(waiting: Sequence[_Placed]) -> tuple[Ints, list[int]]:
         np.repeat(np.arange(len(job.leaf)), job.held) if job.slot is None else job.slot
         for job in waiting
     ]
-    return _joined(own, [len(job.leaf) for job in waiting]), [slot.size for slot in own]
+    return _join_ranges(own, [len(job.leaf) for job in waiting]), [slot.size for slot in own]
 
 
-def _joined(parts: Sequence[Ints], sizes: Sequence[int]) -> Ints:
+def _join_ranges(parts: Sequence[Ints], sizes: Sequence[int]) -> Ints:
     """Put numbers of several ranges 0..size-1 one behind the other, as those of one range."""
     base = np.cumsum([0, *sizes])[:-1]
     joined: Ints = np.concatenate(parts) + np.repeat(base, [part.size for part in parts])
     return joined
 
 
-def _spread(allocation: Allocation) -> _Spread:
+def _leaves_of(allocation: Allocation) -> _Spread:
     """Return the leaves on which a job runs; the nodes that it only holds are its last."""
     if allocation.order is not None and not allocation.idle:
         nodes: Ints = np.unique(np.array(allocation.order))

@@ -29,7 +29,7 @@ _GONE, _UNKNOWN, _UNLISTED = -2, -1, -2  # class of a free row; no culprit; no c
 
 
 @njit(cache=True)
-def _place(victim: int, culprit: int, kind: int, ledger: Ledger) -> int:
+def _loss_slot(victim: int, culprit: int, kind: int, ledger: Ledger) -> int:
     """Return the place of a loss among the places, or the empty one where it belongs."""
     losses, places = ledger.losses, ledger.places
     mixed = victim * 0x2545F4914F6CDD1D + culprit * 0x1D8AF066C7D6C5B5 + kind * 0x5851F42D4C957F2D
@@ -54,16 +54,16 @@ def _make_room(n_new: int, ledger: Ledger) -> None:
     for row in range(losses.size):
         loss = losses[row]
         if loss.kind != _GONE:
-            places[_place(loss.victim, loss.culprit, loss.kind, ledger)] = row
+            places[_loss_slot(loss.victim, loss.culprit, loss.kind, ledger)] = row
             state.taken += 1
 
 
 @njit(cache=True)
-def _loss(slot: int, culprit: int, kind: int, ledger: Ledger) -> int:
+def _loss_row(slot: int, culprit: int, kind: int, ledger: Ledger) -> int:
     """Return the row of what a job loses to another, a new one where it lost nothing yet."""
     losses, places, state = ledger.losses, ledger.places, ledger.state[0]
     member = ledger.members[slot]
-    place = _place(member.job, culprit, kind, ledger)
+    place = _loss_slot(member.job, culprit, kind, ledger)
     if places[place] >= 0:
         return int(places[place])
     row = int(state.free)
@@ -83,7 +83,7 @@ def _loss(slot: int, culprit: int, kind: int, ledger: Ledger) -> int:
 
 
 @njit(cache=True)
-def _advance(slot: int, now_s: float, ledger: Ledger, delay_at_link: Floats) -> None:
+def _advance_job(slot: int, now_s: float, ledger: Ledger, delay_at_link: Floats) -> None:
     """Account for the time since a job's last change."""
     losses, member = ledger.losses, ledger.members[slot]
     elapsed_s = now_s - member.since_s
@@ -95,7 +95,7 @@ def _advance(slot: int, now_s: float, ledger: Ledger, delay_at_link: Floats) -> 
     if member.worst_link >= 0:
         delay_at_link[member.worst_link] += delay_node_s
     if member.first_cause < 0:
-        row = _loss(slot, _UNKNOWN, _UNKNOWN, ledger)
+        row = _loss_row(slot, _UNKNOWN, _UNKNOWN, ledger)
         losses[row].share, losses[row].cause = 1.0, -1
         member.first_cause = row
     row = member.first_cause
@@ -105,7 +105,7 @@ def _advance(slot: int, now_s: float, ledger: Ledger, delay_at_link: Floats) -> 
 
 
 @njit(cache=True)
-def _closed(ended: Ints, ledger: Ledger) -> tuple[Ints, Floats]:
+def _close_losses(ended: Ints, ledger: Ledger) -> tuple[Ints, Floats]:
     """Return the losses of jobs that ended, and free their rows."""
     members, losses, state = ledger.members, ledger.losses, ledger.state[0]
     n_rows = 0
@@ -141,11 +141,11 @@ def account(
     members = ledger.members
     _make_room(ended.size + rates.slot.size, ledger)
     for slot in ended:
-        _advance(slot, now_s, ledger, delay_at_link)
-    keys, delay_node_s = _closed(ended, ledger)
+        _advance_job(slot, now_s, ledger, delay_at_link)
+    keys, delay_node_s = _close_losses(ended, ledger)
     for i in range(rates.slot.size):
         slot = rates.slot[i]
-        _advance(slot, now_s, ledger, delay_at_link)
+        _advance_job(slot, now_s, ledger, delay_at_link)
         member = members[slot]
         member.interference = rates.interference[i]
         member.network_slowdown = rates.interference[i] * rates.placement_factor[i]
@@ -155,7 +155,7 @@ def account(
 
 
 @njit(cache=True)
-def _index(wanted: int, numbers: Ints, first: int) -> int:
+def _index_of(wanted: int, numbers: Ints, first: int) -> int:
     """Return the index of a number, searched from an index on and round; -1: it is not there."""
     for i in range(numbers.size):
         place = (first + i) % numbers.size
@@ -173,7 +173,7 @@ def blame(asked: Ints, slots: Ints, causes: Causes, ledger: Ledger) -> int:
     place, last = 0, -1
     for i in range(victim.size):
         if i == 0 or victim[i] != victim[i - 1]:
-            place = _index(victim[i], asked, place)
+            place = _index_of(victim[i], asked, place)
             if place < 0:
                 return i
             row = members[slots[place]].first_cause
@@ -182,7 +182,7 @@ def blame(asked: Ints, slots: Ints, causes: Causes, ledger: Ledger) -> int:
                 losses[row].cause = _UNLISTED
                 row = following
             members[slots[place]].first_cause = last = -1
-        row = _loss(slots[place], causes.culprit[i], causes.kind[i], ledger)
+        row = _loss_row(slots[place], causes.culprit[i], causes.kind[i], ledger)
         if losses[row].cause != _UNLISTED:  # a second row of the same culprit and class
             losses[row].share += causes.share[i]
             continue

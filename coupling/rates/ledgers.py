@@ -110,10 +110,10 @@ class NetworkLedger(Observer):
         self.blame.write(keys, interference_delay_node_s)
         for number in gone:
             self._attributed.pop(number, None)
-        if model is not None and (victims := self._changed(jobs, interference)):
+        if model is not None and (victims := self._changed_jobs(jobs, interference)):
             accounts.blame(victims, model.culprits(victims, self.blame.kind))
 
-    def _changed(self, jobs: Sequence[int], interference: Sequence[float]) -> list[int]:
+    def _changed_jobs(self, jobs: Sequence[int], interference: Sequence[float]) -> list[int]:
         """Return the jobs that are delayed otherwise than when culprits were last asked for."""
         attributed, changed = self._attributed, []
         for job, factor in zip(jobs, interference, strict=True):

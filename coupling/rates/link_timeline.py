@@ -68,9 +68,9 @@ class LinkTimeline(Observer):
         now_s: float,
     ) -> None:
         """Book what jobs sent that left, and go on with the others at their new rates."""
-        self._reach(now_s)
+        self._widen_bins(now_s)
         for allocation in ended:
-            self._close(allocation.job.id, now_s)
+            self._book_sent(allocation.job.id, now_s)
         for allocation in started:
             placed = self._network.entered.get(allocation.job.id)
             if placed is not None:
@@ -78,7 +78,7 @@ class LinkTimeline(Observer):
         for job, job_rate in job_rates.items():
             sender = self._senders.get(job)
             if sender is not None:
-                self._advance(sender, now_s)
+                self._advance_bins(sender, now_s)
                 sender.network_slowdown = job_rate.network_slowdown
 
     def bins(self) -> Floats:
@@ -86,7 +86,7 @@ class LinkTimeline(Observer):
         used = min(self._most, int(np.ceil(self.end_s / self.width_s)))
         return spread_over_links(self._network.topology, self._nbytes[:used])
 
-    def _reach(self, now_s: float) -> None:
+    def _widen_bins(self, now_s: float) -> None:
         """Make bins wide enough for time to be inside."""
         self.end_s = now_s
         doublings = 0
@@ -94,9 +94,9 @@ class LinkTimeline(Observer):
             self.width_s *= 2.0
             doublings += 1
         if doublings:
-            self._merge(doublings)
+            self._merge_bins(doublings)
 
-    def _merge(self, doublings: int) -> None:
+    def _merge_bins(self, doublings: int) -> None:
         """Make one bin of 2^`doublings` neighbours."""
         merged = 2 ** min(doublings, self._most.bit_length())  # all into one and no more
         first = np.arange(0, self._most, merged)
@@ -109,7 +109,7 @@ class LinkTimeline(Observer):
                 work_s[number >> doublings] = work_s.get(number >> doublings, 0.0) + done_s
             sender.work_s = work_s
 
-    def _advance(self, sender: _Sender, now_s: float) -> None:
+    def _advance_bins(self, sender: _Sender, now_s: float) -> None:
         """Note the work since the last change in the bins in which it was done."""
         begin_s, sender.since_s = sender.since_s, now_s
         number, work_s = int(begin_s / self.width_s), sender.work_s
@@ -118,12 +118,12 @@ class LinkTimeline(Observer):
             work_s[number] = work_s.get(number, 0.0) + (end_s - begin_s) / sender.network_slowdown
             begin_s, number = end_s, number + 1
 
-    def _close(self, job: int, now_s: float) -> None:
+    def _book_sent(self, job: int, now_s: float) -> None:
         """Book what a job that left has sent."""
         sender = self._senders.pop(job, None)
         if sender is None:
             return
-        self._advance(sender, now_s)
+        self._advance_bins(sender, now_s)
         ideal_s, left = sender.ideal_s, self._network.completed_work.get(job)
         if left is not None and left.work_s > 0.0:  # the rates of the last iterations are not all
             ideal_s *= sum(sender.work_s.values()) / left.work_s

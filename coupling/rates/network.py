@@ -126,10 +126,10 @@ class NetworkRateModel:
         """Take the changes of one instant and return the rates that changed."""
         del now_s
         for allocation in ended:
-            self._leave(allocation.job.id)
+            self._remove_job(allocation.job.id)
         self.entered = {}
         for allocation in started:
-            self._enter(allocation)
+            self._enter_job(allocation)
         interference = {allocation.job.id: 1.0 for allocation in started}
         if self.model is None:
             return JobRates(list(interference), list(interference.values()), [1.0] * len(started))
@@ -161,7 +161,7 @@ class NetworkRateModel:
             return PlacedTraffic(placed.traffic, placed.alone_s, placed.alone_s)
         return placed
 
-    def _enter(self, allocation: PlacedJob) -> None:
+    def _enter_job(self, allocation: PlacedJob) -> None:
         """Put a job on the network."""
         job = allocation.job
         if _is_silent(job):  # without a look at its nodes and links
@@ -193,7 +193,7 @@ class NetworkRateModel:
             kind, 0.0
         ) + job.runtime_s * communicating_nodes(placed)
 
-    def _leave(self, job: int) -> None:
+    def _remove_job(self, job: int) -> None:
         """Take a job off the network."""
         if self._placement_factor.pop(job, None) is not None and self.model is not None:
             self.model.end(job)

@@ -54,7 +54,7 @@ class SimulatedRateModel(NetworkRateModel):
         }
         self.entered = {}
         for allocation in started:
-            job_rates[allocation.job.id] = self._begin(allocation, now_s)
+            job_rates[allocation.job.id] = self._begin_job(allocation, now_s)
         return job_rates
 
     def moves(self, job: int) -> bool:
@@ -80,7 +80,7 @@ class SimulatedRateModel(NetworkRateModel):
         alone_s = now_s - self._began_s.pop(job) - interference_delay_s
         return CompletedWork(alone_s / self._placement_factor.pop(job), interference_delay_s)
 
-    def _begin(self, allocation: PlacedJob, now_s: float) -> JobRate:
+    def _begin_job(self, allocation: PlacedJob, now_s: float) -> JobRate:
         """Put a job on the network and return its rate alone."""
         job, partition = allocation.job, allocation.partition()
         placed = self.traffic(job, partition) if job.runtime_s > 0.0 else None

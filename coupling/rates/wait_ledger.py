@@ -59,7 +59,7 @@ class WaitLedger(Observer):
         self._rest = rest
         for job, verdict in news.items():
             state = self._queue[job]
-            self._book(state, now_s)
+            self._book_time(state, now_s)
             state.verdict = verdict
             if verdict is None:
                 state.unlooked = dict(self._clocks)
@@ -81,8 +81,8 @@ class WaitLedger(Observer):
             state = self._queue.pop(job, None)
             if state is None:
                 continue  # it runs already, and routes have changed
-            self._book(state, now_s)
-            self._write(job, state)
+            self._book_time(state, now_s)
+            self._write_rows(job, state)
 
     def _run_clocks(self, now_s: float) -> None:
         """Count the time since the last instant for the rest of the queue."""
@@ -91,7 +91,7 @@ class WaitLedger(Observer):
             self._clocks[self._rest] = self._clocks.get(self._rest, 0.0) + passed_s
         self._since_s = now_s
 
-    def _book(self, state: _Waiting, now_s: float) -> None:
+    def _book_time(self, state: _Waiting, now_s: float) -> None:
         """Book the time since a job's last verdict."""
         begin_s, state.since_s = state.since_s, now_s
         if now_s <= begin_s:
@@ -99,7 +99,7 @@ class WaitLedger(Observer):
         if state.verdict is not None:
             span = state.spans.get(state.verdict)
             if span is None:
-                _add(state.spans, state.verdict, now_s - begin_s, (begin_s, now_s))
+                _add_stretch(state.spans, state.verdict, now_s - begin_s, (begin_s, now_s))
             else:
                 span[0] += now_s - begin_s
                 span[2] = now_s
@@ -107,16 +107,16 @@ class WaitLedger(Observer):
         for verdict, clock_s in self._clocks.items():
             passed_s = clock_s - state.unlooked.get(verdict, 0.0)
             if passed_s > 0.0:
-                _add(state.spans, verdict, passed_s, (begin_s, now_s))
+                _add_stretch(state.spans, verdict, passed_s, (begin_s, now_s))
 
-    def _write(self, job: int, state: _Waiting) -> None:
+    def _write_rows(self, job: int, state: _Waiting) -> None:
         """Write the rows of a job that leaves the queue."""
         for verdict, span in state.spans.items():
             self.rows.extend((job, _NUMBER[verdict.reason], verdict.holder, _NUMBER[verdict.root]))
             self.spans.extend(span)
 
 
-def _add(
+def _add_stretch(
     spans: dict[Verdict, _Span], verdict: Verdict, wait_s: float, when: Sequence[float]
 ) -> None:
     """Add a stretch of waiting; of many holders the least are put together."""

@@ -114,7 +114,7 @@ class Replay(Tabled):
         then = f", then {shortened(', '.join(self.changes))}" if self.changes else ""
         return f"<Replay: {len(self.recorded.jobs)} jobs{then}>"
 
-    def _rows(self) -> list[dict[str, Any]]:
+    def _table_rows(self) -> list[dict[str, Any]]:
         """Return the jobs of the record."""
         table = self.recorded.jobs
         return [dict(zip(table.columns, row, strict=True)) for row in table.itertuples(index=False)]

@@ -119,10 +119,10 @@ def replay(
         raise SnapshotError("resume: expected out, a directory to go on with, it is missing.")
     if then and free_from is None:
         raise SnapshotError("--then: expected --free-from beside it, it is missing.")
-    spec, begin, assumed = _fabric(topology, name_map, host_pattern)
+    spec, begin, assumed = _fabric_table(topology, name_map, host_pattern)
     if profile is None:
         assumed = (*assumed, NO_PROFILE)
-    tables = _tables(log, spec, (unknown, timezone), profile, seed)
+    tables = _record_tables(log, spec, (unknown, timezone), profile, seed)
     for change in changes:
         _require_setting(change, "--set")
         set_field(tables, change)
@@ -131,16 +131,16 @@ def replay(
     parts = assemble(base, work.inputs)
     if free_from is None:
         recorded = work.run(base, parts, "")
-        return _answer(recorded, parts, assumed, place)
+        return _fixed_answer(recorded, parts, assumed, place)
     if "allocator" not in tables.get("scheduler", {}):
-        tables.setdefault("scheduler", {})["allocator"] = _usual(parts.topology)
+        tables.setdefault("scheduler", {})["allocator"] = _usual_allocator(parts.topology)
     freed = work.experiment({**tables, "replay": {**tables["replay"], "free_from": free_from}})
     parts = assemble(freed, work.inputs)
-    other = _otherwise(work, freed, then, parts.topology)
+    other = _changed_experiment(work, freed, then, parts.topology)
     for each in (freed, other):
         check_parts(each, parts)
     with work.claimed(changed=bool(then)):
-        waits = _fitted(freed, parts, changes, progress) if fit else None
+        waits = _fit_settings(freed, parts, changes, progress) if fit else None
         if waits is not None:
             freed, other = with_queue(freed, waits.best), _with_queue_of(other, waits, then)
         recorded = work.run(base, assemble(base, work.inputs), RECORDED)
@@ -148,7 +148,7 @@ def replay(
     gained: tuple[Gain, ...] = ()
     if then:
         gained = tuple(gains(runs[0], runs[1], [job.id for job in free_jobs(parts)]))
-    answer = _answer(recorded, parts, assumed, place)
+    answer = _fixed_answer(recorded, parts, assumed, place)
     return replace(
         answer,
         freed=runs[0][0],
@@ -161,7 +161,7 @@ def replay(
     )
 
 
-def _tables(
+def _record_tables(
     log: Path | str,
     spec: object,
     reading: tuple[str, str | None],
@@ -179,7 +179,7 @@ def _tables(
         "run": {"seed": seed, "self_check": False},
     }
     if profile is not None:
-        tables["communication"] = _communication(profile)
+        tables["communication"] = _profile_table(profile)
     return tables
 
 
@@ -253,7 +253,7 @@ class _Work:
             return run_parts(experiment, parts, report)
 
 
-def _fabric(
+def _fabric_table(
     topology: object, name_map: Path | str | None, host_pattern: str | None
 ) -> tuple[Any, Path, tuple[str, ...]]:
     """Return the description of a fabric, where its paths begin, and what it leaves open."""
@@ -267,7 +267,7 @@ def _fabric(
     return spec, begin.absolute(), left_open(spec)
 
 
-def _communication(profile: object) -> dict[str, Any]:
+def _profile_table(profile: object) -> dict[str, Any]:
     """Return the table of a profile."""
     if isinstance(profile, Mapping):
         return dict(profile)
@@ -286,7 +286,7 @@ def _require_setting(change: str, option: str) -> None:
         )
 
 
-def _usual(topology: Topology) -> str:
+def _usual_allocator(topology: Topology) -> str:
     """Return the allocator that most sites have: Slurm's, where it knows the fabric."""
     try:
         probe = Job(0, 0.0, 1, 1.0, 1.0)
@@ -296,7 +296,9 @@ def _usual(topology: Topology) -> str:
     return _USUAL
 
 
-def _otherwise(work: _Work, freed: Experiment, then: Sequence[str], fabric: Topology) -> Experiment:
+def _changed_experiment(
+    work: _Work, freed: Experiment, then: Sequence[str], fabric: Topology
+) -> Experiment:
     """Return an experiment with fields changed; what jobs did is what they did without that."""
     tables = freed.tables()
     tables["run"].pop("seeds", None)
@@ -314,7 +316,7 @@ def _otherwise(work: _Work, freed: Experiment, then: Sequence[str], fabric: Topo
     return work.experiment(tables)
 
 
-def _fitted(
+def _fit_settings(
     freed: Experiment, parts: RunParts, changes: Sequence[str], progress: Progress | None
 ) -> Waits:
     """Look for the settings of the queue that are not given."""
@@ -340,7 +342,7 @@ def _with_queue_of(other: Experiment, waits: Waits, then: Sequence[str]) -> Expe
     )
 
 
-def _answer(
+def _fixed_answer(
     recorded: Result, parts: RunParts, assumed: tuple[str, ...], folder: Path | None
 ) -> Replay:
     """Return the answer about a record that nothing frees."""

@@ -42,17 +42,17 @@ def fit_queue(
     # One setting after the other is chosen, the best of those before taken. Run times are as
     # recorded, so that the network counts as it was.
     jobs = free_jobs(parts)
-    recorded = _recorded(parts, jobs)
+    recorded = _recorded_waits(parts, jobs)
     found: dict[tuple[object, ...], tuple[float, Floats]] = {}
-    best, order = _own(experiment, parts), list[QueueFit]()
-    steps = list(_choices(fixed))
+    best, order = _own_settings(experiment, parts), list[QueueFit]()
+    steps = list(_setting_choices(fixed))
     total = 1 + sum(len(values) for _, values in steps)
 
     def look(fit: QueueFit) -> QueueFit:
         key = fit.window, fit.estimates, fit.switches
         if key not in found:
-            waits = _simulated(with_queue(experiment, fit), parts, jobs)
-            found[key] = _error(recorded, waits), waits
+            waits = _simulated_waits(with_queue(experiment, fit), parts, jobs)
+            found[key] = _wait_error(recorded, waits), waits
             order.append(replace(fit, error=found[key][0]))
             if tried is not None:
                 tried(len(order), total)
@@ -72,7 +72,7 @@ def fit_queue(
             for share in QUANTILES
         },
         (float(recorded.mean()), float(simulated.mean())),
-        tuple(_biases(jobs, recorded, simulated)),
+        tuple(_mean_biases(jobs, recorded, simulated)),
     )
 
 
@@ -84,28 +84,28 @@ def with_queue(experiment: Experiment, fit: QueueFit) -> Experiment:
     return replace(experiment, window=fit.window, estimates=fit.estimates, queue_options=options)
 
 
-def _own(experiment: Experiment, parts: RunParts) -> QueueFit:
+def _own_settings(experiment: Experiment, parts: RunParts) -> QueueFit:
     """Return the settings that an experiment has."""
     switches = experiment.queue_options.get("switches")
     own = None if switches is None else str(switches)
     return QueueFit(experiment.window, experiment.estimates or parts.estimates, own, 0.0)
 
 
-def _choices(fixed: frozenset[str]) -> Iterator[tuple[str, Sequence[Any]]]:
+def _setting_choices(fixed: frozenset[str]) -> Iterator[tuple[str, Sequence[Any]]]:
     """Yield what is tried of each setting."""
     for name, values in (("estimates", ESTIMATES), ("window", WINDOWS), ("switches", SWITCHES)):
         if name not in fixed:
             yield name, values
 
 
-def _recorded(parts: RunParts, jobs: Sequence[Job]) -> Floats:
+def _recorded_waits(parts: RunParts, jobs: Sequence[Job]) -> Floats:
     """Return recorded waits."""
     record = parts.record
     assert record is not None  # noqa: S101 (for the type)
     return np.array([record.pins[job.id].start_s - record.submit_s[job.id] for job in jobs])
 
 
-def _simulated(experiment: Experiment, parts: RunParts, jobs: Sequence[Job]) -> Floats:
+def _simulated_waits(experiment: Experiment, parts: RunParts, jobs: Sequence[Job]) -> Floats:
     """Return the waits of a freed queue, every run time as recorded."""
     estimates = experiment.estimates or parts.estimates
     schedule = schedule_alone(experiment, replace(parts, estimates=estimates))
@@ -114,12 +114,12 @@ def _simulated(experiment: Experiment, parts: RunParts, jobs: Sequence[Job]) -> 
     return np.array([start_s[job.id] - submit_s[job.id] for job in jobs])
 
 
-def _error(recorded: Floats, simulated: Floats) -> float:
+def _wait_error(recorded: Floats, simulated: Floats) -> float:
     """Return how far waits are from recorded ones."""
     return float(np.abs(np.log((simulated + LEAST_S) / (recorded + LEAST_S))).mean())
 
 
-def _biases(jobs: Sequence[Job], recorded: Floats, simulated: Floats) -> Iterator[Bias]:
+def _mean_biases(jobs: Sequence[Job], recorded: Floats, simulated: Floats) -> Iterator[Bias]:
     """Yield mean waits by size class and by partition."""
     sizes = size_class(pd.Series([job.n_nodes for job in jobs])).astype(str).to_numpy()
     partitions = np.array([name_of(job, "queue") or "-" for job in jobs])

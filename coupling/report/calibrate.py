@@ -54,12 +54,12 @@ def calibration_answer(found: Calibration, top: int | None = None, *, why: bool 
             _LINKS,
             [_link_row(link, found.topology) for link in links],
             whole=(0,),
-            pictures=lambda: _drawn(found),
+            pictures=lambda: _fit_pictures(found),
         ),
     ]
-    closing = [_READ if found.way == "counters" else _READ_RUNS, *_notes(found, why=why)]
+    closing = [_READ if found.way == "counters" else _READ_RUNS, *_note_lines(found, why=why)]
     title = "How the jobs of this machine communicate"
-    return Answer(title, _totals(found), sections, closing)
+    return Answer(title, _total_lines(found), sections, closing)
 
 
 def profile_head(found: Calibration) -> list[str]:
@@ -83,7 +83,7 @@ def _measured_by(found: Calibration) -> str:
     return f"counters of ports, {found.seconds:.0f} s apart"
 
 
-def _totals(found: Calibration) -> list[str]:
+def _total_lines(found: Calibration) -> list[str]:
     identified = sum(group.identifiable for group in found.groups)
     jobs = sum(group.jobs for group in found.groups)
     lines = [
@@ -145,7 +145,7 @@ def _slow_row(cable: SlowCable, topology: Topology) -> tuple[str, ...]:
     )
 
 
-def _drawn(found: Calibration) -> Pictures:
+def _fit_pictures(found: Calibration) -> Pictures:
     """Draw predicted against measured load."""
     if not found.links:
         return []
@@ -158,7 +158,7 @@ def _drawn(found: Calibration) -> Pictures:
     return [(picture.html(), caption)]
 
 
-def _notes(found: Calibration, *, why: bool = True) -> list[str]:
+def _note_lines(found: Calibration, *, why: bool = True) -> list[str]:
     """Return what was assumed, what is odd and what cannot be identified."""
     lines = assumptions(found.assumed, why=why)
     lines += [f"{group.group}: {group.why}." for group in found.groups if group.why]

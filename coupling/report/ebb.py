@@ -50,11 +50,11 @@ def ebb_answer(found: EffectiveBisection, what: str, *, page: bool = False) -> A
         closing.append(_ADAPTIVE)
     sections = [spread, worst]
     if page:
-        sections.insert(1, Section("The fabric", pictures=lambda: _pictures(found)))
+        sections.insert(1, Section("The fabric", pictures=lambda: _load_pictures(found)))
     return Answer(f"{stem(what)}: effective bisection bandwidth", lines, sections, closing)
 
 
-def _pictures(found: EffectiveBisection) -> Pictures:
+def _load_pictures(found: EffectiveBisection) -> Pictures:
     """Draw the fabric with the load that the pairs offer."""
     from coupling.report.plots.fabric import FabricScene, fabric_picture  # noqa: PLC0415
     from coupling.report.plots.layout import layout_of  # noqa: PLC0415 (matplotlib)

@@ -33,7 +33,7 @@ def estimate_answer(snapshot: Snapshot, found: Estimate, *, page: bool = False) 
     jobs = Section(
         "Jobs",
         ("job", "nodes", *heads),
-        [(str(job.id), str(sizes[job.id]), *_cells(job)) for job in found.jobs],
+        [(str(job.id), str(sizes[job.id]), *_job_cells(job)) for job in found.jobs],
         left=(0, 7),
         sketch=bars if not page and bars and on_terminal() else None,
     )
@@ -45,7 +45,7 @@ def estimate_answer(snapshot: Snapshot, found: Estimate, *, page: bool = False) 
             (
                 str(entry.job.id),
                 f"{entry.rank}. candidates[{entry.candidate}]",
-                *_cells(entry.job)[:4],
+                *_job_cells(entry.job)[:4],
                 ratio(entry.others_network_slowdown),
             )
             for entry in ranked
@@ -64,14 +64,14 @@ def estimate_answer(snapshot: Snapshot, found: Estimate, *, page: bool = False) 
         f"{stem(snapshot.source)}: what these jobs do to each other",
         [
             f"{snapshot.topology.summary} · model {snapshot.model} · {snapshot.fairness}",
-            *_worst(found.jobs),
+            *_worst_lines(found.jobs),
             *closing,
         ],
         [
             jobs,
             Section("The fabric", pictures=lambda: load_picture(snapshot, found)),
             blame_section(found.jobs),
-            _busiest(snapshot.topology, found.links),
+            _busiest_section(snapshot.topology, found.links),
             candidates,
         ],
     )
@@ -87,12 +87,12 @@ def _busy_sections(found: Estimate) -> list[Section]:
     longest = sorted(found.queues, key=lambda queue: (-queue.waited_s, queue.link))[:_LINES]
     rows = [(own.link, percent(own.utilization), seconds(own.waited_s)) for own in longest]
     return [
-        Section("", ("shared link", "busy", "jobs"), _shared(found.links), left=(0, 2)),
+        Section("", ("shared link", "busy", "jobs"), _shared_rows(found.links), left=(0, 2)),
         Section("", ("longest queues", "busy", "mean wait"), rows),
     ]
 
 
-def _cells(job: JobEstimate) -> tuple[str, ...]:
+def _job_cells(job: JobEstimate) -> tuple[str, ...]:
     """Return the times and ratios of a job."""
     times = (seconds(s) for s in (job.alone_s, job.together_s))
     ratios = (job.network_slowdown, job.interference, job.placement_factor)
@@ -113,7 +113,7 @@ def _blame_line(job: JobEstimate) -> str:
     return f"{job.id} loses {lost} per iteration: {listing(parts)}."
 
 
-def _shared(links: Sequence[LinkLoad]) -> list[tuple[str, str, str]]:
+def _shared_rows(links: Sequence[LinkLoad]) -> list[tuple[str, str, str]]:
     """Return the busiest links that several jobs use."""
     users: dict[str, list[LinkLoad]] = {}
     for load in links:
@@ -130,7 +130,7 @@ def _shared(links: Sequence[LinkLoad]) -> list[tuple[str, str, str]]:
     ]
 
 
-def _worst(jobs: Sequence[JobEstimate]) -> list[str]:
+def _worst_lines(jobs: Sequence[JobEstimate]) -> list[str]:
     """Return which job is slowed most, and by which."""
     if not jobs:
         return ["No job."]
@@ -158,7 +158,7 @@ def load_of(topology: Topology, links: Sequence[LinkLoad]) -> Floats:
     return load
 
 
-def _busiest(topology: Topology, links: Sequence[LinkLoad]) -> Section:
+def _busiest_section(topology: Topology, links: Sequence[LinkLoad]) -> Section:
     """Return the busiest links with the jobs on them, those of several jobs first."""
     load = load_of(topology, links)
     users: dict[str, list[str]] = {}

@@ -20,7 +20,7 @@ _OWN_NAME = re.compile(r"n(\d+)")
 
 def jobset_csv(results: Sequence[Result]) -> str:
     """Write a run as Batsim's ``_jobs.csv``, which evalys reads; resources are node numbers."""
-    result = _only(results, "evalys")
+    result = _only_run(results, "evalys")
     jobs = finished(result.jobs)
     run_s = jobs["end_s"] - jobs["start_s"]
     table = pd.DataFrame(
@@ -41,7 +41,7 @@ def jobset_csv(results: Sequence[Result]) -> str:
             "waiting_time": jobs["wait_s"],
             "turnaround_time": jobs["turnaround_s"],
             "stretch": (jobs["turnaround_s"] / run_s).where(run_s > 0.0, 1.0),
-            "allocated_resources": _resources(jobs["nodes"].tolist()),
+            "allocated_resources": _node_intervals(jobs["nodes"].tolist()),
         }
     )
     return sheet(list(table.columns), zip(*(table[name] for name in table.columns), strict=True))
@@ -49,7 +49,7 @@ def jobset_csv(results: Sequence[Result]) -> str:
 
 def batsim_json(results: Sequence[Result]) -> str:
     """Write the workload of a run for Batsim; each job is a ``delay`` of its reference time."""
-    result = _only(results, "batsim")
+    result = _only_run(results, "batsim")
     jobs = finished(result.jobs).sort_values(["submit_s", "id"], kind="stable")
     columns = ("id", "submit_s", "n_nodes", "runtime_reference_s")
     rows = list(zip(*(jobs[name].tolist() for name in columns), strict=True))
@@ -66,7 +66,7 @@ def batsim_json(results: Sequence[Result]) -> str:
     return json.dumps(document, indent=1, allow_nan=False) + "\n"
 
 
-def _only(results: Sequence[Result], viewer: str) -> Result:
+def _only_run(results: Sequence[Result], viewer: str) -> Result:
     """Return the only run; these files hold one."""
     if len(results) != 1:
         names = listing([result.name for result in results])
@@ -74,7 +74,7 @@ def _only(results: Sequence[Result], viewer: str) -> Result:
     return results[0]
 
 
-def _resources(hosts: Sequence[str]) -> list[str]:
+def _node_intervals(hosts: Sequence[str]) -> list[str]:
     """Write the nodes of jobs as intervals of numbers."""
     expanded = [sorted(set(expand_hostlist(text))) for text in hosts]
     names = sorted({name for nodes in expanded for name in nodes})

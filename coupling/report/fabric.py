@@ -20,13 +20,13 @@ def fabric_answer(found: TopologyReport, what: str, *, page: bool = False) -> An
             str(level.down),
             str(level.up),
             str(level.across),
-            _span(level.parallel),
+            _span_text(level.parallel),
             ratio(level.taper),
         )
         for level in found.levels
     ]
     heads = ("level", "switches", "cables down", "up", "across", "parallel", "taper")
-    kinds = [(kind.name, str(kind.links), _rates(kind)) for kind in found.links]
+    kinds = [(kind.name, str(kind.links), _rate_text(kind)) for kind in found.links]
     sections = [
         Section("Levels", heads, levels),
         Section("Links", ("link class", "links", "Gb/s"), kinds),
@@ -36,10 +36,12 @@ def fabric_answer(found: TopologyReport, what: str, *, page: bool = False) -> An
 
         sections.insert(0, Section("The fabric", pictures=lambda: fabric_pictures(found)))
     title = f"{stem(what)}: what the fabric is made of"
-    return Answer(title, _size(found), sections, _closing(found), "Assumed and irregular")
+    return Answer(
+        title, _size_lines(found), sections, _closing_lines(found), "Assumed and irregular"
+    )
 
 
-def _size(found: TopologyReport) -> list[str]:
+def _size_lines(found: TopologyReport) -> list[str]:
     """Return how large a fabric is."""
     topology = found.topology
     usable = topology.usable_nodes.size
@@ -52,10 +54,10 @@ def _size(found: TopologyReport) -> list[str]:
     ]
 
 
-def _closing(found: TopologyReport) -> list[str]:
+def _closing_lines(found: TopologyReport) -> list[str]:
     """Return delays, and what is assumed, irregular, missing or cut off."""
     topology = found.topology
-    lines = [_delays(topology), *(f"Assumed: {line}." for line in found.assumed)]
+    lines = [_delay_lines(topology), *(f"Assumed: {line}." for line in found.assumed)]
     lines += [f"Irregular: {line.rstrip('.')}." for line in found.irregular[:_LINES]]
     if len(found.irregular) > _LINES:
         lines.append(f"{len(found.irregular) - _LINES} more irregularities (--json has all).")
@@ -65,7 +67,7 @@ def _closing(found: TopologyReport) -> list[str]:
         lines.append(
             f"Missing, or without a cable: {len(found.missing)} ({', '.join(names)}{more})."
         )
-    return [*lines, *_leaf_lines(found), _reach(found)]
+    return [*lines, *_leaf_lines(found), _unreachable_text(found)]
 
 
 def _leaf_lines(found: TopologyReport) -> list[str]:
@@ -87,7 +89,7 @@ def _leaf_lines(found: TopologyReport) -> list[str]:
     return lines[:_LINES] + ([f"{more} more tapers (--json has all)."] if more > 0 else [])
 
 
-def _delays(topology: Topology) -> str:
+def _delay_lines(topology: Topology) -> str:
     """Write latency, packet and buffer, which inspection would hide otherwise."""
     base, more = seconds(topology.latency_base_s), seconds(topology.latency_per_link_s)
     packet = f"a packet of {volume(topology.packet_bytes)}" if topology.packet_bytes else ""
@@ -97,19 +99,19 @@ def _delays(topology: Topology) -> str:
     return f"Latency: {' and '.join(parts) or 'none'}. Buffer of a port: {buffer}."
 
 
-def _span(least_and_most: tuple[int, int]) -> str:
+def _span_text(least_and_most: tuple[int, int]) -> str:
     """Write the sizes of bundles of cables."""
     least, most = least_and_most
     return str(most) if least == most else f"{least} to {most}"
 
 
-def _rates(kind: LinkReport) -> str:
+def _rate_text(kind: LinkReport) -> str:
     """Write the capacities of links in Gb/s."""
     slow, fast = (f"{8 * rate / 1e9:g}" for rate in (kind.slowest, kind.fastest))
     return slow if slow == fast else f"{slow} to {fast}"
 
 
-def _reach(found: TopologyReport) -> str:
+def _unreachable_text(found: TopologyReport) -> str:
     """Return which nodes cannot be reached."""
     lost, pairs = found.lost.nodes.tolist(), found.lost.n_pairs
     if not lost and not pairs:

@@ -107,17 +107,17 @@ def run_figures(
         else "No map: the links do not tell how the fabric is wired."
     )
     return {
-        "time": _section(time_plots(results, begin), _TIME),
-        "gantt": _section(gantt_pictures(results, known, begin), {}, _GANTT),
-        "jobs": _section(slowdown_plots(results), _JOBS),
-        "blame": _section(blame_pictures(results), {}, _BLAME),
-        "speedups": _section(
+        "time": _captioned_section(time_plots(results, begin), _TIME),
+        "gantt": _captioned_section(gantt_pictures(results, known, begin), {}, _GANTT),
+        "jobs": _captioned_section(slowdown_plots(results), _JOBS),
+        "blame": _captioned_section(blame_pictures(results), {}, _BLAME),
+        "speedups": _captioned_section(
             sped,
             {"speedup-size": ring, "speedup-pattern": "The same by communication pattern."},
         ),
-        "links": _section(load_plots(results), _LINKS),
-        "maps": _section(maps, {}, note),
-        "link-time": _section(link_time_pictures(results, begin), {}, _LINK_TIME),
+        "links": _captioned_section(load_plots(results), _LINKS),
+        "maps": _captioned_section(maps, {}, note),
+        "link-time": _captioned_section(link_time_pictures(results, begin), {}, _LINK_TIME),
     }
 
 
@@ -142,7 +142,7 @@ def write_figures(sections: Mapping[str, Section], folder: Path) -> list[Path]:
     written, taken = list[Path](), set[str]()
     for group, section in sections.items():
         for drawn in section.figures:
-            stem = _free(f"{group}{'-' if group else ''}{_UNSAFE.sub('_', drawn.name)}", taken)
+            stem = _free_name(f"{group}{'-' if group else ''}{_UNSAFE.sub('_', drawn.name)}", taken)
             files = {form: drawn.picture.file(form) for form in ("pdf", "svg")}
             if drawn.picture.data is not None:
                 files["csv"] = sheet_of(drawn.picture.data()).encode("utf-8")
@@ -152,7 +152,7 @@ def write_figures(sections: Mapping[str, Section], folder: Path) -> list[Path]:
     return written
 
 
-def _free(stem: str, taken: set[str]) -> str:
+def _free_name(stem: str, taken: set[str]) -> str:
     """Return a name that no other figure has, also where case does not count; remember it."""
     name, number = stem, 1
     while name.lower() in taken:
@@ -162,7 +162,7 @@ def _free(stem: str, taken: set[str]) -> str:
     return name
 
 
-def _section(
+def _captioned_section(
     pictures: Mapping[str, Picture], captions: Mapping[str, str], note: str = ""
 ) -> Section:
     """Put captions to pictures."""

@@ -29,11 +29,13 @@ def remarks(numbers: Numbers) -> list[str]:
     """Return sentences on what stands out in a log: requests, load, order, missing values."""
     if not numbers["jobs"]:
         return ["No job is left."]
-    lines = [_requests(numbers), _load(numbers), *_order(numbers)]
-    lines += [*_states(numbers), _missing(numbers)]
+    lines = [_request_rows(numbers), _load_rows(numbers), *_order_lines(numbers)]
+    lines += [*_state_lines(numbers), _missing_lines(numbers)]
     lines += [f"{units.counted_remark(count, what)}." for what, count in numbers["remarks"].items()]
     if numbers["further_columns"]:
-        lines.append(f"Further columns, kept for profiles: {_brief(numbers['further_columns'])}.")
+        lines.append(
+            f"Further columns, kept for profiles: {_brief_list(numbers['further_columns'])}."
+        )
     return [line for line in lines if line]
 
 
@@ -50,7 +52,7 @@ def trace_answer(numbers: Numbers, workload: Workload | None = None) -> Answer:
         people = Section("Users that ask for most", _USER_HEADS, users)
         sections = [dropped, *sizes, people]
         if workload is not None:
-            drawn = Section("Load", pictures=lambda: _drawn(workload, numbers))
+            drawn = Section("Load", pictures=lambda: _log_pictures(workload, numbers))
             sections = [sizes[0], drawn, sizes[1], people, dropped]
     found = remarks(numbers)
     if workload is None:
@@ -63,7 +65,7 @@ def trace_answer(numbers: Numbers, workload: Workload | None = None) -> Answer:
     return Answer(title, lines, sections, closing)
 
 
-def _drawn(workload: Workload, numbers: Numbers) -> Pictures:
+def _log_pictures(workload: Workload, numbers: Numbers) -> Pictures:
     """Draw sizes, times and load."""
     from coupling.report.plots.log import trace_plots  # noqa: PLC0415 (matplotlib)
 
@@ -85,12 +87,12 @@ def _spread_rows(numbers: Numbers) -> Rows:
     """Return sizes and run times."""
     nodes, runtime = numbers["nodes"], numbers["runtime_s"]
     return [
-        ("nodes", *(_count(nodes[key]) for key in _SPREAD)),
+        ("nodes", *(_count_text(nodes[key]) for key in _SPREAD)),
         ("run time", *(units.duration(runtime[key]) for key in _SPREAD)),
     ]
 
 
-def _count(value: float) -> str:
+def _count_text(value: float) -> str:
     """Write a whole number as such."""
     return f"{value:,.0f}" if value == int(value) else units.number(value)
 
@@ -122,7 +124,7 @@ def _user_rows(numbers: Numbers) -> Rows:
     ]
 
 
-def _requests(numbers: Numbers) -> str:
+def _request_rows(numbers: Numbers) -> str:
     """Return how good the requested times are."""
     found: Mapping[str, float] = numbers["requested_time"]
     if not found["jobs"]:
@@ -145,7 +147,7 @@ def _requests(numbers: Numbers) -> str:
     return f"{'; '.join(clauses)}."
 
 
-def _load(numbers: Numbers) -> str:
+def _load_rows(numbers: Numbers) -> str:
     """Return how much work comes, and when."""
     load, arrivals = numbers["load"], numbers["arrivals"]
     work = f"{units.number(load['node_seconds'] / 3600)} node-hours"
@@ -169,7 +171,7 @@ def _load(numbers: Numbers) -> str:
     return text
 
 
-def _order(numbers: Numbers) -> list[str]:
+def _order_lines(numbers: Numbers) -> list[str]:
     """Return what is odd about rows."""
     lines = []
     if count := numbers["not_in_order_of_submission"]:
@@ -181,7 +183,7 @@ def _order(numbers: Numbers) -> list[str]:
     return lines
 
 
-def _states(numbers: Numbers) -> list[str]:
+def _state_lines(numbers: Numbers) -> list[str]:
     """Return which jobs are kept that were cancelled or still run, and what is known of places."""
     lines = []
     if count := numbers["cancelled"]:
@@ -199,7 +201,7 @@ def _states(numbers: Numbers) -> list[str]:
     return lines
 
 
-def _missing(numbers: Numbers) -> str:
+def _missing_lines(numbers: Numbers) -> str:
     """Return which values are missing."""
     gaps = [
         f"{name} ({'all' if count == numbers['jobs'] else f'{count:,}'})"
@@ -209,7 +211,7 @@ def _missing(numbers: Numbers) -> str:
     return f"Missing: {units.listing(gaps)}." if gaps else ""
 
 
-def _brief(names: Sequence[str], most: int = 12) -> str:
+def _brief_list(names: Sequence[str], most: int = 12) -> str:
     """List names, not all of many."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")

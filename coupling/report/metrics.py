@@ -18,17 +18,17 @@ from coupling.results.result import Result
 
 def metrics_document(results: Sequence[Result], baseline: str) -> dict[str, Any]:
     """Return the numbers of runs for programs."""
-    gains = _gains(results, baseline)
+    gains = _mind_gains(results, baseline)
     return {
         "baseline": baseline or None,
-        "runs": [_document(result, gains.get(result.name)) for result in results],
+        "runs": [_run_document(result, gains.get(result.name)) for result in results],
     }
 
 
 def metrics_parts(results: Sequence[Result], baseline: str) -> list[RenderableType]:
     """Return tables of runs for the terminal."""
     parts = [_events_table(results), _size_table(results)]
-    if gains := _gains(results, baseline):
+    if gains := _mind_gains(results, baseline):
         parts.append(_gain_table(gains, baseline))
     return parts
 
@@ -42,7 +42,7 @@ def minutes_sheet(results: Sequence[Result]) -> str:
     return sheet_of(pd.concat(frames)[["run", "time_s", "utilization"]])
 
 
-def _gains(results: Sequence[Result], baseline: str) -> dict[str, MindGain]:
+def _mind_gains(results: Sequence[Result], baseline: str) -> dict[str, MindGain]:
     """Return what runs change in MIND against the baseline, by name."""
     reference = next((result for result in results if result.name == baseline), None)
     if reference is None:
@@ -54,19 +54,19 @@ def _gains(results: Sequence[Result], baseline: str) -> dict[str, MindGain]:
     }
 
 
-def _document(result: Result, gain: MindGain | None) -> dict[str, Any]:
+def _run_document(result: Result, gain: MindGain | None) -> dict[str, Any]:
     """Return the numbers of a run for programs."""
     events = instantaneous_utilization(result.jobs, int(result.summary["nodes"]))
     return {
         "name": result.name,
         "instantaneous_utilization": {str(name): float(part) for name, part in events.items()},
-        "wait_by_size": _records(wait_by_size(result.jobs)),
-        "hops_by_size": _records(hops_by_size(result.jobs)),
+        "wait_by_size": _size_records(wait_by_size(result.jobs)),
+        "hops_by_size": _size_records(hops_by_size(result.jobs)),
         "mind_gain": None if gain is None else gain.to_dict(),
     }
 
 
-def _records(frame: pd.DataFrame) -> list[Mapping[str, Any]]:
+def _size_records(frame: pd.DataFrame) -> list[Mapping[str, Any]]:
     """Return the rows of a table by size; None for numbers that do not exist."""
     return [
         {"n_nodes": str(size)}
@@ -93,8 +93,8 @@ def _size_table(results: Sequence[Result]) -> RenderableType:
     for result in results:
         wait, hops = wait_by_size(result.jobs), hops_by_size(result.jobs)
         for size in wait.index[wait["jobs"] > 0]:
-            times = [_known(wait.loc[size, name]) for name in ("mean_s", "p95_s", "max_s")]
-            far = [_known(hops.loc[size, name]) for name in ("mean_aph", "weighted_aph")]
+            times = [_finite_value(wait.loc[size, name]) for name in ("mean_s", "p95_s", "max_s")]
+            far = [_finite_value(hops.loc[size, name]) for name in ("mean_aph", "weighted_aph")]
             rows.append(
                 [result.name, str(size), f"{int(wait.loc[size, 'jobs']):,}"]
                 + [duration(value) for value in times]
@@ -117,7 +117,7 @@ def _gain_table(gains: Mapping[str, MindGain], baseline: str) -> RenderableType:
     return table(heads, rows)
 
 
-def _known(value: Any) -> float | None:  # noqa: ANN401 (a cell of a table)
+def _finite_value(value: Any) -> float | None:  # noqa: ANN401 (a cell of a table)
     """Return a number of a table; None for NaN."""
     return None if pd.isna(value) else float(value)
 
@@ -137,7 +137,7 @@ def agreement_parts(
     parts: list[RenderableType] = []
     for one in found:
         rows = [
-            [label, seconds(one.here[key]), seconds(one.there[key]), _relative(one, key)]
+            [label, seconds(one.here[key]), seconds(one.there[key]), _relative_difference(one, key)]
             for key, label in _AGREEMENT.items()
         ]
         parts.append(table(("", one.run, name, "difference"), rows))
@@ -145,7 +145,7 @@ def agreement_parts(
     return [*parts, text_lines(*notes)] if notes else parts
 
 
-def _relative(one: Agreement, key: str) -> str:
+def _relative_difference(one: Agreement, key: str) -> str:
     """Write how much more the other simulator has, relative to ours."""
     here, there = one.here[key], one.there[key]
     return f"{there / here - 1.0:+.2%}" if here > 0.0 else "-"

@@ -46,7 +46,7 @@ def flow_pictures(answer: Flows) -> Pictures:
     scene = FabricScene(
         topology,
         load,
-        jobs=_ends(answer.flows) if few else {},
+        jobs=_end_names(answer.flows) if few else {},
         title="Load until the last flow ends",
     )
     drawn = fabric_picture("fabric", scene, "The fabric: load of its cables")
@@ -58,7 +58,7 @@ def flow_pictures(answer: Flows) -> Pictures:
     return pictures
 
 
-def _ends(flows: Sequence[tuple[int, int, float]]) -> Mapping[str, Ints]:
+def _end_names(flows: Sequence[tuple[int, int, float]]) -> Mapping[str, Ints]:
     return {
         f"flow {place}": np.unique(np.array([src, dst], dtype=np.int64))
         for place, (src, dst, _) in enumerate(flows)

@@ -40,13 +40,13 @@ def now_answer(found: Now, top: int | None = None, *, why: bool = True) -> Answe
         [_link_row(link, found.topology) for link in found.links[:top]],
         left=(0, 3),
         whole=(0,),
-        pictures=lambda: _drawn(found),
+        pictures=lambda: _cable_pictures(found),
     )
-    closing = [_READ, *_notes(found, why=why)]
-    return Answer("What jobs do to each other now", _totals(found), [jobs, cables], closing)
+    closing = [_READ, *_note_lines(found, why=why)]
+    return Answer("What jobs do to each other now", _total_lines(found), [jobs, cables], closing)
 
 
-def _drawn(found: Now) -> Pictures:
+def _cable_pictures(found: Now) -> Pictures:
     """Draw the hottest cables on the fabric."""
     if not found.links:
         return []
@@ -66,7 +66,7 @@ def _drawn(found: Now) -> Pictures:
     return [(picture.html(), caption)]
 
 
-def _totals(found: Now) -> list[str]:
+def _total_lines(found: Now) -> list[str]:
     """Return the totals of a machine."""
     nodes = found.topology.usable_nodes.size
     left = sum(found.left_out.values())
@@ -78,11 +78,14 @@ def _totals(found: Now) -> list[str]:
     return [
         found.topology.summary,
         first,
-        f"Lost in a day: {_hours(found.lost)}; of these to other jobs {_hours(found.to_others)}.",
+        (
+            f"Lost in a day: {_hours_text(found.lost)}; of these to other jobs "
+            f"{_hours_text(found.to_others)}."
+        ),
     ]
 
 
-def _notes(found: Now, *, why: bool = True) -> list[str]:
+def _note_lines(found: Now, *, why: bool = True) -> list[str]:
     """Return what was assumed, left out, not found, or is odd."""
     lines = assumptions(found.assumed, why=why)
     if found.left_out:
@@ -91,7 +94,7 @@ def _notes(found: Now, *, why: bool = True) -> list[str]:
     return [*lines, *found.remarks, accuracy_line(found.setting)]
 
 
-def _hours(lost: LostHours) -> str:
+def _hours_text(lost: LostHours) -> str:
     """Write node-hours with their interval."""
     low, high = (units.number(value) for value in (lost.low, lost.high))
     return f"{units.number(lost.median)} node-hours (5-95 %: {low} to {high})"

@@ -38,11 +38,11 @@ def table(
     """
     listed = [list(row) for row in rows]
     columns = enumerate(zip(*listed, strict=False))
-    words = {*left, *(place for place, cells in columns if _words(cells))}
-    return _piece("table", headings, listed, caption, kind, words)
+    words = {*left, *(place for place, cells in columns if _holds_words(cells))}
+    return _html_piece("table", headings, listed, caption, kind, words)
 
 
-def _words(cells: Sequence[str]) -> bool:
+def _holds_words(cells: Sequence[str]) -> bool:
     """Say whether a column of a table holds words; cells without a letter or digit do not count."""
     first = [cell.lstrip("<>=~≈ ")[:1] for cell in map(str, cells) if any(map(str.isalnum, cell))]
     return 2 * sum(letter.isalpha() for letter in first) > len(first)
@@ -51,32 +51,32 @@ def _words(cells: Sequence[str]) -> bool:
 def figures(pictures: Iterable[tuple[Html, str]]) -> Html:
     """Lay pictures in a row, in a column on a phone."""
     shown = list(pictures)
-    return _piece("figures", shown) if shown else Html()
+    return _html_piece("figures", shown) if shown else Html()
 
 
 def paragraph(text: str, kind: str = "") -> Html:
     """Write a paragraph."""
-    return _piece("paragraph", text, kind)
+    return _html_piece("paragraph", text, kind)
 
 
 def bullets(lines: Iterable[str]) -> Html:
     """Write a list."""
-    return _piece("bullets", list(lines))
+    return _html_piece("bullets", list(lines))
 
 
 def details(summary: str, content: Html) -> Html:
     """Hide content until it is asked for."""
-    return _piece("details", summary, content)
+    return _html_piece("details", summary, content)
 
 
 def label(name: str, colour: str) -> Html:
     """Write the name of a run with its colour, as ``#rrggbb``."""
-    return _piece("label", name, colour)
+    return _html_piece("label", name, colour)
 
 
 def page(title: str, subtitle: str, short: Html, sections: Sequence[tuple[str, Html]]) -> str:
     """Write a page that needs no other file; control characters become escapes."""
-    template = _templates().get_template("page.html")
+    template = _page_templates().get_template("page.html")
     style, script = _template_file("report.css"), _template_file("report.js")
     digest = b64encode(sha256(script.encode()).digest()).decode()
     shown = [(heading, content) for heading, content in sections if content]
@@ -95,22 +95,22 @@ def page(title: str, subtitle: str, short: Html, sections: Sequence[tuple[str, H
 
 def heading(text: str) -> Html:
     """Write a heading inside a section."""
-    return _piece("heading", text)
+    return _html_piece("heading", text)
 
 
 def definitions(entries: Iterable[tuple[str, str]]) -> Html:
     """Write terms with their definitions."""
-    return _piece("definitions", list(entries))
+    return _html_piece("definitions", list(entries))
 
 
 def lines(texts: Iterable[str]) -> Html:
     """Write texts below each other, as in a cell of a table."""
-    return _piece("lines", list(texts))
+    return _html_piece("lines", list(texts))
 
 
 def verbatim(text: str) -> Html:
     """Write text as it is, line by line."""
-    return _piece("verbatim", text)
+    return _html_piece("verbatim", text)
 
 
 def _template_file(name: str) -> str:
@@ -118,13 +118,13 @@ def _template_file(name: str) -> str:
     return files("coupling.report").joinpath("templates", name).read_text("utf-8")
 
 
-def _piece(name: str, *values: Any) -> Html:  # noqa: ANN401 (what the macro takes)
+def _html_piece(name: str, *values: Any) -> Html:  # noqa: ANN401 (what the macro takes)
     """Write a piece by its macro."""
-    return Html(getattr(_templates().get_template("pieces.html").module, name)(*values))
+    return Html(getattr(_page_templates().get_template("pieces.html").module, name)(*values))
 
 
 @cache
-def _templates() -> "Environment":
+def _page_templates() -> "Environment":
     """Return the templates: whatever is not marked as HTML is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 (pages alone)
 

@@ -37,7 +37,11 @@ def trace_events(results: Sequence[Result]) -> str:
     events = [
         event
         for number, result in enumerate(results, start=1)
-        for event in (*_names(number, result), *_jobs(number, result), *_counters(number, result))
+        for event in (
+            *_name_event(number, result),
+            *_job_events(number, result),
+            *_counter_events(number, result),
+        )
     ]
     lines = ",\n".join(
         json.dumps(event, allow_nan=False, separators=(",", ":")) for event in events
@@ -45,24 +49,24 @@ def trace_events(results: Sequence[Result]) -> str:
     return f'{{"displayTimeUnit": "ms", "traceEvents": [\n{lines}\n]}}\n'
 
 
-def _names(number: int, result: Result) -> Iterator[Event]:
+def _name_event(number: int, result: Result) -> Iterator[Event]:
     """Yield the name of a run."""
-    yield _meta(number, 0, "process_name", result.name)
+    yield _meta_event(number, 0, "process_name", result.name)
 
 
-def _meta(pid: int, tid: int, what: str, name: str) -> Event:
+def _meta_event(pid: int, tid: int, what: str, name: str) -> Event:
     """Return an event that names a process or thread."""
     return {"ph": "M", "pid": pid, "tid": tid, "ts": 0, "name": what, "args": {"name": name}}
 
 
-def _jobs(number: int, result: Result) -> Iterator[Event]:
+def _job_events(number: int, result: Result) -> Iterator[Event]:
     """Yield the jobs of a run, track by track."""
     jobs = finished(result.jobs)
     jobs = jobs.loc[np.isfinite(jobs[["start_s", "end_s"]].to_numpy(dtype=float)).all(axis=1)]
     start, end = (jobs[name].to_numpy(dtype=float) for name in ("start_s", "end_s"))
     lane = lanes(start, end)
     for track in range(int(lane.max(initial=-1)) + 1):
-        yield _meta(number, track + 1, "thread_name", f"jobs {track + 1}")
+        yield _meta_event(number, track + 1, "thread_name", f"jobs {track + 1}")
     rows: list[Mapping[str, Any]] = jobs.to_dict("records")
     for row, track in zip(rows, lane.tolist(), strict=True):
         numbers = {name: round(row[name], _DIGITS) for name in _NUMBERS if np.isfinite(row[name])}
@@ -98,13 +102,13 @@ def lanes(start: Floats, end: Floats) -> Ints:
     return lane
 
 
-def _counters(number: int, result: Result) -> Iterator[Event]:
+def _counter_events(number: int, result: Result) -> Iterator[Event]:
     """Yield the values over time, each where it changes."""
     timeline = result.timeline
     time = timeline["time_s"].to_numpy(dtype=float)
     for column, name in _COUNTERS.items():
         value = timeline[column].to_numpy(dtype=float) * (100.0 if column == "utilization" else 1.0)
-        for row in np.flatnonzero(_changes(value) & np.isfinite(value)).tolist():
+        for row in np.flatnonzero(_change_mask(value) & np.isfinite(value)).tolist():
             yield {
                 "ph": "C",
                 "pid": number,
@@ -115,6 +119,6 @@ def _counters(number: int, result: Result) -> Iterator[Event]:
             }
 
 
-def _changes(value: Floats) -> pd.Series:
+def _change_mask(value: Floats) -> pd.Series:
     """Return where a value differs from the one before."""
     return pd.Series(value).diff().ne(0.0).to_numpy()  # type: ignore[return-value]

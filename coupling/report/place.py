@@ -20,22 +20,22 @@ def place_answer(found: Placing, top: int | None = None, *, why: bool = True) ->
     shown = list(enumerate(found.options[:top], start=1))
     copied = [f"{place} --nodelist={own.nodelist}" for place, own in shown]
     if found.isolated:
-        copied += [f"{place} {_links(own)}" for place, own in shown]
+        copied += [f"{place} {_link_line(own)}" for place, own in shown]
     if not shown and found.later is not None:
         copied = [f"--nodelist={found.later.nodelist}"]
     placements = Section(
         "Placements, best first" if shown else "The earliest placement",
         _HEADS,
-        [_row(place, own) for place, own in shown],
+        [_option_row(place, own) for place, own in shown],
         left=(0, 5, 6),
         copied=copied,
     )
-    closing = [*([_READ] if shown else []), *_notes(found, why=why)]
+    closing = [*([_READ] if shown else []), *_note_lines(found, why=why)]
     title = "Where one more job would run best"
-    return Answer(title, _totals(found), [placements], closing)
+    return Answer(title, _total_lines(found), [placements], closing)
 
 
-def _totals(found: Placing) -> list[str]:
+def _total_lines(found: Placing) -> list[str]:
     """Return what was looked for and found."""
     apart = " on links of their own" if found.isolated else ""
     first = (
@@ -45,7 +45,7 @@ def _totals(found: Placing) -> list[str]:
     if found.connected < found.free:
         first += f" (at most {found.connected:,} that reach each other)"
     if not found.options:
-        return [found.topology.summary, first, _wait(found.later, isolated=found.isolated)]
+        return [found.topology.summary, first, _wait_line(found.later, isolated=found.isolated)]
     best = min(found.options, key=lambda own: own.own_node_hours)
     kindest = min(found.options, key=lambda own: own.others_node_hours)
     number = {own: place for place, own in enumerate(found.options, start=1)}
@@ -60,7 +60,7 @@ def _totals(found: Placing) -> list[str]:
     ]
 
 
-def _wait(later: EarliestFit | None, *, isolated: bool) -> str:
+def _wait_line(later: EarliestFit | None, *, isolated: bool) -> str:
     """Return when enough nodes will be free."""
     what = "isolated placement" if isolated else "placement"
     if later is None:
@@ -71,7 +71,7 @@ def _wait(later: EarliestFit | None, *, isolated: bool) -> str:
     )
 
 
-def _row(place: int, own: PlacementOption) -> tuple[str, ...]:
+def _option_row(place: int, own: PlacementOption) -> tuple[str, ...]:
     names = own.allocators[0] if own.allocators else units.MISSING
     more = len(own.allocators) - 1
     hurt = units.MISSING
@@ -88,7 +88,7 @@ def _row(place: int, own: PlacementOption) -> tuple[str, ...]:
     )
 
 
-def _links(own: PlacementOption) -> str:
+def _link_line(own: PlacementOption) -> str:
     """Return the links that a placement owns, and the proof that it is non-blocking."""
     some = ", ".join(own.links[:_NAMES])
     more = f" and {len(own.links) - _NAMES} more" if len(own.links) > _NAMES else ""
@@ -96,7 +96,7 @@ def _links(own: PlacementOption) -> str:
     return f"owns {links}; isolated and non-blocking: {own.proof}"
 
 
-def _notes(found: Placing, *, why: bool = True) -> list[str]:
+def _note_lines(found: Placing, *, why: bool = True) -> list[str]:
     """Return what was assumed and is odd, and allocators for other fabrics."""
     lines = assumptions(found.assumed, why=why)
     if found.refused:

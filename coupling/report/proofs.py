@@ -49,10 +49,12 @@ def job_pictures(
     topology: Topology, place: int, job: PlacedJob, verdict: JobVerdict
 ) -> Callable[[], Pictures]:
     """Return what draws a job with the proof of its verdict; `place`: of its colour."""
-    return lambda: [(own.html(), text) for own, text in _proofs(topology, place, job, verdict)]
+    return lambda: [
+        (own.html(), text) for own, text in _proof_pictures(topology, place, job, verdict)
+    ]
 
 
-def _proofs(
+def _proof_pictures(
     topology: Topology, place: int, job: PlacedJob, verdict: JobVerdict
 ) -> list[tuple[Picture, str]]:
     """Draw the partition, the paths of a certificate, and the cut of a witness."""

@@ -48,17 +48,17 @@ def assumptions(
 ) -> Html:
     """Say what had to be assumed. `tables`: as from `Experiment.tables`."""
     entries = {
-        "How jobs communicate": _communication(results, tables),
-        "What a run time means": _meaning(tables, "run", "runtime_means", _RUNTIME_MEANS),
+        "How jobs communicate": _communication_lines(results, tables),
+        "What a run time means": _setting_meaning(tables, "run", "runtime_means", _RUNTIME_MEANS),
         "What the scheduler knows": " ".join(
             text
             for text in (
-                _meaning({"": manifest}, "", "estimates", _ESTIMATES),
-                _meaning(tables, "scheduler", "kill_at_limit", _KILL_AT_LIMIT),
+                _setting_meaning({"": manifest}, "", "estimates", _ESTIMATES),
+                _setting_meaning(tables, "scheduler", "kill_at_limit", _KILL_AT_LIMIT),
             )
             if text
         ),
-        "How links are shared": _model(results, tables.get("network", {})),
+        "How links are shared": _model_lines(results, tables.get("network", {})),
         "How far off that is": " ".join(accuracy_lines(results)),
         "How jobs slow each other": "Remaining work advances at 1 / slowdown, slowdown = placement "
         "factor (alone on its nodes / ideal) times interference (together / alone). Every start "
@@ -69,7 +69,7 @@ def assumptions(
     return definitions(known) + _pattern_table(results)
 
 
-def _communication(results: Sequence[Result], tables: Mapping[str, Any]) -> str:
+def _communication_lines(results: Sequence[Result], tables: Mapping[str, Any]) -> str:
     """Say where patterns and communication fractions come from."""
     if all(communicating(result.jobs).empty for result in results):
         return "No job communicates."
@@ -77,9 +77,9 @@ def _communication(results: Sequence[Result], tables: Mapping[str, Any]) -> str:
     source = "the default profile" if profile is None else "the profile of the experiment"
     if profile is not None and "profile" in profile:
         source = f"the profile {profile['profile']}"
-    groups = _workloads(results)
+    groups = _workload_lines(results)
     parts = [
-        f"{_shares(jobs)}{'' if len(groups) == 1 else f' ({units.listing(names)})'}."
+        f"{_share_lines(jobs)}{'' if len(groups) == 1 else f' ({units.listing(names)})'}."
         for names, jobs in groups
     ]
     return (
@@ -88,7 +88,7 @@ def _communication(results: Sequence[Result], tables: Mapping[str, Any]) -> str:
     )
 
 
-def _workloads(results: Sequence[Result]) -> list[tuple[list[str], pd.DataFrame]]:
+def _workload_lines(results: Sequence[Result]) -> list[tuple[list[str], pd.DataFrame]]:
     """Return the different workloads that ran, with the names of their runs."""
     groups: list[tuple[list[str], pd.DataFrame]] = []
     for result in results:
@@ -101,7 +101,7 @@ def _workloads(results: Sequence[Result]) -> list[tuple[list[str], pd.DataFrame]
     return groups
 
 
-def _shares(jobs: pd.DataFrame) -> str:
+def _share_lines(jobs: pd.DataFrame) -> str:
     """Say how many jobs communicate, and how much."""
     fraction = jobs.loc[jobs["comm_fraction"] > 0, "comm_fraction"]
     if fraction.empty:
@@ -114,7 +114,9 @@ def _shares(jobs: pd.DataFrame) -> str:
     )
 
 
-def _meaning(tables: Mapping[str, Any], table: str, key: str, words: Mapping[Any, str]) -> str:
+def _setting_meaning(
+    tables: Mapping[str, Any], table: str, key: str, words: Mapping[Any, str]
+) -> str:
     """Say what a setting means; where campaigns differ in it, which has which."""
     value = tables.get(table, {}).get(key)
     if value is None or value in words:
@@ -122,7 +124,7 @@ def _meaning(tables: Mapping[str, Any], table: str, key: str, words: Mapping[Any
     return f"The results differ in {key}: {value}."
 
 
-def _model(results: Sequence[Result], network: Mapping[str, Any]) -> str:
+def _model_lines(results: Sequence[Result], network: Mapping[str, Any]) -> str:
     """Say what the contention model of each run is."""
     models: dict[str, list[str]] = {}
     for result in results:
@@ -146,7 +148,7 @@ def _one_model(known: Mapping[str, Any] | None, network: Mapping[str, Any]) -> s
 def _pattern_table(results: Sequence[Result]) -> Html:
     """Write how many jobs have each pattern, workload by workload."""
     heads = ["pattern", "jobs", "share of node time", "mean communication fraction", "mean nodes"]
-    groups = _workloads(results)
+    groups = _workload_lines(results)
     content = Html()
     for names, jobs in groups:
         runs = "" if len(groups) == 1 else f": {units.listing(names)}"
@@ -179,7 +181,7 @@ def provenance(
     known = {name: value for name, value in manifest.items() if name not in apart}
     nested = {name: value for name, value in known.items() if _is_nested(value)}
     rows = [
-        [name.replace("_", " "), _plain(value)]
+        [name.replace("_", " "), _plain_text(value)]
         for name, value in known.items()
         if name not in nested and value not in ({}, "")
     ]
@@ -190,7 +192,7 @@ def provenance(
         + heading("Jobs left out or killed")
         + dropped
         + _cost_table(results)
-        + _nested(nested)
+        + _nested_tables(nested)
         + details(
             "The experiment with every default written out",
             verbatim(tomli_w.dumps(dict(tables))),
@@ -204,21 +206,21 @@ def _is_nested(value: object) -> bool:
     return any(isinstance(part, (Mapping, list, tuple)) for part in parts)
 
 
-def _plain(value: object) -> str:
+def _plain_text(value: object) -> str:
     """Write a value of the manifest, or values by name, a line each."""
     if isinstance(value, Mapping):
-        return lines(f"{key}: {_word(part)}" for key, part in value.items())
-    return _word(value)
+        return lines(f"{key}: {_value_word(part)}" for key, part in value.items())
+    return _value_word(value)
 
 
-def _word(value: object) -> str:
+def _value_word(value: object) -> str:
     """Write one value as people do."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "none" if value is None else str(value)
 
 
-def _nested(values: Mapping[str, Any]) -> Html:
+def _nested_tables(values: Mapping[str, Any]) -> Html:
     """Write what the manifest says in tables, as an experiment file has it."""
     content = Html()
     for name, value in values.items():
@@ -253,16 +255,16 @@ def _cost_table(results: Sequence[Result]) -> Html:
 def subtitle(results: Sequence[Result], manifest: Mapping[str, Any]) -> str:
     """Say in a line what was run."""
     parts = [
-        f"{_span(int(result.summary.get('jobs') or 0) for result in results)} jobs",
-        f"{_span(int(result.summary.get('nodes') or 0) for result in results)} nodes",
+        f"{_span_text(int(result.summary.get('jobs') or 0) for result in results)} jobs",
+        f"{_span_text(int(result.summary.get('nodes') or 0) for result in results)} nodes",
         str(manifest.get("fabric", "")),
-        f"{_span(node_seconds(result.jobs) / 3600 for result in results)} node-hours",
+        f"{_span_text(node_seconds(result.jobs) / 3600 for result in results)} node-hours",
         units.listing([result.name for result in results]),
     ]
     return " · ".join(part for part in parts if part)
 
 
-def _span(values: Iterable[float]) -> str:
+def _span_text(values: Iterable[float]) -> str:
     """Write the least and the greatest of some numbers."""
     ordered = sorted(values)
     low, high = (

@@ -27,11 +27,15 @@ _READ = (
 def replay_answer(found: Replay, top: int | None = None, *, why: bool = True) -> Answer:
     """Return what ran, waits against recorded ones, and what another scheduler gains."""
     sections = [
-        Section("Nodes over time, by slowdown", pictures=lambda: _drawn(found)),
-        Section("Jobs that lost most", _JOBS, [_row(row) for row in _losers(found, top or _SHOWN)]),
+        Section("Nodes over time, by slowdown", pictures=lambda: _run_pictures(found)),
+        Section(
+            "Jobs that lost most",
+            _JOBS,
+            [_job_row(row) for row in _loser_section(found, top or _SHOWN)],
+        ),
     ]
     if found.waits is not None:
-        near = [_nearest(found.waits, found.free_from)]
+        near = [_nearest_line(found.waits, found.free_from)]
         rows = _wait_rows(found.waits)
         sections.append(Section("Recorded against simulated waits", _WAITS, rows, above=near))
         if top is None:
@@ -46,15 +50,15 @@ def replay_answer(found: Replay, top: int | None = None, *, why: bool = True) ->
             ]
             sections.append(Section("Settings of the queue that were tried", _TRIED, tried))
     if found.gains:
-        rows = [_gain(gain) for gain in found.gains]
-        above = [_changed(found)]
+        rows = [_gain_row(gain) for gain in found.gains]
+        above = [_change_line(found)]
         sections.append(Section("What another scheduler gains", _GAINS, rows, above=above))
-    closing = [_READ, *_notes(found, why=why)]
+    closing = [_READ, *_note_lines(found, why=why)]
     title = "What ran, and what might have run"
-    return Answer(title, _totals(found.recorded), sections, closing)
+    return Answer(title, _total_lines(found.recorded), sections, closing)
 
 
-def _drawn(found: Replay) -> Pictures:
+def _run_pictures(found: Replay) -> Pictures:
     """Draw each run: nodes over dates."""
     from coupling.report.plots.gantt import gantt_pictures  # noqa: PLC0415 (matplotlib)
 
@@ -64,7 +68,7 @@ def _drawn(found: Replay) -> Pictures:
     return [(picture.html(), "") for picture in pictures.values()]
 
 
-def _changed(found: Replay) -> str:
+def _change_line(found: Replay) -> str:
     """Return what is compared with what."""
     return (
         f"{', '.join(found.changes)} from {found.free_from} on, "
@@ -72,7 +76,7 @@ def _changed(found: Replay) -> str:
     )
 
 
-def _totals(recorded: Result) -> list[str]:
+def _total_lines(recorded: Result) -> list[str]:
     summary = recorded.summary
     lost = [
         float(summary[f"node_seconds_lost_to_{cause}"] or 0.0) / 3600.0
@@ -93,7 +97,7 @@ def _totals(recorded: Result) -> list[str]:
     ]
 
 
-def _losers(found: Replay, top: int) -> list[pd.Series]:
+def _loser_section(found: Replay, top: int) -> list[pd.Series]:
     """Return the jobs that lost most."""
     jobs = found.recorded.jobs
     hours = jobs["n_nodes"] * (jobs["end_s"] - jobs["start_s"]) / 3600.0
@@ -102,7 +106,7 @@ def _losers(found: Replay, top: int) -> list[pd.Series]:
     return [row for _, row in ordered.iterrows()]
 
 
-def _row(row: pd.Series) -> tuple[str, ...]:
+def _job_row(row: pd.Series) -> tuple[str, ...]:
     """Return the row of a job."""
     return (
         str(row["id"]),
@@ -114,7 +118,7 @@ def _row(row: pd.Series) -> tuple[str, ...]:
     )
 
 
-def _nearest(waits: Waits, free_from: str) -> str:
+def _nearest_line(waits: Waits, free_from: str) -> str:
     """Return the settings under which simulated waits come nearest to recorded ones."""
     best = waits.best
     tried = f"{units.counted(len(waits.tried), 'setting')} of the queue tried"
@@ -129,48 +133,54 @@ def _nearest(waits: Waits, free_from: str) -> str:
 def _wait_rows(waits: Waits) -> list[tuple[str, ...]]:
     """Show how near simulated waits come to recorded ones."""
     rows: list[tuple[str, ...]] = [
-        (f"{share:.0%} below", _span(recorded), _span(simulated), "")
+        (f"{share:.0%} below", _span_text(recorded), _span_text(simulated), "")
         for share, (recorded, simulated) in waits.quantiles.items()
     ]
-    rows.append(("mean", *map(_span, waits.mean_s), _difference(*waits.mean_s)))
+    rows.append(("mean", *map(_span_text, waits.mean_s), _wait_difference(*waits.mean_s)))
     for own in waits.bias:
         name = f"{own.of} {own.group} ({own.jobs:,})"
         rows.append(
             (
                 name,
-                _span(own.recorded_s),
-                _span(own.simulated_s),
-                _difference(own.recorded_s, own.simulated_s),
+                _span_text(own.recorded_s),
+                _span_text(own.simulated_s),
+                _wait_difference(own.recorded_s, own.simulated_s),
             )
         )
     return rows
 
 
-def _difference(recorded: float, simulated: float) -> str:
+def _wait_difference(recorded: float, simulated: float) -> str:
     """Write by how much simulated waits are longer."""
-    return _signed(simulated - recorded, _span)
+    return _signed_text(simulated - recorded, _span_text)
 
 
-def _signed(value: float, write: Callable[[float], str]) -> str:
+def _signed_text(value: float, write: Callable[[float], str]) -> str:
     """Write a number with its sign."""
     return f"{'-' if value < 0 else '+'}{write(abs(value))}"
 
 
-def _span(seconds: float) -> str:
+def _span_text(seconds: float) -> str:
     """Write a time."""
     return f"-{units.duration(-seconds)}" if seconds < 0 else units.duration(seconds)
 
 
-def _gain(gain: Gain) -> tuple[str, ...]:
+def _gain_row(gain: Gain) -> tuple[str, ...]:
     """Return the row of a quantity."""
     what, write = _WRITTEN[gain.what]
     interval = units.MISSING
     if gain.low is not None and gain.high is not None:
-        interval = f"{_signed(gain.low, write)} to {_signed(gain.high, write)}"
-    return what, write(gain.before), write(gain.after), _signed(gain.difference, write), interval
+        interval = f"{_signed_text(gain.low, write)} to {_signed_text(gain.high, write)}"
+    return (
+        what,
+        write(gain.before),
+        write(gain.after),
+        _signed_text(gain.difference, write),
+        interval,
+    )
 
 
-def _notes(found: Replay, *, why: bool = True) -> list[str]:
+def _note_lines(found: Replay, *, why: bool = True) -> list[str]:
     """Return what is odd and what was assumed."""
     lines = assumptions(found.assumed, why=why)
     for what, count in found.notes.items():
@@ -182,8 +192,8 @@ def _notes(found: Replay, *, why: bool = True) -> list[str]:
 
 
 _WRITTEN: dict[str, tuple[str, Callable[[float], str]]] = {
-    "mean_wait_s": ("mean wait", _span),
-    "mean_turnaround_s": ("mean turnaround", _span),
+    "mean_wait_s": ("mean wait", _span_text),
+    "mean_turnaround_s": ("mean turnaround", _span_text),
     "mean_network_slowdown": ("mean slowdown", "{:.4f}".format),
     "mean_interference": ("mean interference", "{:.4f}".format),
     "lost_node_hours": ("node-hours lost", units.number),

@@ -116,22 +116,22 @@ def report_html(
     colours = palette([result.name for result in results])
     found = find_baseline(results, baseline)
     against = "Baseline" if found is None else found.name
-    kind, origin = _origin(results, experiment_tables.get("network", {}).get("model"))
+    kind, origin = _speedup_origin(results, experiment_tables.get("network", {}).get("model"))
     drawn = drawn_for_page(run_figures(results, fabrics, baseline), workers)
     over_time = drawn["link-time"]
     sections = [
         ("Runs compared" if len(results) > 1 else "The run", run_table(results, colours, baseline)),
-        ("Over time", _drawn(drawn["time"])),
-        ("Nodes over time", _noted(drawn["gantt"])),
-        ("Interference and slowdown of jobs", _jobs(results, colours, drawn["jobs"])),
-        ("Delay by victim and culprit", _noted(drawn["blame"])),
+        ("Over time", _section_pictures(drawn["time"])),
+        ("Nodes over time", _noted_pictures(drawn["gantt"])),
+        ("Interference and slowdown of jobs", _jobs_section(results, colours, drawn["jobs"])),
+        ("Delay by victim and culprit", _noted_pictures(drawn["blame"])),
         (
             f"{kind} against {against}",
-            _speedups(results, colours, baseline, origin, drawn["speedups"]),
+            _speedup_section(results, colours, baseline, origin, drawn["speedups"]),
         ),
-        ("Price of waiting", _waiting(results, colours)),
-        ("Links", _links(results, colours, drawn)),
-        *([("Links over time", _noted(over_time))] if over_time.figures else []),
+        ("Price of waiting", _wait_section(results, colours)),
+        ("Links", _link_section(results, colours, drawn)),
+        *([("Links over time", _noted_pictures(over_time))] if over_time.figures else []),
         ("Does my topology matter?", _self_check(results, colours)),
         ("What had to be assumed", assumptions(results, experiment_tables, manifest)),
         ("Where this comes from", provenance(results, experiment_tables, manifest)),
@@ -145,7 +145,7 @@ def report_html(
     )
 
 
-def _origin(results: Sequence[Result], model: object) -> tuple[str, str]:
+def _speedup_origin(results: Sequence[Result], model: object) -> tuple[str, str]:
     """Say whether speed-ups emerge or are assumed, run by run where that differs."""
     assumed = [
         result.name
@@ -161,25 +161,27 @@ def _origin(results: Sequence[Result], model: object) -> tuple[str, str]:
     return "Speed-up", f"{_EMERGENT}, but run times under {listing(assumed)} are {_ASSUMED}"
 
 
-def _drawn(section: Section) -> Html:
+def _section_pictures(section: Section) -> Html:
     """Return the pictures of a section with their captions."""
     return figures((drawn.svg, drawn.caption) for drawn in section.figures)
 
 
-def _noted(section: Section) -> Html:
+def _noted_pictures(section: Section) -> Html:
     """Return the pictures of a section below the sentence on all of them."""
-    return paragraph(section.note, "soft") + _drawn(section) if section.figures else Html()
+    return (
+        paragraph(section.note, "soft") + _section_pictures(section) if section.figures else Html()
+    )
 
 
-def _jobs(results: Sequence[Result], colours: Colours, section: Section) -> Html:
+def _jobs_section(results: Sequence[Result], colours: Colours, section: Section) -> Html:
     """Return the section of interference and slowdown."""
     if not section.figures:
         return paragraph("No job communicates, and none is slowed.")
     note = paragraph("Jobs that communicate or are slowed; all others have exactly 1.", "soft")
-    return note + _drawn(section) + interference_table(results, colours)
+    return note + _section_pictures(section) + interference_table(results, colours)
 
 
-def _speedups(
+def _speedup_section(
     results: Sequence[Result], colours: Colours, name: str | None, origin: str, section: Section
 ) -> Html:
     """Return the section of speed-ups."""
@@ -193,10 +195,10 @@ def _speedups(
         "soft",
     )
     table = speedup_table(speedups, colours)
-    return note + _drawn(section) + details("Counts, weights and numbers", table)
+    return note + _section_pictures(section) + details("Counts, weights and numbers", table)
 
 
-def _waiting(results: Sequence[Result], colours: Colours) -> Html:
+def _wait_section(results: Sequence[Result], colours: Colours) -> Html:
     """Return the section of what jobs waited for."""
     rows = waiting_table(results, colours)
     if not rows:
@@ -211,11 +213,13 @@ def _waiting(results: Sequence[Result], colours: Colours) -> Html:
     return note + rows
 
 
-def _links(results: Sequence[Result], colours: Colours, drawn: Mapping[str, Section]) -> Html:
+def _link_section(
+    results: Sequence[Result], colours: Colours, drawn: Mapping[str, Section]
+) -> Html:
     if not drawn["links"].figures:
         return paragraph("No link carried anything.")
-    maps = _noted(drawn["maps"]) or paragraph(drawn["maps"].note, "soft")
-    return _drawn(drawn["links"]) + hottest_links(results, colours) + maps
+    maps = _noted_pictures(drawn["maps"]) or paragraph(drawn["maps"].note, "soft")
+    return _section_pictures(drawn["links"]) + hottest_links(results, colours) + maps
 
 
 def _self_check(results: Sequence[Result], colours: Colours) -> Html:

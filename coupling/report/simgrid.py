@@ -21,16 +21,16 @@ def simgrid_files(run: Retraced, iterations: int = ITERATIONS) -> dict[str, str]
     """Return the files that SimGrid replays, by name, with at most so many iterations a job."""
     # Longer jobs get longer iterations, with as much in all. Starts are those of the run; ends
     # follow from SimGrid's network.
-    counts = {job.id: _iterations(job, iterations) for job in run.jobs}
-    total = sum(counts[job.id] * _flows(job) for job in run.jobs)
+    counts = {job.id: _iteration_count(job, iterations) for job in run.jobs}
+    total = sum(counts[job.id] * _round_flows(job) for job in run.jobs)
     if total > _MOST_FLOWS:
         raise ResultError(
             f"--to simgrid: expected at most {_MOST_FLOWS:,} flows, got {total:,}; take fewer "
             "--iterations, or a part of the log (workload.window_s)."
         )
-    schedule = "".join(_scheduled(job, counts[job.id]) for job in run.jobs)
+    schedule = "".join(_scheduled_job(job, counts[job.id]) for job in run.jobs)
     player = files("coupling.report").joinpath("templates", PLAYER).read_text("utf-8")
-    return {PLATFORM: _platform(run), SCHEDULE: schedule, PLAYER: player}
+    return {PLATFORM: _platform_xml(run), SCHEDULE: schedule, PLAYER: player}
 
 
 def remarks(run: Retraced) -> list[str]:
@@ -47,14 +47,14 @@ def remarks(run: Retraced) -> list[str]:
     return notes
 
 
-def _iterations(job: RanJob, most: int) -> int:
+def _iteration_count(job: RanJob, most: int) -> int:
     """Return in how many iterations a job is replayed."""
     if job.placed is None:
         return 1
     return max(1, min(most, round(job.work_s / job.iteration_s)))
 
 
-def _flows(job: RanJob) -> int:
+def _round_flows(job: RanJob) -> int:
     """Return the flows of an iteration, each round apart."""
     if job.placed is None:
         return 0
@@ -62,7 +62,7 @@ def _flows(job: RanJob) -> int:
     return int(step_rounds(traffic)[traffic.step].sum())
 
 
-def _scheduled(job: RanJob, count: int) -> str:
+def _scheduled_job(job: RanJob, count: int) -> str:
     """Write a job: when it starts, and what each of its iterations computes and sends."""
     head = f"job {job.id} {job.submit_s!r} {job.start_s!r} {job.n_nodes} {count}"
     if job.placed is None:
@@ -83,7 +83,7 @@ def _scheduled(job: RanJob, count: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _platform(run: Retraced) -> str:
+def _platform_xml(run: Retraced) -> str:
     """Write the links that flows use, and each job as hosts of its own, with the routes it took."""
     config = [f'    <prop id={quoteattr(k)} value="{v}"/>' for k, v in PLAIN_MAX_MIN.items()]
     talking = [job for job in run.jobs if job.placed is not None]
@@ -96,17 +96,17 @@ def _platform(run: Retraced) -> str:
         '  <zone id="run" routing="Full">',
         '    <zone id="fabric" routing="Full">',
         '      <host id="anywhere" speed="1Gf"/>',
-        *(f"      {line}" for line in _links(run.topology, talking)),
+        *(f"      {line}" for line in _crossed_links(run.topology, talking)),
         "    </zone>",
     ]
     for job in talking:
         lines.append(f'    <zone id="j{job.id}" routing="Full">')
-        lines += [f"      {line}" for line in _ranks(run.topology, job)]
+        lines += [f"      {line}" for line in _rank_hosts(run.topology, job)]
         lines.append("    </zone>")
     return "\n".join([*lines, "  </zone>", "</platform>"]) + "\n"
 
 
-def _links(topology: Topology, jobs: list[RanJob]) -> Iterator[str]:
+def _crossed_links(topology: Topology, jobs: list[RanJob]) -> Iterator[str]:
     """Write the links that flows cross; one for both directions where these share a capacity."""
     used = [job.placed.traffic.routes.links for job in jobs if job.placed is not None]
     crossed = np.unique(topology.channel[np.concatenate(used)]).tolist() if used else []
@@ -116,7 +116,7 @@ def _links(topology: Topology, jobs: list[RanJob]) -> Iterator[str]:
         yield f'<link id={name} {rate} sharing_policy="SHARED"/>'
 
 
-def _ranks(topology: Topology, job: RanJob) -> Iterator[str]:
+def _rank_hosts(topology: Topology, job: RanJob) -> Iterator[str]:
     """Write a job: a host for each rank, and the route of each pair that talks."""
     for rank in range(job.n_nodes):
         yield f'<host id="j{job.id}.{rank}" speed="1Gf"/>'

@@ -60,7 +60,7 @@ class SlowdownBars:
                 line.append("=" * round(first) + "#" * (round(full) - round(first)))
             else:
                 line.append("█" * round(first), PLACEMENT)
-                line.append(_eighths(full - round(first)), _INTERFERENCE)
+                line.append(_bar_letters(full - round(first)), _INTERFERENCE)
             line.append(f" {ratio(bar.network_slowdown)}")
             yield line
         marks = ("=", "#") if plain else ("█", "█")
@@ -69,7 +69,7 @@ class SlowdownBars:
         yield key.append(marks[1], "" if plain else _INTERFERENCE).append(" other jobs", "dim")
 
 
-def _eighths(length: float) -> str:
+def _bar_letters(length: float) -> str:
     """Draw a length in eighths of a letter, at least one where there is any."""
     parts = max(1, round(length * 8)) if length > 0 else 0
     return "█" * (parts // 8) + _EIGHTHS[parts % 8].strip()

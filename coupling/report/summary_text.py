@@ -43,7 +43,7 @@ def reading(results: Sequence[Result], baseline: str | None = None) -> list[str]
 
 def _loss_sentence(ran: Sequence[Result], rows: Mapping[str, Row]) -> str:
     """Say what share of node time the network costs, worst first."""
-    shares = {result.name: _shares(rows[result.name]) for result in ran}
+    shares = {result.name: _loss_shares(rows[result.name]) for result in ran}
     models = {_model_of(result) for result in ran}
     names = {
         result.name: result.name if len(models) == 1 else _with_model(result) for result in ran
@@ -53,18 +53,18 @@ def _loss_sentence(ran: Sequence[Result], rows: Mapping[str, Row]) -> str:
     none = units.listing([names[name] for name in worst_first if not any(shares[name])])
     if not losers:
         return f"No node time is lost to the network under {none}."
-    parts = [f"{_apart(*shares[name])} under {names[name]}" for name in losers]
+    parts = [f"{_loss_parts(*shares[name])} under {names[name]}" for name in losers]
     first = parts[0].replace(" (", " of node time is lost to the network (", 1)
     return f"{'; '.join([first, *parts[1:], *([f'none under {none}'] if none else [])])}."
 
 
-def _shares(row: Row) -> tuple[float, float, float]:
+def _loss_shares(row: Row) -> tuple[float, float, float]:
     """Return the shares of node time that are lost: all, to interference, to placement."""
     lost, interference, placement = (row[key] or 0.0 for key in _LOST)
     return lost, interference, placement
 
 
-def _apart(lost: float, interference: float, placement: float) -> str:
+def _loss_parts(lost: float, interference: float, placement: float) -> str:
     """Write a loss with its two parts."""
     total = units.percent(lost)
     if not placement:
@@ -91,30 +91,34 @@ def _gain_sentence(baseline: str, rows: Mapping[str, Row]) -> str:
     ratios = {
         name: ratio
         for name, row in rows.items()
-        if name != baseline and isfinite(ratio := _known(row.get("turnaround_ratio")))
+        if name != baseline and isfinite(ratio := _number_or_nan(row.get("turnaround_ratio")))
     }
     if not ratios:
         return ""
     least = min(ratios.values())
     best = [name for name, ratio in ratios.items() if ratio == least]
-    head = _compared(least, "mean turnaround", units.listing(best), baseline)
-    clauses = [head + _rank(least, len(ratios) + 1, baseline)]
+    head = _compared_time(least, "mean turnaround", units.listing(best), baseline)
+    clauses = [head + _rank_text(least, len(ratios) + 1, baseline)]
     if len(best) == 1:
         row = rows[best[0]]
-        makespan, speed = (_known(row.get(key)) for key in ("makespan_ratio", "speedup_weighted"))
-        clauses += _clause(makespan, "makespan {}", "the same makespan", ("shorter", "longer"))
-        clauses += _clause(
+        makespan, speed = (
+            _number_or_nan(row.get(key)) for key in ("makespan_ratio", "speedup_weighted")
+        )
+        clauses += _difference_clause(
+            makespan, "makespan {}", "the same makespan", ("shorter", "longer")
+        )
+        clauses += _difference_clause(
             speed, "jobs {} by node time", "jobs equally fast by node time", ("slower", "faster")
         )
     return f"{'; '.join(clauses)}."
 
 
-def _known(value: float | None) -> float:
+def _number_or_nan(value: float | None) -> float:
     """Return a number; NaN where there is none."""
     return float("nan") if value is None else value
 
 
-def _compared(ratio: float, what: str, here: str, there: str) -> str:
+def _compared_time(ratio: float, what: str, here: str, there: str) -> str:
     """Say that a time is so much shorter or longer here than there."""
     if ratio == 1:
         return f"The same {what} under {here} as under {there}"
@@ -122,7 +126,7 @@ def _compared(ratio: float, what: str, here: str, there: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def _rank(least: float, n_runs: int, baseline: str) -> str:
+def _rank_text(least: float, n_runs: int, baseline: str) -> str:
     """Say what the best of several alternatives is among all runs."""
     if n_runs == 2:  # noqa: PLR2004 (two runs need no rank)
         return ""
@@ -130,7 +134,7 @@ def _rank(least: float, n_runs: int, baseline: str) -> str:
     return f", {owner}the shortest of {n_runs} runs"
 
 
-def _clause(ratio: float, differs: str, same: str, words: tuple[str, str]) -> list[str]:
+def _difference_clause(ratio: float, differs: str, same: str, words: tuple[str, str]) -> list[str]:
     """Say how a number differs; nothing where it does not exist."""
     if not isfinite(ratio):
         return []
@@ -204,13 +208,14 @@ def _most_changed(results: Sequence[Result]) -> str:
     changes = {
         result.name: ratio
         for result, row in rows
-        if (ratio := _over(row["mean_turnaround_s"], row["infinite_turnaround_s"])) is not None
+        if (ratio := _ratio_or_none(row["mean_turnaround_s"], row["infinite_turnaround_s"]))
+        is not None
     }
     if not changes:
         return ""
     ratio = max(changes.values(), key=lambda ratio: abs(ratio - 1))
     most = units.listing([name for name, own in changes.items() if own == ratio])
-    text = _compared(ratio, "mean turnaround", most, "an infinite network")
+    text = _compared_time(ratio, "mean turnaround", most, "an infinite network")
     text = text.replace("under an infinite", "on an infinite")
     more = len(changes) > 1 and ratio != 1
     return f"{text}{f', the largest change of {len(changes)} runs' if more else ''}."
@@ -220,22 +225,22 @@ def network_matters(results: Sequence[Result]) -> list[str]:
     """Return a sentence per self-checked run on what the network changes in the schedule."""
     rows = comparison_rows(results)
     return [
-        _matter(result, row)
+        _run_sentence(result, row)
         for result, row in zip(results, rows, strict=True)
         if row["infinite_makespan_s"] is not None and row["makespan_s"] is not None
     ]
 
 
-def _matter(result: Result, row: Row) -> str:
+def _run_sentence(result: Result, row: Row) -> str:
     """Return the sentence of one run."""
-    turnaround = _over(row["mean_turnaround_s"], row["infinite_turnaround_s"])
-    makespan = _over(row["makespan_s"], row["infinite_makespan_s"])
+    turnaround = _ratio_or_none(row["mean_turnaround_s"], row["infinite_turnaround_s"])
+    makespan = _ratio_or_none(row["makespan_s"], row["infinite_makespan_s"])
     if turnaround is None or makespan is None:
         return f"{result.name}: no time to compare."
     words = ("shorter", "longer")
     clauses = [
-        *_clause(turnaround, "{} mean turnaround", "the same mean turnaround", words),
-        *_clause(makespan, "{} makespan", "the same makespan", words),
+        *_difference_clause(turnaround, "{} mean turnaround", "the same mean turnaround", words),
+        *_difference_clause(makespan, "{} makespan", "the same makespan", words),
     ]
     text = f"{result.name}: {' and '.join(clauses)}, compared with an infinite network"
     if max(abs(turnaround - 1), abs(makespan - 1)) >= NOTICEABLE:
@@ -253,6 +258,6 @@ def _why_not(result: Result, row: Row) -> str:
     return f"the mean slowdown of jobs is {units.ratio(row['mean_network_slowdown'])}"
 
 
-def _over(here: float | None, there: float | None) -> float | None:
+def _ratio_or_none(here: float | None, there: float | None) -> float | None:
     """Return a ratio; None where it does not exist."""
     return here / there if here is not None and there else None

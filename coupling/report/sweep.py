@@ -30,10 +30,10 @@ def sweep_parts(found: Comparison) -> list[RenderableType]:
     """Return what a terminal shows of a comparison, for `coupling.report.columns.text_of`."""
     heads = [head.format(found.baseline) for head in _HEADS[:-1]]  # as wide as a terminal
     return [
-        table(heads, [row[:-1] for row in _rows(found, ALL)], left=(0, 1)),
-        table(_RANK_HEADS, _ranks(found)),
-        table(("outcome", "depends on", "share"), _shares(found), left=(0, 1)),
-        text_lines(*_sentences(found)),
+        table(heads, [row[:-1] for row in _difference_rows(found, ALL)], left=(0, 1)),
+        table(_RANK_HEADS, _rank_rows(found)),
+        table(("outcome", "depends on", "share"), _variance_shares(found), left=(0, 1)),
+        text_lines(*_result_sentences(found)),
     ]
 
 
@@ -53,23 +53,26 @@ def sweep_page(sweep: Sweep, found: Comparison, heat: tuple[str, str] | None = N
     pictures = sweep_pictures(found, heat)
     spec = sweep.plan.spec
     factors = [
-        (name, f"{len(values):,}", _some([str(label) for label in values.values()]))
+        (name, f"{len(values):,}", _first_values([str(label) for label in values.values()]))
         for name, values in spec.labels.items()
     ]
     heads = [head.format(found.baseline) for head in _HEADS]
     class_heads = ["class", *heads]
     sections = [
-        ("Differences", _drawn(pictures, "forest") + html_table(heads, _rows(found, ALL))),
-        ("How often each policy wins", html_table(_RANK_HEADS, _ranks(found))),
+        (
+            "Differences",
+            _page_pictures(pictures, "forest") + html_table(heads, _difference_rows(found, ALL)),
+        ),
+        ("How often each policy wins", html_table(_RANK_HEADS, _rank_rows(found))),
         (
             "What it depends on",
-            html_table(("outcome", "factor", "share of variance"), _shares(found)),
+            html_table(("outcome", "factor", "share of variance"), _variance_shares(found)),
         ),
-        ("Over two factors", _drawn(pictures, "heat")),
+        ("Over two factors", _page_pictures(pictures, "heat")),
         *(
             (
                 f"By {by}",
-                _drawn(pictures, f"forest-{by}")
+                _page_pictures(pictures, f"forest-{by}")
                 + details("The numbers", html_table(class_heads, _class_rows(found, by))),
             )
             for by in ("size", "pattern")
@@ -77,7 +80,7 @@ def sweep_page(sweep: Sweep, found: Comparison, heat: tuple[str, str] | None = N
         ),
         ("What was varied", html_table(("factor", "values", ""), factors, kind="text")),
     ]
-    short = bullets(_sentences(found))
+    short = bullets(_result_sentences(found))
     title = f"Sweep {spec.name}"
     cells = counted(len(sweep.cells), "cell")
     return page(title, f"{cells}; {found.baseline} is the baseline", short, sections)
@@ -93,13 +96,13 @@ def sweep_pictures(found: Comparison, heat: tuple[str, str] | None = None) -> di
         own = table[(table["by"] == by) & (table["metric"] == found.metrics[0])]
         if len(own):
             pictures[f"forest-{by}"] = forest_picture(f"forest-{by}", own, found.baseline, "class")
-    map_of = _map(found, heat)
+    map_of = _map_section(found, heat)
     if map_of is not None:
         pictures["heat"] = map_of
     return pictures
 
 
-def _map(found: Comparison, heat: tuple[str, str] | None) -> Picture | None:
+def _map_section(found: Comparison, heat: tuple[str, str] | None) -> Picture | None:
     """Return the map over two factors: those asked for, else the first ones that are no seeds."""
     policies = list(found.ranks[POLICY])
     metric = found.metrics[0]
@@ -117,25 +120,27 @@ def _map(found: Comparison, heat: tuple[str, str] | None) -> Picture | None:
     return heat_picture("heat", cells, title)
 
 
-def _drawn(pictures: dict[str, Picture], name: str) -> Html:
+def _page_pictures(pictures: dict[str, Picture], name: str) -> Html:
     """Return a picture for the page; nothing where there is none."""
     own = pictures.get(name)
     return Html() if own is None else figures([(own.html(), "")])
 
 
-def _rows(found: Comparison, by: str) -> list[tuple[str, ...]]:
+def _difference_rows(found: Comparison, by: str) -> list[tuple[str, ...]]:
     """Write the differences of all jobs."""
     own = found.differences[found.differences["by"] == by]
-    return [_row(row) for row in own.to_dict("records")]
+    return [_difference_row(row) for row in own.to_dict("records")]
 
 
 def _class_rows(found: Comparison, by: str) -> list[tuple[str, ...]]:
     """Write the differences by class."""
     own = found.differences[found.differences["by"] == by]
-    return [(str(row["class"]), *_row(row)) for row in own[:_MOST_ROWS].to_dict("records")]
+    return [
+        (str(row["class"]), *_difference_row(row)) for row in own[:_MOST_ROWS].to_dict("records")
+    ]
 
 
-def _row(row: Mapping[Hashable, Any]) -> tuple[str, ...]:
+def _difference_row(row: Mapping[Hashable, Any]) -> tuple[str, ...]:
     """Write a difference."""
     known = row["low"] == row["low"]  # no NaN
     return (
@@ -143,13 +148,13 @@ def _row(row: Mapping[Hashable, Any]) -> tuple[str, ...]:
         metric_words(str(row["metric"])),
         metric_value(str(row["metric"]), row["baseline"]),
         metric_value(str(row["metric"]), row["mean"]),
-        _signed(row["difference"]),
-        f"{_signed(row['low'])} to {_signed(row['high'])}" if known else "-",
+        _signed_text(row["difference"]),
+        f"{_signed_text(row['low'])} to {_signed_text(row['high'])}" if known else "-",
         f"{row['samples']:,}",
     )
 
 
-def _ranks(found: Comparison) -> list[tuple[str, ...]]:
+def _rank_rows(found: Comparison) -> list[tuple[str, ...]]:
     """Write how often each policy wins."""
     return [
         (
@@ -162,11 +167,11 @@ def _ranks(found: Comparison) -> list[tuple[str, ...]]:
     ]
 
 
-def _shares(found: Comparison) -> list[tuple[str, ...]]:
+def _variance_shares(found: Comparison) -> list[tuple[str, ...]]:
     """Write the shares of variance."""
     return [
         (
-            _outcome(found, str(row["outcome"])),
+            _outcome_words(found, str(row["outcome"])),
             str(row["factor"]),
             "-" if row["share"] != row["share"] else f"{row['share']:.0%}",
         )
@@ -174,7 +179,7 @@ def _shares(found: Comparison) -> list[tuple[str, ...]]:
     ]
 
 
-def _outcome(found: Comparison, outcome: str) -> str:
+def _outcome_words(found: Comparison, outcome: str) -> str:
     """Write what varies: the metric, or the difference of a policy."""
     return metric_words(outcome) if outcome == found.metrics[0] else outcome
 
@@ -207,7 +212,7 @@ def metric_value(metric: str, value: float) -> str:
     return number(value / 3600.0 if metric.startswith("node_seconds") else value)
 
 
-def _sentences(found: Comparison) -> list[str]:
+def _result_sentences(found: Comparison) -> list[str]:
     """Say in words what was found, and how far that can be trusted."""
     metric, ranks = found.metrics[0], found.ranks
     way = "more" if better(metric) > 0 else "less"
@@ -248,12 +253,12 @@ def _most_important(found: Comparison) -> Iterator[str]:
             yield f"The {outcome} depends most on {factor} ({share:.0%} of its variance)."
 
 
-def _signed(value: float) -> str:
+def _signed_text(value: float) -> str:
     """Write a relative difference."""
     return f"{value:+.1%}"
 
 
-def _some(labels: Sequence[str]) -> str:
+def _first_values(labels: Sequence[str]) -> str:
     """Write the values of a factor, the first few."""
     most = 12
     return ", ".join(labels[:most]) + (", ..." if len(labels) > most else "")

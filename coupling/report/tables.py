@@ -174,14 +174,14 @@ def infinite_table(results: Sequence[Result], colours: Colours) -> Html:
         if infinite:
             name = label(result.name, colours[result.name])
             rows += [
-                [name, word, *_against(key, result.summary.get(key), infinite.get(key))]
+                [name, word, *_against_free(key, result.summary.get(key), infinite.get(key))]
                 for key, word in pairs.items()
             ]
     heads = ["run", "metric", "this network", "infinite network", "change"]
     return table(heads, rows) if rows else Html()
 
 
-def _against(key: str, here: float | None, there: float | None) -> list[str]:
+def _against_free(key: str, here: float | None, there: float | None) -> list[str]:
     """Return a number, the same on an infinite network, and the change."""
     points = ratio = None
     if here is not None and there is not None:

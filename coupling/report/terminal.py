@@ -71,21 +71,21 @@ class ComparisonTable:
         self._reading = reading(results, baseline)
         self._accuracy = accuracy_lines(results)
         rows = zip(results, self._rows, strict=True)
-        self._bars = SlowdownBars([_bar(result.name, row) for result, row in rows])
+        self._bars = SlowdownBars([_slowdown_bar(result.name, row) for result, row in rows])
         self._lines = UtilizationLines(results)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield what to print."""
-        parts = self._parts(console, options) if self._full else [self._first()]
+        parts = self._column_parts(console, options) if self._full else [self._first_columns()]
         for columns in parts:
-            yield self._table(columns, close=not self._full and options.max_width < _WIDE)
+            yield self._column_table(columns, close=not self._full and options.max_width < _WIDE)
             yield Text()
         if console.is_terminal:
             for drawing in (self._lines, self._bars):
                 if drawing:
                     yield drawing
                     yield Text()
-        for line in self._notes():
+        for line in self._note_lines():
             yield Text(visible(line), style="dim")
         for line in self._remarks:
             yield Text(visible(line), style="yellow")
@@ -94,12 +94,12 @@ class ComparisonTable:
         for line in self._accuracy:
             yield Text(visible(line))
 
-    def _first(self) -> list[Column]:
+    def _first_columns(self) -> list[Column]:
         """Return the columns of the first table."""
         there = {column.key: column for column in present_columns(self._rows)}
         return [replace(there[key], narrow=head) for key, head in FIRST.items() if key in there]
 
-    def _notes(self) -> list[str]:
+    def _note_lines(self) -> list[str]:
         """Say which run is the baseline, and where more is."""
         notes = [f"* {self._baseline} is the baseline."] if self._baseline else []
         if self._full:
@@ -107,7 +107,7 @@ class ComparisonTable:
             return [*notes, EXACT_ONE + (better if self._baseline else "")]
         return [*notes, f"{EXACT_ONE} More columns: --all."]
 
-    def _parts(self, console: Console, options: ConsoleOptions) -> Iterator[list[Column]]:
+    def _column_parts(self, console: Console, options: ConsoleOptions) -> Iterator[list[Column]]:
         """Yield the columns of each table: as many whole groups as fit."""
         unbounded = options.update(max_width=_UNBOUNDED)
         chosen: list[Column] = []
@@ -115,7 +115,7 @@ class ComparisonTable:
             more = [*chosen, *columns]
             if (
                 chosen
-                and Measurement.get(console, unbounded, self._table(more)).maximum
+                and Measurement.get(console, unbounded, self._column_table(more)).maximum
                 > options.max_width
             ):
                 yield chosen
@@ -124,7 +124,7 @@ class ComparisonTable:
         if chosen:
             yield chosen
 
-    def _table(self, columns: Sequence[Column], *, close: bool = False) -> Table:
+    def _column_table(self, columns: Sequence[Column], *, close: bool = False) -> Table:
         """Return a table of some columns, which may stand close to each other."""
         padding = (0, 0 if close else 1, 0, 0)
         table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=padding)
@@ -140,7 +140,7 @@ class ComparisonTable:
         return table
 
 
-def _bar(name: str, row: Row) -> Bar:
+def _slowdown_bar(name: str, row: Row) -> Bar:
     """Return the mean slowdown of a run."""
     return Bar(name, row["mean_network_slowdown"] or 1.0, row["mean_placement_factor"] or 1.0)
 
@@ -249,12 +249,14 @@ class ProgressDisplay:
                 self._bars.update(self._all, completed=ended)
         elif done == total:
             spent = duration(now_s - shown.began_s, 2)
-            self._say(f"{visible(what)}: {total:,} {self._unit} in {spent}")
+            self._print_line(f"{visible(what)}: {total:,} {self._unit} in {spent}")
         elif now_s >= self._tell_s:
             self._tell_s = now_s + _TELL_S
-            self._say(f"{visible(what)}: {done:,} of {total:,} {self._unit}{self._left(now_s)}")
+            self._print_line(
+                f"{visible(what)}: {done:,} of {total:,} {self._unit}{self._left(now_s)}"
+            )
 
-    def _say(self, line: str) -> None:
+    def _print_line(self, line: str) -> None:
         """Print a line."""
         self._console.print(line, soft_wrap=True)
 

@@ -33,7 +33,7 @@ def verify_answer(snapshot: Snapshot, found: Verification, *, page: bool = False
         )
     verdicts = Section("Verdicts", _HEADS, rows)
     if not page:
-        lines = [line for job in found.jobs for line in _reasons(found, job)]
+        lines = [line for job in found.jobs for line in _reason_lines(found, job)]
         unanswered = [str(job.id) for job in found.jobs if not job.answered]
         if unanswered and not found.allow_unknown:
             lines.append(f"No answer for {listing(unanswered)}: no pass without --allow-unknown.")
@@ -61,10 +61,10 @@ def verify_answer(snapshot: Snapshot, found: Verification, *, page: bool = False
         left = f"{counted(len(pairs) - _DRAWN, 'job')} not drawn."
         sections.append(Section("Further jobs", above=[left]))
     title = f"{stem(snapshot.source)}: isolation and non-blocking partitions"
-    return Answer(title, [snapshot.topology.summary, *_short(found)], sections)
+    return Answer(title, [snapshot.topology.summary, *_verdict_lines(found)], sections)
 
 
-def _short(found: Verification) -> list[str]:
+def _verdict_lines(found: Verification) -> list[str]:
     """Return in short what the checks say."""
     failed = [str(job.id) for job in found.jobs if not job.passed]
     unanswered = [str(job.id) for job in found.jobs if job.passed and not job.answered]
@@ -76,7 +76,7 @@ def _short(found: Verification) -> list[str]:
     return lines
 
 
-def _reasons(found: Verification, job: JobVerdict) -> list[str]:
+def _reason_lines(found: Verification, job: JobVerdict) -> list[str]:
     """Return sentences on a job."""
     lines = []
     if job.unroutable:

@@ -21,7 +21,7 @@ def whatif_answer(found: WhatIf, top: int | None = None, *, why: bool = True) ->
     jobs = Section(
         "Jobs that the change touches",
         _JOBS,
-        [_row(job) for job in touched[:top]],
+        [_job_row(job) for job in touched[:top]],
         left=(0, 1, 2, 8),
         letters={1: USER, 2: NAME},
         notes=notes,
@@ -30,7 +30,11 @@ def whatif_answer(found: WhatIf, top: int | None = None, *, why: bool = True) ->
         "Leaf switches",
         ("leaf", "taper before", "after"),
         [
-            (_short_switch(found.topology, leaf.leaf), _taper(leaf.before), _taper(leaf.after))
+            (
+                _short_switch(found.topology, leaf.leaf),
+                _taper_text(leaf.before),
+                _taper_text(leaf.after),
+            )
             for leaf in found.leaves[:top]
         ],
         whole=(0,),
@@ -39,7 +43,9 @@ def whatif_answer(found: WhatIf, top: int | None = None, *, why: bool = True) ->
             for line in more(found.leaves, top, "leaf switch", "--json")
         ],
     )
-    return Answer("What the change does", _totals(found), [jobs, leaves], _notes(found, why=why))
+    return Answer(
+        "What the change does", _total_lines(found), [jobs, leaves], _note_lines(found, why=why)
+    )
 
 
 def ranking_answer(found: Ranking, top: int | None = None, *, why: bool = True) -> Answer:
@@ -67,7 +73,7 @@ def ranking_answer(found: Ranking, top: int | None = None, *, why: bool = True) 
     closing = more(found.failures, top, "failure", "--top, --json")
     if found.idle:
         closing.append(f"{units.counted(found.idle, 'cable')} without traffic now, not tried.")
-    closing += [read, *_notes(found, why=why)]
+    closing += [read, *_note_lines(found, why=why)]
     failures = Section("Failures, worst first", _FAILURES, rows, whole=(0,))
     lines = [found.topology.summary, head]
     return Answer("What each failure would do", lines, [failures], closing)
@@ -78,7 +84,7 @@ def _short_switch(topology: Topology, name: str) -> str:
     return topology.names.short(topology.vertex_number(name))
 
 
-def _totals(found: WhatIf) -> list[str]:
+def _total_lines(found: WhatIf) -> list[str]:
     """Return the totals of a change."""
     lines = [
         found.topology.summary,
@@ -93,28 +99,28 @@ def _totals(found: WhatIf) -> list[str]:
             f"{units.number(found.cut_off_hours)} node-hours a day."
         )
     lines.append(
-        f"Node-hours lost in a day by those that go on: {_span(found.lost_before)} before, "
-        f"{_span(found.lost_after)} after (median, 5-95 %)."
+        f"Node-hours lost in a day by those that go on: {_span_text(found.lost_before)} before, "
+        f"{_span_text(found.lost_after)} after (median, 5-95 %)."
     )
     lines.append(
-        f"Lost in a day beyond those lost now: {_span(found.lost_more)} node-hours, with those cut "
-        "off."
+        f"Lost in a day beyond those lost now: {_span_text(found.lost_more)} node-hours, with "
+        "those cut off."
     )
     return lines
 
 
-def _span(lost: LostHours) -> str:
+def _span_text(lost: LostHours) -> str:
     """Write node-hours with their interval."""
     low, middle, high = (units.number(value) for value in (lost.low, lost.median, lost.high))
     return f"{middle} ({low} to {high})"
 
 
-def _notes(found: WhatIf | Ranking, *, why: bool = True) -> list[str]:
+def _note_lines(found: WhatIf | Ranking, *, why: bool = True) -> list[str]:
     """Return what was assumed, or is odd."""
     return [*assumptions(found.assumed, why=why), *found.remarks]
 
 
-def _row(job: JobChange) -> tuple[str, ...]:
+def _job_row(job: JobChange) -> tuple[str, ...]:
     lost = f": {units.counted(job.lost_nodes, 'node')}" if job.lost_nodes else ""
     spread = units.MISSING if job.low is None else f"{job.low:.2f}-{job.high:.2f}"
     return (
@@ -130,5 +136,5 @@ def _row(job: JobChange) -> tuple[str, ...]:
     )
 
 
-def _taper(taper: float | None) -> str:
+def _taper_text(taper: float | None) -> str:
     return units.MISSING if taper is None else f"{taper:.3g}"

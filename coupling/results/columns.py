@@ -104,8 +104,8 @@ def read_table(name: str, path: Path, data: bytes) -> "pd.DataFrame":
                 f"{path}: expected one column {column!r}, got {brief(list(table.columns))}."
             )
         if table.empty:
-            table[column] = _nothing(kind)
-        if not _is(table[column], kind):
+            table[column] = _no_values(kind)
+        if not _is_type(table[column], kind):
             raise ResultError(
                 f"{path}: column {column!r}: expected values of type {kind}, "
                 f"got {table[column].dtype}."
@@ -140,10 +140,10 @@ def typed(name: str, table: "pd.DataFrame") -> "pd.DataFrame":
     if not table.empty:
         return table
     kinds = (COLUMNS | FURTHER)[name]
-    return table.assign(**{key: _nothing(kinds[key]) for key in table.columns if key in kinds})
+    return table.assign(**{key: _no_values(kinds[key]) for key in table.columns if key in kinds})
 
 
-def _nothing(kind: str) -> "pd.Series":
+def _no_values(kind: str) -> "pd.Series":
     """Return no values of a type."""
     import pandas as pd  # noqa: PLC0415 (slow to import)
 
@@ -163,7 +163,7 @@ def decoded(path: Path, data: bytes) -> "pd.DataFrame":
     return frame
 
 
-def _is(values: "pd.Series", kind: str) -> bool:
+def _is_type(values: "pd.Series", kind: str) -> bool:
     """Say whether a column holds values of a type; texts may not be missing."""
     import pandas as pd  # noqa: PLC0415 (slow to import)
 

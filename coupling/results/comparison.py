@@ -89,7 +89,7 @@ def find_baseline(results: Sequence[Result], name: str | None = None) -> Result 
 
 def unlike(results: Sequence[Result]) -> str:
     """Say in what the jobs of runs differ; empty where all ran the same work."""
-    first, *others = (_work(result.jobs) for result in results)
+    first, *others = (_job_work(result.jobs) for result in results)
     if not all(first["n_nodes"].equals(other["n_nodes"]) for other in others):
         return "jobs"
     work = first["runtime_reference_s"].to_numpy()
@@ -97,7 +97,7 @@ def unlike(results: Sequence[Result]) -> str:
     return "" if all(same) else "run times of the jobs alone"
 
 
-def _work(jobs: pd.DataFrame) -> pd.DataFrame:
+def _job_work(jobs: pd.DataFrame) -> pd.DataFrame:
     """Return size and reference run time of the jobs that ran, by id."""
     return finished(jobs).set_index("id")[["n_nodes", "runtime_reference_s"]].sort_index()
 
@@ -113,10 +113,10 @@ def comparable(results: Sequence[Result], baseline: str | None = None) -> Result
 def comparison_rows(results: Sequence[Result], baseline: str | None = None) -> list[Row]:
     """Return the value of each of `COLUMNS` per run; None where it does not exist."""
     reference = comparable(results, baseline)
-    return [_row(result, reference) for result in results]
+    return [_run_row(result, reference) for result in results]
 
 
-def _row(result: Result, baseline: Result | None) -> Row:
+def _run_row(result: Result, baseline: Result | None) -> Row:
     """Return the numbers of one run."""
     summary = result.summary
     infinite = summary.get("infinite_network") or {}
@@ -124,7 +124,7 @@ def _row(result: Result, baseline: Result | None) -> Row:
         "infinite_utilization": infinite.get("utilization_steady"),
         "infinite_makespan_s": infinite.get("makespan_s"),
         "infinite_turnaround_s": infinite.get("mean_turnaround_s"),
-        **_losses(result.jobs),
+        **_loss_columns(result.jobs),
     }
     if baseline is not None:
         speedups = speedup(result.jobs, baseline.jobs)
@@ -133,7 +133,7 @@ def _row(result: Result, baseline: Result | None) -> Row:
     return numbers
 
 
-def _losses(jobs: pd.DataFrame) -> dict[str, float | None]:
+def _loss_columns(jobs: pd.DataFrame) -> dict[str, float | None]:
     """Return what the network cost: node-hours, and shares of the node time of all jobs."""
     spent_s = node_seconds(jobs)
     keys = ("node_hours_lost", "share_lost", "share_lost_to_interference")
@@ -164,7 +164,7 @@ def present_columns(rows: Sequence[Row]) -> list[Column]:
     return [column for column in COLUMNS if any(row.get(column.key) is not None for row in rows)]
 
 
-def _durations(values: Sequence[float | None]) -> list[str]:
+def _duration_texts(values: Sequence[float | None]) -> list[str]:
     """Write durations in the unit of the longest."""
     unit, length = units.duration_unit(values)
     return [
@@ -179,5 +179,5 @@ WRITERS: Mapping[str, Callable[[Sequence[float | None]], list[str]]] = {
     "percent": lambda values: [units.percent(value) for value in values],
     "ratio": lambda values: [units.ratio(value) for value in values],
     "count": lambda values: [units.number(value) for value in values],
-    "duration": _durations,
+    "duration": _duration_texts,
 }

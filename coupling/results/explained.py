@@ -41,7 +41,7 @@ def explain_job(result: Result, number: int, place: str) -> dict[str, Any]:
         "job": {"id": number, "n_nodes": int(job["n_nodes"]), "pattern": str(job["pattern"])}
         | {name: float(job[name]) for name in (*_TIMES, *_RATIOS)},
         "waited": waited(waits, number),
-        "slowed": _slowed(result, number),
+        "slowed": _slowed_by(result, number),
     }
 
 
@@ -73,7 +73,7 @@ def why(row: Mapping[str, Any], job: int) -> str:
     )
 
 
-def _slowed(result: Result, number: int) -> list[dict[str, Any]]:
+def _slowed_by(result: Result, number: int) -> list[dict[str, Any]]:
     """Return the jobs that slowed a job, and when that can have been."""
     blame = result.blame[result.blame["victim"] == number]
     blame = blame.sort_values("interference_delay_node_s", ascending=False, kind="stable")

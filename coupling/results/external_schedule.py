@@ -86,7 +86,7 @@ def read_elsewhere(path: Path) -> ExternalSchedule:
         if row[own["start_s"]] in _NEVER_RAN:
             rejected += 1
             continue
-        job, times = _row(place, row, own)
+        job, times = _schedule_row(place, row, own)
         _check_times(place, times)
         if job in found:
             raise ResultError(f"{place}: job {job} is there twice.")
@@ -109,19 +109,19 @@ def _check_columns(path: Path, columns: Sequence[str], own: Mapping[str, str]) -
         raise ResultError(f"{path}: column {brief(twice[0])} is there twice.")
     for name in ("id", "start_s"):
         if not own[name]:
-            raise _missing(path, name, columns)
+            raise _missing_ids(path, name, columns)
     if not own["end_s"] and not own["run_s"]:
-        raise _missing(path, "end_s", columns)
+        raise _missing_ids(path, "end_s", columns)
 
 
-def _missing(path: Path, name: str, columns: Sequence[str]) -> ResultError:
+def _missing_ids(path: Path, name: str, columns: Sequence[str]) -> ResultError:
     found = ", ".join(columns[:6]) or "none"
     return ResultError(
         f"{path}: expected a column {' or '.join(_NAMES[name])}, got the columns {found}."
     )
 
 
-def _row(
+def _schedule_row(
     place: str, row: Mapping[str, str], own: Mapping[str, str]
 ) -> tuple[int, dict[str, float]]:
     """Return the id of a job and its numbers."""
@@ -207,9 +207,9 @@ def agreement(run: str, jobs: pd.DataFrame, other: ExternalSchedule) -> Agreemen
         len(both),
         len(ours) - len(both),
         len(other.jobs) - len(both),
-        _means(here),
-        _means(there),
-        {name: dict(_spread(values)) for name, values in apart.items()},
+        _job_means(here),
+        _job_means(there),
+        {name: dict(_difference_spread(values)) for name, values in apart.items()},
     )
 
 
@@ -224,7 +224,7 @@ def _check_unit(run: str, here: pd.DataFrame, there: pd.DataFrame, name: str) ->
             )
 
 
-def _means(table: pd.DataFrame) -> dict[str, float]:
+def _job_means(table: pd.DataFrame) -> dict[str, float]:
     """Return makespan and means of jobs."""
     return {
         "makespan_s": float(table["end_s"].max()),
@@ -234,7 +234,7 @@ def _means(table: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def _spread(values: pd.Series) -> Iterator[tuple[str, float]]:
+def _difference_spread(values: pd.Series) -> Iterator[tuple[str, float]]:
     """Yield the mean of differences, the largest, and whose that is."""
     values = values.abs().fillna(0.0).round(_DIGITS)
     yield "mean", float(values.mean())

@@ -17,9 +17,9 @@ _MOST_NUMBER = 10_000_000
 def hosts_of(lists: pd.Series, names: Sequence[str]) -> tuple[Ints, Ints]:
     """Return row of the job and number of the node, by job, of all nodes in host lists."""
     texts = [str(text) for text in lists]
-    counted = _numbered(names)
+    counted = _numbered_names(names)
     if counted is None:
-        return _slowly(texts, range(len(texts)), names)
+        return _read_slowly(texts, range(len(texts)), names)
     stem, width, table = counted
     digits = rf"[0-9]{{{width}}}" if width else "(?:0|[1-9][0-9]{0,8})"
     numbers = rf"{digits}(?:-{digits})?"
@@ -36,18 +36,18 @@ def hosts_of(lists: pd.Series, names: Sequence[str]) -> tuple[Ints, Ints]:
             first.append(int(begin))
             last.append(int(end or begin))
     found = np.array([rows, first, last], dtype=np.int64)
-    job, node = _unrolled(found[0], found[1], found[2], table)
+    job, node = _unroll_ranges(found[0], found[1], found[2], table)
     odd |= set(job[node < 0].tolist())
     if not odd:
         return job, node
     known = ~np.isin(job, list(odd))
-    odd_job, odd_node = _slowly([texts[row] for row in sorted(odd)], sorted(odd), names)
+    odd_job, odd_node = _read_slowly([texts[row] for row in sorted(odd)], sorted(odd), names)
     job, node = np.concatenate([job[known], odd_job]), np.concatenate([node[known], odd_node])
     order = np.argsort(job, kind="stable")
     return job[order], node[order]
 
 
-def _unrolled(rows: Ints, first: Ints, last: Ints, table: Ints) -> tuple[Ints, Ints]:
+def _unroll_ranges(rows: Ints, first: Ints, last: Ints, table: Ints) -> tuple[Ints, Ints]:
     """Return row and node of every number of the ranges; a range that is odd has one node, -1."""
     good = (first <= last) & (last < table.size)
     size = np.where(good, last - first + 1, 1)
@@ -56,7 +56,7 @@ def _unrolled(rows: Ints, first: Ints, last: Ints, table: Ints) -> tuple[Ints, I
     return np.repeat(rows, size), node
 
 
-def _numbered(names: Sequence[str]) -> tuple[str, int, Ints] | None:
+def _numbered_names(names: Sequence[str]) -> tuple[str, int, Ints] | None:
     """Return what names begin with, their digits and node by number; None where they differ."""
     parts = [_NUMBERED.fullmatch(name) for name in names]
     if not parts or any(part is None for part in parts):
@@ -73,7 +73,9 @@ def _numbered(names: Sequence[str]) -> tuple[str, int, Ints] | None:
     return stems[0], 0 if plain else len(digits[0]), table
 
 
-def _slowly(texts: Sequence[str], rows: Sequence[int], names: Sequence[str]) -> tuple[Ints, Ints]:
+def _read_slowly(
+    texts: Sequence[str], rows: Sequence[int], names: Sequence[str]
+) -> tuple[Ints, Ints]:
     """Read lists one by one."""
     number = {name: place for place, name in enumerate(names)}
     job, node = [], []

@@ -30,10 +30,10 @@ def job_table(
     by_id = {record.job.id: record for record in schedule.records}
     records = [by_id[job.id] for job in workload.jobs]
     pieces = chain(
-        (_table(_ran(some, topology, cost_of_job)) for some in _parts(records)),
-        (_table(_given_up(some)) for some in _parts(workload.dropped_jobs)),
+        (_typed_table(_run_columns(some, topology, cost_of_job)) for some in _row_parts(records)),
+        (_typed_table(_given_up(some)) for some in _row_parts(workload.dropped_jobs)),
     )
-    first = next(pieces, None) or _table(_given_up(()))
+    first = next(pieces, None) or _typed_table(_given_up(()))
     more = [piece.frame() for piece in pieces]  # where texts take less room
     if not more:
         return first
@@ -58,12 +58,12 @@ _Values = dict[str, Any]
 _Row = TypeVar("_Row")
 
 
-def _parts(rows: Sequence[_Row]) -> Iterator[Sequence[_Row]]:
+def _row_parts(rows: Sequence[_Row]) -> Iterator[Sequence[_Row]]:
     """Go through rows, so many at once."""
     return (rows[first : first + _AT_ONCE] for first in range(0, len(rows), _AT_ONCE))
 
 
-def _table(columns: _Values) -> TableColumns:
+def _typed_table(columns: _Values) -> TableColumns:
     """Return a table of columns; those that are not given hold no number."""
     n_rows = len(columns["id"])
     return TableColumns(
@@ -76,56 +76,58 @@ def _table(columns: _Values) -> TableColumns:
     )
 
 
-def _column(name: str, things: Sequence[object], kind: type = float) -> "np.ndarray[Any, Any]":
+def _attribute_column(
+    name: str, things: Sequence[object], kind: type = float
+) -> "np.ndarray[Any, Any]":
     """Return what attributes of this name are."""
     return np.fromiter(map(attrgetter(name), things), kind, len(things))
 
 
-def _asked(jobs: Sequence[Job | DroppedJob]) -> _Values:
+def _asked_columns(jobs: Sequence[Job | DroppedJob]) -> _Values:
     return {
-        "id": _column("id", jobs, int),
-        "submit_s": _column("submit_s", jobs),
-        "n_nodes": _column("n_nodes", jobs, int),
-        "runtime_reference_s": _column("runtime_s", jobs),
+        "id": _attribute_column("id", jobs, int),
+        "submit_s": _attribute_column("submit_s", jobs),
+        "n_nodes": _attribute_column("n_nodes", jobs, int),
+        "runtime_reference_s": _attribute_column("runtime_s", jobs),
     }
 
 
-def _ran(
+def _run_columns(
     records: Sequence[JobRecord], topology: Topology, cost_of_job: Mapping[int, float] | None
 ) -> _Values:
     """Return what is known of jobs that ran."""
-    columns = _happened(records) | _where(records, topology)
+    columns = _fate_columns(records) | _place_columns(records, topology)
     if cost_of_job is not None:
         columns["communication_cost"] = [cost_of_job.get(one.job.id, 0.0) for one in records]
     return columns
 
 
-def _happened(records: Sequence[JobRecord]) -> _Values:
+def _fate_columns(records: Sequence[JobRecord]) -> _Values:
     """Return what jobs asked for and what became of them, but for where they ran."""
     jobs = [record.job for record in records]
-    asked = _asked(jobs)
-    start_s, end_s = _column("start_s", records), _column("end_s", records)
-    interference = _column("interference", records)
-    placement_factor = _column("placement_factor", records)
+    asked = _asked_columns(jobs)
+    start_s, end_s = _attribute_column("start_s", records), _attribute_column("end_s", records)
+    interference = _attribute_column("interference", records)
+    placement_factor = _attribute_column("placement_factor", records)
     talks = [job.communication for job in jobs]
     return asked | {
         "start_s": start_s,
         "end_s": end_s,
-        "idle_nodes": _column("allocation.idle", records, int),
+        "idle_nodes": _attribute_column("allocation.idle", records, int),
         "wait_s": start_s - asked["submit_s"],
         "turnaround_s": end_s - asked["submit_s"],
         "network_slowdown": interference * placement_factor,
         "interference": interference,
         "placement_factor": placement_factor,
-        "interference_delay_s": _column("interference_delay_s", records),
+        "interference_delay_s": _attribute_column("interference_delay_s", records),
         "pattern": ["" if talk is None else talk.label for talk in talks],
         "comm_fraction": [0.0 if talk is None else talk.fraction for talk in talks],
-        "killed": _column("killed", records, bool),
+        "killed": _attribute_column("killed", records, bool),
         "dropped": [""] * len(records),
     }
 
 
-def _where(records: Sequence[JobRecord], topology: Topology) -> _Values:
+def _place_columns(records: Sequence[JobRecord], topology: Topology) -> _Values:
     """Return how far the nodes of each job are apart, and their names."""
     nodes = [record.allocation.nodes() for record in records]
     nodes = [
@@ -147,7 +149,7 @@ def node_names(nodes: Sequence[Ints], topology: Topology) -> list[str]:
 def _given_up(jobs: Sequence[DroppedJob]) -> _Values:
     """Return what there is to say of jobs that were dropped."""
     none = [""] * len(jobs)
-    return _asked(jobs) | {
+    return _asked_columns(jobs) | {
         "idle_nodes": np.zeros(len(jobs), dtype=np.int64),
         "pattern": none,
         "nodes": none,

@@ -46,20 +46,20 @@ def load_of(links: pd.DataFrame, timeline: pd.DataFrame | None) -> LinkLoads:
     whole = links["busy_fraction"].to_numpy(dtype=float)
     none = LinkLoads(whole, np.zeros(0), np.zeros((whole.size, 0), dtype=np.float32))
     if timeline is None or timeline.empty:
-        return _without(none, "Load over time is not recorded: run with --links-timeline.")
+        return _no_bins(none, "Load over time is not recorded: run with --links-timeline.")
     begin, end = (timeline[name].to_numpy(dtype=float) for name in ("begin_s", "end_s"))
     edges = np.unique(np.concatenate([[0.0], begin, end]))
     if (edges.size - 1) * whole.size > _MOST_CELLS:
-        return _without(none, "Load over time is too large to draw.")
+        return _no_bins(none, "Load over time is too large to draw.")
     link = timeline["link"].to_numpy(dtype=np.int64)
     if link.min() < 0 or link.max() >= whole.size:
-        return _without(none, "Load over time is of other links.")
+        return _no_bins(none, "Load over time is of other links.")
     bins = np.zeros((whole.size, edges.size - 1), dtype=np.float32)
     bins[link, np.searchsorted(edges, begin)] = timeline["busy_fraction"].to_numpy(dtype=float)
     return LinkLoads(whole, edges, bins)
 
 
-def _without(load: LinkLoads, why_not: str) -> LinkLoads:
+def _no_bins(load: LinkLoads, why_not: str) -> LinkLoads:
     """Say why there are no bins."""
     return LinkLoads(load.whole, load.edges, load.bins, why_not)
 

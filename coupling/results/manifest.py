@@ -31,7 +31,7 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
 def sealed(manifest: Mapping[str, Any]) -> bytes:
     """Return a manifest as its file has it."""
     plain = json.loads(json.dumps(manifest, allow_nan=False))  # keys and lists as they come back
-    return (json.dumps({**plain, _SEAL: _seal(plain)}, indent=2) + "\n").encode()
+    return (json.dumps({**plain, _SEAL: _manifest_hash(plain)}, indent=2) + "\n").encode()
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -43,11 +43,11 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             f"{path}: expected hashes of the result's files, got none: an older version wrote "
             f"it, and damage would not be seen; run {folder / RESOLVED} again."
         )
-    _check(manifest, path)
+    _check_fields(manifest, path)
     said = manifest.pop(_SEAL, None)
-    if said != _seal(manifest):
+    if said != _manifest_hash(manifest):
         raise ResultError(
-            f"{path}: {_SEAL}: expected {_seal(manifest)[:_SHOWN]}..., got {brief(said)}: "
+            f"{path}: {_SEAL}: expected {_manifest_hash(manifest)[:_SHOWN]}..., got {brief(said)}: "
             "the file was changed after the run."
         )
     return manifest
@@ -123,12 +123,12 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _seal(manifest: Mapping[str, Any]) -> str:
+def _manifest_hash(manifest: Mapping[str, Any]) -> str:
     """Return the hash of all that a manifest says."""
     return sha256(json.dumps(manifest, sort_keys=True).encode())
 
 
-def _check(manifest: Mapping[str, Any], path: Path) -> None:
+def _check_fields(manifest: Mapping[str, Any], path: Path) -> None:
     """Refuse a manifest that lacks a field or holds one of a wrong type."""
     table = Table(manifest, f"{path}:", ResultError)
     for key in _TEXTS:

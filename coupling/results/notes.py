@@ -26,15 +26,15 @@ REMARKS = {
 
 def dropped_lines(results: Sequence[Result]) -> list[str]:
     """Return a line per reason why jobs were left out or ended early."""
-    return _once({result.name: _account(result.jobs) for result in results})
+    return _lines_once({result.name: _dropped_lines(result.jobs) for result in results})
 
 
 def remark_lines(results: Sequence[Result]) -> list[str]:
     """Return a line per remark whose count is not 0, once where all runs agree."""
-    return _once(
+    return _lines_once(
         {
             result.name: [
-                *(f"Assumed: {what}" for what in _assumed(result)),
+                *(f"Assumed: {what}" for what in _assumed_lines(result)),
                 *(
                     f"{count:,} {text}"
                     for key, text in REMARKS.items()
@@ -53,14 +53,14 @@ def accuracy_of(result: Result) -> dict[str, Any] | None:
     if known is None:
         return None
     setting = Setting.from_dict(known)
-    return known_accuracy(setting) | {"accuracy": _accuracy(result, setting)}
+    return known_accuracy(setting) | {"accuracy": _accuracy_sentence(result, setting)}
 
 
 def accuracy_lines(results: Sequence[Result]) -> list[str]:
     """Return a line per kind of network on how far off runs may be."""
-    return _once(
+    return _lines_once(
         {
-            result.name: [_accuracy(result, Setting.from_dict(known))]
+            result.name: [_accuracy_sentence(result, Setting.from_dict(known))]
             if (known := result.summary.get("network"))
             else ["No error is known: the result does not say on what network it was computed."]
             for result in results
@@ -68,7 +68,7 @@ def accuracy_lines(results: Sequence[Result]) -> list[str]:
     )
 
 
-def _accuracy(result: Result, setting: Setting) -> str:
+def _accuracy_sentence(result: Result, setting: Setting) -> str:
     """Return what is known of the error of a run, in one sentence."""
     if _keeps_jobs_apart(result.summary, setting):
         return (
@@ -88,13 +88,13 @@ def _keeps_jobs_apart(summary: Mapping[str, Any], setting: Setting) -> bool:
     return apart and slowest == mean == 1.0
 
 
-def _assumed(result: Result) -> list[str]:
+def _assumed_lines(result: Result) -> list[str]:
     """Return what was assumed of the switches of a run, and what its routing does not do."""
     texts = (result.summary.get(key) for key in ("assumed_switch", "routing_limits"))
     return [text for text in texts if text]
 
 
-def _once(accounts: Mapping[str, Sequence[str]]) -> list[str]:
+def _lines_once(accounts: Mapping[str, Sequence[str]]) -> list[str]:
     """Return the lines of all runs, by name of the run; each once, with the names of its runs."""
     lines: dict[str, list[str]] = {}
     for name, account in accounts.items():
@@ -106,7 +106,7 @@ def _once(accounts: Mapping[str, Sequence[str]]) -> list[str]:
     ]
 
 
-def _account(jobs: pd.DataFrame) -> list[str]:
+def _dropped_lines(jobs: pd.DataFrame) -> list[str]:
     """Return a line per reason for which jobs of a run were dropped or killed."""
     reasons = jobs.loc[jobs["dropped"] != "", "dropped"].value_counts(sort=False)
     lines = [f"{count:,} dropped: {reason}" for reason, count in reasons.items()]

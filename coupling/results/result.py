@@ -55,14 +55,14 @@ class _StoredTables(Mapping[str, "pd.DataFrame"]):
         self._digest = {
             name: hashes.get(f"{name}.parquet")
             for name in FURTHER
-            if f"{name}.parquet" in hashes or (not hashes and self._path(name).exists())
+            if f"{name}.parquet" in hashes or (not hashes and self._table_path(name).exists())
         }
         for name, digest in self._digest.items():
-            read_checked(self._path(name), digest)
+            read_checked(self._table_path(name), digest)
 
     def __getitem__(self, name: str) -> "pd.DataFrame":
         """Read a table."""
-        path = self._path(name)
+        path = self._table_path(name)
         return read_table(name, path, read_checked(path, self._digest[name]))
 
     def __iter__(self) -> Iterator[str]:
@@ -77,7 +77,7 @@ class _StoredTables(Mapping[str, "pd.DataFrame"]):
         """Return one line."""
         return f"<tables {', '.join(self._digest) or 'none'}>"
 
-    def _path(self, name: str) -> Path:
+    def _table_path(self, name: str) -> Path:
         """Return the file of a table."""
         return self._folder / f"{name}.parquet"
 
@@ -175,9 +175,9 @@ class Result:
         for name, table in self.extras.items():
             yield f"{name}.parquet", typed(name, table).to_parquet(index=False)
         if csv:
-            yield CSV, self._csv()
-        yield COST, _json(self.cost)
-        yield SUMMARY, _json(self.summary)
+            yield CSV, self._jobs_csv()
+        yield COST, _json_bytes(self.cost)
+        yield SUMMARY, _json_bytes(self.summary)
 
     def save_csv(self, folder: str | Path) -> str:
         """
@@ -199,9 +199,9 @@ class Result:
             If the file cannot be written.
         """
         folder = path_of("folder", folder, error=ResultError)
-        return write_file(folder / CSV, self._csv())
+        return write_file(folder / CSV, self._jobs_csv())
 
-    def _csv(self) -> bytes:
+    def _jobs_csv(self) -> bytes:
         """Return the job table as comma-separated values."""
         return sheet_of(self.jobs).encode("utf-8")
 
@@ -230,7 +230,7 @@ class Result:
         hashes = hashes_of(folder) or {}
         data = {name: read_checked(folder / name, hashes.get(name)) for name in FILES}
         try:
-            summary, cost = _summary(folder / SUMMARY), read_object(folder / COST)
+            summary, cost = _read_summary(folder / SUMMARY), read_object(folder / COST)
             _check_numbers(cost, f"{folder / COST}:")
             tables = {
                 name: read_table(name, folder / f"{name}.parquet", data[f"{name}.parquet"])
@@ -244,7 +244,7 @@ class Result:
         return cls(name, summary=summary, cost=cost, extras=extras, **tables)
 
 
-def _summary(path: Path) -> dict[str, Any]:
+def _read_summary(path: Path) -> dict[str, Any]:
     """Read the summary of a run."""
     summary = read_object(path)
     place = f"{path}:"
@@ -290,7 +290,7 @@ def _check_numbers(values: Mapping[str, Any], place: str) -> None:
             raise table.error(name, "a number or null")
 
 
-def _json(value: Mapping[str, Any]) -> bytes:
+def _json_bytes(value: Mapping[str, Any]) -> bytes:
     """Write a mapping as indented JSON; NaN is refused, JSON has none."""
     return (json.dumps(value, indent=2, allow_nan=False) + "\n").encode("utf-8")
 

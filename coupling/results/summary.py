@@ -88,7 +88,7 @@ def summarize(jobs: Table, n_nodes: int) -> dict[str, float | int | None]:
         "mean_placement_factor_by_node_seconds": float(np.average(placement, weights=size * run)),
         **node_seconds_lost(jobs),
         "mean_aph": float(done("aph").mean()),
-        "mean_communication_cost": _mean(cost[cost > 0]),
+        "mean_communication_cost": _mean_or_none(cost[cost > 0]),
     }
 
 
@@ -120,7 +120,7 @@ def node_seconds_lost(jobs: Table) -> dict[str, float]:
     }
 
 
-def _mean(values: Floats) -> float | None:
+def _mean_or_none(values: Floats) -> float | None:
     """Return a mean; None of nothing."""
     return float(values.mean()) if values.size else None
 
@@ -193,12 +193,12 @@ def compare(
         "speedup_weighted": float(
             np.average(speedups["speedup"], weights=speedups["node_seconds"])
         ),
-        "makespan_ratio": _ratio(summary, baseline, "makespan_s"),
-        "turnaround_ratio": _ratio(summary, baseline, "mean_turnaround_s"),
+        "makespan_ratio": _summary_ratio(summary, baseline, "makespan_s"),
+        "turnaround_ratio": _summary_ratio(summary, baseline, "mean_turnaround_s"),
     }
 
 
-def _ratio(
+def _summary_ratio(
     here: Mapping[str, float | int | None], there: Mapping[str, float | int | None], key: str
 ) -> float:
     """Return the ratio of a number of two summaries; NaN where one does not have it."""

@@ -78,21 +78,23 @@ def assemble(experiment: Experiment, inputs: RunInputs | None = None) -> RunPart
     inputs, begin = inputs or RunInputs(), experiment.folder
     topology = inputs.get(
         ["topology", experiment.topology, str(begin)],
-        lambda: build_topology(experiment.topology, begin, partial(_fault, experiment.source)),
+        lambda: build_topology(
+            experiment.topology, begin, partial(_fabric_error, experiment.source)
+        ),
     )
     if experiment.model == "packets" and "switch" in experiment.model_options:
         topology = with_switch(topology, switch_of(topology, experiment.model_options["switch"]))
-    record = _record(experiment, topology, inputs)
+    record = _read_record(experiment, topology, inputs)
     if record is None:
         drawn = seeds["workload"] if "generator" in experiment.workload_table else None
         read_jobs = inputs.get(
             ["workload", experiment.workload, str(begin), drawn],
             lambda: make_workload(experiment.workload_table, begin, where, seeds["workload"]),
         )
-        workload = _fitting(read_jobs, where, topology)
+        workload = _fitting_jobs(read_jobs, where, topology)
     else:
         workload = record.workload
-    profile, folder = _profile(experiment)
+    profile, folder = _profile_and_folder(experiment)
     named = (experiment.topology, experiment.routing, experiment.communication, experiment.events)
     read = hashes(named, experiment.folder) | hashes(profile.table, folder)
     if topology.origin is not None:
@@ -127,7 +129,7 @@ def _events(experiment: Experiment, topology: Topology) -> EventPlan | None:
     return plan_events(given, topology, experiment.source, experiment.folder, experiment.seed)
 
 
-def _fitting(read_jobs: Workload, where: str, topology: Topology) -> Workload:
+def _fitting_jobs(read_jobs: Workload, where: str, topology: Topology) -> Workload:
     """Return the jobs that can run on a fabric."""
     _refuse_running(read_jobs, where)
     workload = resolved(limit_nodes(read_jobs, topology.usable_nodes.size))
@@ -137,7 +139,7 @@ def _fitting(read_jobs: Workload, where: str, topology: Topology) -> Workload:
     return workload
 
 
-def _record(experiment: Experiment, topology: Topology, inputs: RunInputs) -> Record | None:
+def _read_record(experiment: Experiment, topology: Topology, inputs: RunInputs) -> Record | None:
     """Read the record that is replayed, if one is."""
     replay = experiment.replay
     if replay is None:
@@ -168,7 +170,7 @@ def _free_from_s(experiment: Experiment, record: Record) -> float:
     return moment_s
 
 
-def _fault(source: str, what: str) -> ExperimentError:
+def _fabric_error(source: str, what: str) -> ExperimentError:
     """Make the error of a fabric that cannot be built."""
     return ExperimentError(f"{source} topology: {what}")
 
@@ -185,7 +187,7 @@ def _refuse_running(workload: Workload, where: str) -> None:
         )
 
 
-def _profile(experiment: Experiment) -> tuple[Profile, Path]:
+def _profile_and_folder(experiment: Experiment) -> tuple[Profile, Path]:
     """Return the communication profile, and where its relative paths start."""
     tables, where = experiment.communication_table, f"{experiment.source}: [communication]"
     if tables is None:

@@ -139,7 +139,7 @@ def run_campaign(
     for variant in experiment.variants():
         check_parts(variant, parts)
     kept = records_of(experiment.topology, experiment.workload_table)
-    manifest = _manifest(experiment, parts, kept)
+    manifest = _make_manifest(experiment, parts, kept)
     with claimed(folder):
         records = ResultDirectory(folder, experiment, manifest, kept, resume=resume)
         with closing(records):
@@ -163,7 +163,7 @@ def _run_all(
     progress: Progress | None,
 ) -> Generator[tuple[Experiment, Kept]]:
     """Yield variants, and where their results are, as runs finish."""
-    keep = partial(_keep, folder)
+    keep = partial(_keep_result, folder)
     if workers == 1 or len(pending) <= 1:
         for variant in pending:
             with shielded(progress) as report:
@@ -173,18 +173,18 @@ def _run_all(
     yield from run_in_workers(pending, parts, workers, keep, folder=folder, progress=progress)
 
 
-def _keep(folder: Path, variant: Experiment, result: Result) -> Kept:
+def _keep_result(folder: Path, variant: Experiment, result: Result) -> Kept:
     """Write a result into a hidden folder of the result directory, also in a worker."""
     place = folder / temporary_name(variant.label)
     place.mkdir()
     return place.name, result.save(place)
 
 
-def _manifest(
+def _make_manifest(
     experiment: Experiment, parts: RunParts, kept: Mapping[str, ObjectRecord]
 ) -> dict[str, Any]:
     """Return where a result comes from."""
-    versions = {name: _version(name) for name in DEPENDENCIES}
+    versions = {name: _installed_version(name) for name in DEPENDENCIES}
     tables, digests, inputs = experiment.tables(), dict(parts.hashes), dict(parts.hashes)
     tables = with_records(tables, kept)
     remark: dict[str, str] = {}
@@ -216,7 +216,7 @@ def _manifest(
     }
 
 
-def _version(name: str) -> str:
+def _installed_version(name: str) -> str:
     """Return the installed version of a distribution."""
     try:
         return version(name)

@@ -30,7 +30,7 @@ def claimed(folder: Path) -> Iterator[None]:
     try:
         handle = _made_and_locked(folder, made)
         try:
-            _say(handle)
+            _write_owner(handle)
             yield
         finally:
             with suppress(OSError):
@@ -55,7 +55,7 @@ def _made_and_locked(folder: Path, made: list[Path]) -> int:
                 "expected a directory for results that stays, got one that another process takes "
                 "away; run this when it has ended"
             )
-            return _locked(folder)
+            return _lock_file(folder)
         except FileNotFoundError:
             continue
         except OSError as error:
@@ -65,7 +65,7 @@ def _made_and_locked(folder: Path, made: list[Path]) -> int:
     raise ResultError(f"{folder}: {reason}.")
 
 
-def _say(handle: int) -> None:
+def _write_owner(handle: int) -> None:
     """Write our process into a locked file."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     words = f"process {os.getpid()} on {platform.node()} since {now}"
@@ -74,7 +74,7 @@ def _say(handle: int) -> None:
         os.write(handle, words.encode())
 
 
-def _locked(folder: Path) -> int:
+def _lock_file(folder: Path) -> int:
     """Open and lock the file that stands for the directory."""
     path = folder / LOCK
     while True:

@@ -93,9 +93,9 @@ def run_parts(experiment: Experiment, parts: RunParts, progress: Progress | None
     """Run one experiment whose workload and fabric are built already."""
     setup = Setup.of(experiment, parts)
     with few_collections():
-        coupled = _coupled(setup, progress)
-        alone = _uncoupled(setup, progress) if experiment.self_check else None
-    return _tabulate(setup, coupled, alone)
+        coupled = _run_coupled(setup, progress)
+        alone = _run_uncoupled(setup, progress) if experiment.self_check else None
+    return _result_tables(setup, coupled, alone)
 
 
 def planned(experiment: Experiment) -> tuple[str, ...]:
@@ -140,13 +140,13 @@ def _recorded_work(experiment: Experiment, parts: RunParts, progress: Progress |
     setup = Setup.of(as_it_was, parts)
     allocator = setup.allocator()
     played = Cluster(parts.topology), allocator, setup.rates.begin(allocator)
-    watchers = _tellers(setup, _REFERENCE, progress)
-    did = _did(_simulate(setup, played, watchers, free_from_s=inf))
+    watchers = _progress_observers(setup, _REFERENCE, progress)
+    did = _work_by_job(_simulate_workload(setup, played, watchers, free_from_s=inf))
     jobs = tuple(replace(job, runtime_s=did[job.id]) for job in parts.workload.jobs)
     return replace(parts, workload=replace(parts.workload, jobs=jobs))
 
 
-def _did(schedule: Schedule) -> dict[int, float]:
+def _work_by_job(schedule: Schedule) -> dict[int, float]:
     """Return by job id what jobs did, in seconds at full rate."""
     return {record.job.id: record.work_s for record in schedule.records}
 
@@ -158,10 +158,10 @@ def _simulated_slowdowns(
     baseline = replace(experiment, allocator="first-free", allocator_options={}, routing=None)
     setup = Setup.of(baseline, parts)
     allocator = setup.allocator()
-    ordinary = _simulate(
+    ordinary = _simulate_workload(
         setup,
         (Cluster(parts.topology), allocator, setup.rates.begin(allocator)),
-        _tellers(setup, _REFERENCE, progress),
+        _progress_observers(setup, _REFERENCE, progress),
     )
     return {
         record.job.id: record.interference * record.placement_factor for record in ordinary.records
@@ -204,12 +204,12 @@ class _Teller(Observer):
         self._progress(self._what, n_ended, self._total)
 
 
-def _tellers(setup: Setup, what: str, progress: Progress | None) -> list[Observer]:
+def _progress_observers(setup: Setup, what: str, progress: Progress | None) -> list[Observer]:
     """Return the observer that reports progress, where it is wanted."""
     return [] if progress is None else [_Teller(progress, what, len(setup.parts.workload.jobs))]
 
 
-def _coupled(setup: Setup, progress: Progress | None) -> _Coupled:
+def _run_coupled(setup: Setup, progress: Progress | None) -> _Coupled:
     """Simulate with the network, and watch it."""
     topology = setup.parts.topology
     cluster, allocator = Cluster(topology), setup.allocator()
@@ -226,10 +226,14 @@ def _coupled(setup: Setup, progress: Progress | None) -> _Coupled:
             over_time = LinkTimeline(pacing.network)
             watchers.append(over_time)
     waits = WaitLedger()
-    watchers += [waits, stopwatch, *_tellers(setup, phases(setup.experiment)[0], progress)]
+    watchers += [
+        waits,
+        stopwatch,
+        *_progress_observers(setup, phases(setup.experiment)[0], progress),
+    ]
     begin_s = time.process_time()
     events = None if setup.parts.events is None else setup.parts.events.begin()
-    schedule = _simulate(setup, (cluster, allocator, pacing), watchers, events=events)
+    schedule = _simulate_workload(setup, (cluster, allocator, pacing), watchers, events=events)
     cost_of_job = None if costs is None else costs.costs()
     if pacing.network is not None and ledger is not None:
         ledger.links.nbytes = spread_over_links(pacing.network.topology, ledger.links.nbytes)
@@ -239,7 +243,7 @@ def _coupled(setup: Setup, progress: Progress | None) -> _Coupled:
         BlameLedger(topology) if ledger is None else ledger.blame,
         time.process_time() - begin_s,
         stopwatch.cpu_s,
-        _remarks(setup, pacing.network, allocator),
+        _result_remarks(setup, pacing.network, allocator),
         over_time,
         waits,
         cost_of_job,
@@ -251,17 +255,19 @@ def schedule_alone(experiment: Experiment, parts: RunParts) -> Schedule:
     """Simulate the queue alone: every job runs as long as its workload says."""
     setup = Setup.of(experiment, parts)
     played = Cluster(parts.topology), setup.allocator(), SimulationRates(UncoupledRateModel())
-    return _simulate(setup, played, [])
+    return _simulate_workload(setup, played, [])
 
 
-def _uncoupled(setup: Setup, progress: Progress | None) -> _Uncoupled:
+def _run_uncoupled(setup: Setup, progress: Progress | None) -> _Uncoupled:
     """Simulate the same jobs on an infinite network."""
     begin_s = time.process_time()
     jobs, name = setup.parts.workload.jobs, phases(setup.experiment)[1]
     cluster, rates = Cluster(setup.parts.topology), SimulationRates(UncoupledRateModel())
     played = cluster, setup.uncoupled_allocator(), rates
     events = None if setup.parts.events is None else setup.parts.events.begin()
-    done = _simulate(setup, played, _tellers(setup, name, progress), events=events)
+    done = _simulate_workload(
+        setup, played, _progress_observers(setup, name, progress), events=events
+    )
     cpu_s = time.process_time() - begin_s
     if not jobs:
         return _Uncoupled({}, cpu_s)
@@ -280,7 +286,7 @@ def _uncoupled(setup: Setup, progress: Progress | None) -> _Uncoupled:
     return _Uncoupled(summary, cpu_s)
 
 
-def _simulate(
+def _simulate_workload(
     setup: Setup,
     played: tuple[Cluster, Allocator, SimulationRates],
     watchers: Sequence[Observer],
@@ -314,7 +320,7 @@ def _runtime_s(job: Job) -> float:
     return job.runtime_s
 
 
-def _remarks(
+def _result_remarks(
     setup: Setup, network: NetworkRateModel | None, allocator: Allocator
 ) -> dict[str, Any]:
     """Count what a reader of the result must know, and tell what the network was."""
@@ -340,7 +346,7 @@ def _remarks(
     return found
 
 
-def _tabulate(setup: Setup, coupled: _Coupled, alone: _Uncoupled | None) -> Result:
+def _result_tables(setup: Setup, coupled: _Coupled, alone: _Uncoupled | None) -> Result:
     """Turn what happened into the tables of a result."""
     parts, label = setup.parts, setup.experiment.label
     workload, topology = without_unfinished(parts.workload, coupled.schedule), parts.topology
@@ -351,7 +357,7 @@ def _tabulate(setup: Setup, coupled: _Coupled, alone: _Uncoupled | None) -> Resu
         if parts.free_from_s < inf:
             did = {job.id: job.runtime_s for job in workload.jobs}
         else:
-            did = _did(coupled.schedule)
+            did = _work_by_job(coupled.schedule)
         jobs = as_recorded(jobs, parts.record.submit_s, did)
     summary: dict[str, Any] = {"name": label, **summarize(jobs, parts.n_nodes)}
     if workload.begin_unix_s is not None:
@@ -364,7 +370,7 @@ def _tabulate(setup: Setup, coupled: _Coupled, alone: _Uncoupled | None) -> Resu
         summary["log_time_zone"] = parts.record.zone or "clock of the record"
         if parts.free_from_s < inf:
             summary["free_from_s"] = parts.free_from_s
-    extras = _extras(coupled, topology)
+    extras = _extra_tables(coupled, topology)
     summary |= waiting_by_reason(extras["waits"], jobs)
     summary |= coupled.remarks
     if coupled.events is not None:
@@ -390,7 +396,7 @@ def _tabulate(setup: Setup, coupled: _Coupled, alone: _Uncoupled | None) -> Resu
     )
 
 
-def _extras(coupled: _Coupled, topology: Topology) -> dict[str, Table]:
+def _extra_tables(coupled: _Coupled, topology: Topology) -> dict[str, Table]:
     """Return the tables that not every result has."""
     tables: dict[str, Table] = {"waits": wait_table(coupled.waits)}
     if coupled.over_time is not None:

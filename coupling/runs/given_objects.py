@@ -87,9 +87,9 @@ def _jobs_record(workload: Workload) -> ObjectRecord:
 
 def record_of(fabric: Topology) -> ObjectRecord:
     """Describe a fabric by fields, or by fields and a file, that rebuild exactly this fabric."""
-    digest = _digest(fabric)
-    for table in _tables(fabric):
-        if _builds(table, fabric):
+    digest = _fabric_digest(fabric)
+    for table in _fabric_tables(fabric):
+        if _builds_again(table, fabric):
             return ObjectRecord(table, sha256=digest)
     table = {"kind": "file", "path": FABRIC, "format": "edge-csv", **_common_fields(fabric)}
     try:
@@ -99,7 +99,7 @@ def record_of(fabric: Topology) -> ObjectRecord:
     with TemporaryDirectory(prefix="fabricsim-fabric-") as desk:
         place = Path(desk) / FABRIC
         replace_file(place, data, own=True)
-        if data and _builds(table | {"path": str(place)}, fabric):
+        if data and _builds_again(table | {"path": str(place)}, fabric):
             sha256 = hashlib.sha256(data).hexdigest()
             return ObjectRecord(table, {FABRIC: data}, sha256)
     why = (
@@ -109,7 +109,7 @@ def record_of(fabric: Topology) -> ObjectRecord:
     return ObjectRecord({"kind": OBJECT, "name": fabric.name}, sha256=digest, why_not=why)
 
 
-def _tables(fabric: Topology) -> Iterator[dict[str, Any]]:
+def _fabric_tables(fabric: Topology) -> Iterator[dict[str, Any]]:
     """Yield tables of fields that may describe a fabric."""
     common = _common_fields(fabric) | {"bandwidth": float(fabric.capacity.max(initial=0.0))}
     if isinstance(fabric, FatTree):
@@ -145,7 +145,7 @@ def _common_fields(fabric: Topology) -> dict[str, Any]:
     return table
 
 
-def _builds(table: Mapping[str, Any], fabric: Topology) -> bool:
+def _builds_again(table: Mapping[str, Any], fabric: Topology) -> bool:
     """Say whether a table builds a fabric again."""
     try:
         other = make_topology(table)
@@ -155,15 +155,15 @@ def _builds(table: Mapping[str, Any], fabric: Topology) -> bool:
         type(other) is type(fabric)
         and (other.origin is None) == (fabric.origin is None)
         and all(
-            _equal(getattr(other, own.name), getattr(fabric, own.name))
+            _equal_fields(getattr(other, own.name), getattr(fabric, own.name))
             for own in fields(fabric)
             if own.name not in _OWN_NAMES
         )
-        and _names(other) == _names(fabric)
+        and _vertex_names(other) == _vertex_names(fabric)
     )
 
 
-def _equal(one: object, other: object) -> bool:
+def _equal_fields(one: object, other: object) -> bool:
     """Compare two fields of fabrics."""
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
         return bool(np.array_equal(one, other))
@@ -174,12 +174,12 @@ def _equal(one: object, other: object) -> bool:
     return type(one) is type(other) and bool(one == other)
 
 
-def _names(fabric: Topology) -> list[str]:
+def _vertex_names(fabric: Topology) -> list[str]:
     """Return the names of all vertices."""
     return [fabric.vertex_name(vertex) for vertex in range(fabric.n_nodes + fabric.n_switches)]
 
 
-def _digest(fabric: Topology) -> str:
+def _fabric_digest(fabric: Topology) -> str:
     """Hash all that a fabric holds."""
     found = hashlib.sha256(f"{type(fabric).__module__}.{type(fabric).__qualname__}".encode())
     for own in fields(fabric):

@@ -102,7 +102,7 @@ class JobHistories:
             if digest not in known.values():
                 raise ResultError(f"{path}: expected the file of the run, got another.")
         self._setup = Setup.of(experiment, parts)
-        self._network = self._begun()
+        self._network = self._empty_network()
         self.topology = self._network.topology
         self._jobs = {job.id: job for job in parts.workload.jobs}
         table = finished(result.jobs)
@@ -111,7 +111,7 @@ class JobHistories:
         )
         self._hosts = dict(zip(self._id.tolist(), table["nodes"].tolist(), strict=True))
         self._owned = owned_links(result.partitions)
-        self._links_of = lru_cache(_KEPT)(self._links)
+        self._links_of = lru_cache(_KEPT)(self._job_links)
 
     def flows(self, job: int) -> tuple[RankFlows, int] | None:
         """Return the messages of a job and how many ranks it has; None where it sends nothing."""
@@ -142,11 +142,11 @@ class JobHistories:
                 f"jobs started and ended at {times.size:,} times while it ran; its rate is worked "
                 f"out for up to {MOST_CHANGES:,}."
             )
-        return self._lived(job, near, [*times.tolist(), end_s])
+        return self._follow_job(job, near, [*times.tolist(), end_s])
 
-    def _lived(self, job: int, near: Ints, times: Sequence[float]) -> JobHistory:
+    def _follow_job(self, job: int, near: Ints, times: Sequence[float]) -> JobHistory:
         """Follow a job from change to change."""
-        network, on = self._begun(), list[tuple[float, int]]()
+        network, on = self._empty_network(), list[tuple[float, int]]()
         waiting = [(float(self._start_s[row]), row) for row in near.tolist()]
         waiting.sort(reverse=True)  # the next to start at the end
         stretches, job_rate, factor = list[RateInterval](), 1.0, 1.0
@@ -160,20 +160,22 @@ class JobHistories:
                 new.append(row)
                 on.append((float(self._end_s[row]), row))
             news = network.change(
-                [self._placed(row) for row in gone], [self._placed(row) for row in new], now_s
+                [self._placed_job(row) for row in gone],
+                [self._placed_job(row) for row in new],
+                now_s,
             ).get(job)
             if news is not None:
                 job_rate, factor = news.interference, news.placement_factor
             held = job_rate > 1.0
             if held:  # also at an unchanged rate: a job may have taken the place of another
-                cable, culprits = self._blame(network, job, cable, culprits)
+                cable, culprits = self._blame_now(network, job, cable, culprits)
             stretch = RateInterval(
                 now_s, next_s, job_rate, cable if held else "", culprits if held else {}
             )
-            _add(stretches, stretch)
+            _add_stretch(stretches, stretch)
         return JobHistory(factor, tuple(stretches))
 
-    def _blame(
+    def _blame_now(
         self, network: NetworkRateModel, job: int, cable: str, culprits: dict[int, float]
     ) -> tuple[str, dict[int, float]]:
         """Return what holds a job up from now on; a remnant keeps what held it up before."""
@@ -199,23 +201,23 @@ class JobHistories:
                 found.append(Use(int(self._id[row]), *when, share))
         return sorted(found, key=lambda use: -use.share)
 
-    def _links(self, row: int) -> tuple[Ints, Floats]:
+    def _job_links(self, row: int) -> tuple[Ints, Floats]:
         """Return the links of a job, and the bytes a second that it would send there ideally."""
-        placed = self._placed(row)
+        placed = self._placed_job(row)
         traffic = self._network.traffic(placed.job, placed.where)
         if traffic is None:
             return np.zeros(0, dtype=np.int64), np.zeros(0)
         links, nbytes = bytes_per_link(traffic.traffic)
         return links, nbytes / traffic.ideal_s
 
-    def _placed(self, row: int) -> _Placed:
+    def _placed_job(self, row: int) -> _Placed:
         """Return a job where it ran."""
         job = int(self._id[row])
         nodes = self.topology.names.nodes([str(self._hosts[job])])
         where = Partition(np.array(nodes, dtype=np.int64), self._owned(job))
         return _Placed(self._jobs[job], where)
 
-    def _begun(self) -> NetworkRateModel:
+    def _empty_network(self) -> NetworkRateModel:
         """Return an empty network."""
         network = self._setup.rates.begin(self._setup.allocator()).network
         if network is None:
@@ -223,7 +225,7 @@ class JobHistories:
         return network
 
 
-def _add(stretches: list[RateInterval], new: RateInterval) -> None:
+def _add_stretch(stretches: list[RateInterval], new: RateInterval) -> None:
     """Add a stretch; one like the last goes on."""
     last = stretches[-1] if stretches else None
     if last is not None and (last.interference, last.cable, last.culprits) == (

@@ -36,13 +36,13 @@ def spread(work: Callable[[int], Answer], count: int, workers: int) -> list[Answ
     workers, context = min(workers, count), worker_context()
     if workers > 1 and isinstance(context, ForkContext):
         try:
-            return _spread(work, count, workers, context)
+            return _spread_work(work, count, workers, context)
         except BrokenProcessPool:
             pass
     return [work(number) for number in range(count)]
 
 
-def _spread(
+def _spread_work(
     work: Callable[[int], Answer], count: int, workers: int, context: ForkContext
 ) -> list[Answer]:
     """Do every so-manieth piece here, the others in copies; end these if anything goes wrong."""
@@ -53,7 +53,7 @@ def _spread(
         before = pthread_sigmask(SIG_BLOCK, {SIGINT, SIGTERM})  # signals are for this process
         try:
             with quiet_copies():
-                there = {n: pool.submit(_piece, n) for n in range(count) if n % workers}
+                there = {n: pool.submit(_work_piece, n) for n in range(count) if n % workers}
         finally:
             pthread_sigmask(SIG_SETMASK, before)
         here = {n: work(n) for n in range(0, count, workers)}
@@ -72,7 +72,7 @@ class _Copied:
     work: Callable[[int], Any]
 
 
-def _piece(number: int) -> Any:  # noqa: ANN401 (what the work comes to)
+def _work_piece(number: int) -> Any:  # noqa: ANN401 (what the work comes to)
     """Do a piece of the work in a copy."""
     return _Copied.work(number)
 

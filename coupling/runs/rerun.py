@@ -55,10 +55,10 @@ def rerun(stored: Stored, *, workers: int = 1, progress: Progress | None = None)
             for place, other in zip(stored.places, again.places, strict=True)
             for name in REPEATED
             if (place / name).exists()
-            if (how := _difference(place / name, other / name))
+            if (how := _file_difference(place / name, other / name))
         }
     names = tuple(result.name for result in campaign.results)
-    versions = _versions(stored.manifest["versions"], campaign.manifest["versions"])
+    versions = _version_changes(stored.manifest["versions"], campaign.manifest["versions"])
     return Rerun({}, versions, differences, names)
 
 
@@ -74,7 +74,9 @@ def _changed_inputs(stored: Stored) -> dict[str, str]:
     }
 
 
-def _versions(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+def _version_changes(
+    before: Mapping[str, str], now: Mapping[str, str]
+) -> dict[str, tuple[str, str]]:
     """Return the versions that are not the same."""
     return {
         name: (then, now.get(name, "none"))
@@ -83,7 +85,7 @@ def _versions(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, tu
     }
 
 
-def _difference(one: Path, other: Path) -> str:
+def _file_difference(one: Path, other: Path) -> str:
     """Say how two files of a result differ; empty where they do not."""
     if one.read_bytes() == other.read_bytes():
         return ""
@@ -102,7 +104,7 @@ def _difference(one: Path, other: Path) -> str:
 
 def _column_differs(here: pd.Series, there: pd.Series) -> str:
     """Say how two columns of as many rows differ; empty where they do not."""
-    was, now = _plain(here), _plain(there)
+    was, now = _plain_values(here), _plain_values(there)
     if was.dtype != now.dtype:
         return f"{here.name} holds {here.dtype}, now {there.dtype}"
     unequal = ((was != now) & ~(was.isna() & now.isna())).to_numpy()
@@ -115,7 +117,7 @@ def _column_differs(here: pd.Series, there: pd.Series) -> str:
     )
 
 
-def _plain(values: pd.Series) -> pd.Series:
+def _plain_values(values: pd.Series) -> pd.Series:
     """Return values that can be compared with those of any other column."""
     plain = pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values)
     return values if plain else values.astype(object).map(str, na_action="ignore")

@@ -57,7 +57,7 @@ class ResultDirectory:
         for record in kept.values():
             self._own |= record.files
         self._own[RESOLVED] = tomli_w.dumps(tables).encode()
-        found = _found(folder, manifest["fingerprint"], self._own[RESOLVED], resume=resume)
+        found = _found_manifest(folder, manifest["fingerprint"], self._own[RESOLVED], resume=resume)
         self._manifest = dict(found or manifest)
         self._files: dict[str, str] = dict(self._manifest["files"])
         self._here = {variant.label for variant in self.variants if self._is_here(variant)}
@@ -78,10 +78,10 @@ class ResultDirectory:
         known = {name: sha256(data) for name, data in self._own.items()}
         for variant in self.variants:
             if variant.label in self._here:
-                begin = self._name(variant, "")
+                begin = self._file_name(variant, "")
                 known |= {key: self._files[key] for key in self._files if key.startswith(begin)}
         self._manifest, self._files = dict(manifest), known
-        self._write(complete=False)
+        self._write_manifest(complete=False)
         for name, data in self._own.items():
             write_file(self.folder / name, data)
 
@@ -89,8 +89,8 @@ class ResultDirectory:
         """Make a run known, and put it in its place."""
         partial, hashes = self.folder / kept[0], kept[1]
         place = self.place(variant)
-        self._files |= {self._name(variant, name): digest for name, digest in hashes.items()}
-        self._write(complete=False)
+        self._files |= {self._file_name(variant, name): digest for name, digest in hashes.items()}
+        self._write_manifest(complete=False)
         if place != self.folder:
             partial.rename(place)
         else:
@@ -106,10 +106,10 @@ class ResultDirectory:
         results = tuple(Result.load(self.place(variant)) for variant in self.variants)
         if csv:
             for variant, result in zip(self.variants, results, strict=True):
-                self._files[self._name(variant, CSV)] = result.save_csv(self.place(variant))
+                self._files[self._file_name(variant, CSV)] = result.save_csv(self.place(variant))
         if csv or not self._manifest["complete"]:
             self._manifest["cost"] = {result.name: dict(result.cost) for result in results}
-            self._write(complete=True)
+            self._write_manifest(complete=True)
         return results
 
     def close(self) -> None:
@@ -124,7 +124,7 @@ class ResultDirectory:
         """Return the folder of a run; the directory itself when nothing is compared."""
         return self.folder if len(self.variants) == 1 else self.folder / variant.label
 
-    def _name(self, variant: Experiment, file: str) -> str:
+    def _file_name(self, variant: Experiment, file: str) -> str:
         """Return what the manifest calls a file of a run."""
         return file if len(self.variants) == 1 else f"{variant.label}/{file}"
 
@@ -135,7 +135,7 @@ class ResultDirectory:
         if not marks.exists():
             return False
         hint = f"remove {marks} to have it run again."
-        if self._name(variant, SUMMARY) not in self._files:
+        if self._file_name(variant, SUMMARY) not in self._files:
             known = self.folder / MANIFEST
             raise ResultError(f"{place}: expected a run that {known} knows, got another; {hint}")
         try:
@@ -144,7 +144,7 @@ class ResultDirectory:
             raise ResultError(f"{str(error)[:-1]}; {hint}") from None
         return True
 
-    def _write(self, *, complete: bool) -> None:
+    def _write_manifest(self, *, complete: bool) -> None:
         """Replace the manifest."""
         self._manifest |= {"complete": complete, "files": dict(self._files)}
         write_manifest(self.folder, self._manifest)
@@ -166,7 +166,7 @@ def holds_results(folder: Path, mark: str, *, resume: bool) -> bool:
     return True
 
 
-def _found(
+def _found_manifest(
     folder: Path, fingerprint: str, resolved: bytes, *, resume: bool
 ) -> dict[str, Any] | None:
     """Return the manifest that is to be gone on with; None where there is nothing yet."""
@@ -176,12 +176,13 @@ def _found(
     if found["fingerprint"] != fingerprint:
         raise ResultError(
             f"{folder}: holds the result of another experiment, input or version"
-            f"{_otherwise(folder / RESOLVED, resolved)}; choose another directory with --out."
+            f"{_changed_settings(folder / RESOLVED, resolved)}; choose another directory "
+            "with --out."
         )
     return found
 
 
-def _otherwise(there: Path, resolved: bytes) -> str:
+def _changed_settings(there: Path, resolved: bytes) -> str:
     """Say which settings an experiment has otherwise; empty where there is none."""
     try:
         was = flat_settings(tomllib.loads(there.read_text(encoding="utf-8")))

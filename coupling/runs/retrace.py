@@ -64,10 +64,10 @@ def retrace(stored: Stored, run: str | None = None) -> Retraced:
     for path, found in sorted(parts.hashes.items()):
         if found not in before:
             raise ResultError(f"{path}: the input has changed since {stored.folder} was written.")
-    return _retraced(Result.load(place), variant, parts, place)
+    return _retraced_jobs(Result.load(place), variant, parts, place)
 
 
-def _retraced(result: Result, variant: Experiment, parts: RunParts, place: Path) -> Retraced:
+def _retraced_jobs(result: Result, variant: Experiment, parts: RunParts, place: Path) -> Retraced:
     """Place the jobs of a result."""
     setup = Setup.of(variant, parts)
     network = setup.rates.begin(setup.allocator()).network
@@ -81,7 +81,7 @@ def _retraced(result: Result, variant: Experiment, parts: RunParts, place: Path)
     for row in table.to_dict("records"):
         job, nodes = of_id[row["id"]], np.array(fabric.names.nodes([row["nodes"]]), dtype=np.int64)
         placed = network.traffic(job, Partition(nodes, owned(job.id)))
-        src, dst = _ranks(job, placed, place)
+        src, dst = _flow_ranks(job, placed, place)
         work_s = (row["end_s"] - row["start_s"]) / row["network_slowdown"]
         iteration_s = 0.0 if placed is None else placed.ideal_s
         times = (row["submit_s"], row["start_s"], work_s, iteration_s)
@@ -89,7 +89,7 @@ def _retraced(result: Result, variant: Experiment, parts: RunParts, place: Path)
     return Retraced(fabric, tuple(jobs))
 
 
-def _ranks(job: Job, placed: PlacedTraffic | None, place: Path) -> tuple[Ints, Ints]:
+def _flow_ranks(job: Job, placed: PlacedTraffic | None, place: Path) -> tuple[Ints, Ints]:
     """Return the ranks that the flows of a job go from and to."""
     if placed is None or job.communication is None:
         none = np.empty(0, dtype=np.int64)

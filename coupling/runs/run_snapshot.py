@@ -24,20 +24,20 @@ def moment(stored: Stored, at_s: float, run: str | None = None) -> dict[str, Any
     if why_not := stored.manifest.get(NOT_AGAIN):
         raise ResultError(f"{stored.folder}: its links are unknown: {why_not}.")
     experiment = stored.experiment.located()
-    topology = build_topology(experiment.topology, place, partial(_fault, place))
-    running = _running(result.jobs, at_s, place)
+    topology = build_topology(experiment.topology, place, partial(_fabric_error, place))
+    running = _running_rows(result.jobs, at_s, place)
     document: dict[str, Any] = {"topology": experiment.topology}
     if experiment.routing is not None:
         document["routing"] = experiment.routing
     try:
-        document["jobs"] = _jobs(running, result.partitions, topology)
+        document["jobs"] = _snapshot_jobs(running, result.partitions, topology)
         snapshot_from(document | {"topology": topology}, "snapshot", place)
     except (CouplingError, TopologyError) as error:
         raise ResultError(f"{place}: its tables do not fit its fabric: {error}") from None
     return document
 
 
-def _fault(place: Path, what: str) -> ExperimentError:
+def _fabric_error(place: Path, what: str) -> ExperimentError:
     """Make the error of a fabric that cannot be built again."""
     return ExperimentError(f"{place} topology: {what}")
 
@@ -52,7 +52,7 @@ def place_of(stored: Stored, run: str | None) -> Path:
     return stored.places[0 if run is None else names.index(run)]
 
 
-def _running(jobs: pd.DataFrame, at_s: float, place: Path) -> pd.DataFrame:
+def _running_rows(jobs: pd.DataFrame, at_s: float, place: Path) -> pd.DataFrame:
     """Return the rows of jobs that ran at a moment."""
     running = jobs[(jobs["start_s"] <= at_s) & (at_s < jobs["end_s"])]
     if running.empty:
@@ -63,7 +63,9 @@ def _running(jobs: pd.DataFrame, at_s: float, place: Path) -> pd.DataFrame:
     return running
 
 
-def _jobs(running: pd.DataFrame, partitions: pd.DataFrame, topology: Topology) -> list[Any]:
+def _snapshot_jobs(
+    running: pd.DataFrame, partitions: pd.DataFrame, topology: Topology
+) -> list[Any]:
     """Return jobs as a snapshot has them, by name."""
     owned, jobs = owned_links(partitions), []
     for number, hosts in zip(running["id"].tolist(), running["nodes"].tolist(), strict=True):

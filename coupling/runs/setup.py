@@ -37,7 +37,7 @@ class Setup:
     @classmethod
     def of(cls, experiment: Experiment, parts: RunParts) -> "Setup":
         """Make the network of a run."""
-        routing = _routing(experiment, parts)
+        routing = _make_paths(experiment, parts)
         scene = RunInput(
             as_routed(parts.topology, routing),
             routing,
@@ -56,7 +56,7 @@ class Setup:
 
     def policy(self, free_from_s: float | None = None) -> QueuePolicy:
         """Make the queue policy; those without a window ignore the one of the experiment."""
-        policy, record = _policy(self.experiment), self.parts.record
+        policy, record = _make_queue(self.experiment), self.parts.record
         if record is None:
             return policy
         from_s = self.parts.free_from_s if free_from_s is None else free_from_s
@@ -70,7 +70,7 @@ class Setup:
 
     def allocator(self) -> Allocator:
         """Make the allocator."""
-        return _allocator(self.experiment)
+        return _make_placer(self.experiment)
 
     def uncoupled_allocator(self) -> Allocator:
         """Make an allocator with the same schedule on an infinite network."""
@@ -89,8 +89,8 @@ class Setup:
 def check_parts(experiment: Experiment, parts: RunParts) -> None:
     """Make every part that a run will need, so that errors show before anything is run."""
     with placed(f"{experiment.source}: [scheduler]"):
-        _policy(experiment)
-        _check_sizes(_allocator(experiment), parts)
+        _make_queue(experiment)
+        _check_sizes(_make_placer(experiment), parts)
     setup = Setup.of(experiment, parts)
     if isinstance(setup.rates, FlowLevelRates):
         with placed(f"{experiment.source}: [network]"):
@@ -117,7 +117,7 @@ def baseline_slowdowns(experiment: Experiment, parts: RunParts) -> Mapping[int, 
     return known.baseline_slowdowns(parts.workload.jobs, experiment.model_options, seed)
 
 
-def _policy(experiment: Experiment) -> QueuePolicy:
+def _make_queue(experiment: Experiment) -> QueuePolicy:
     options = dict(experiment.queue_options)
     factory = POLICIES.get(experiment.queue)
     if experiment.window is not None and factory and "window" in signature(factory).parameters:
@@ -125,12 +125,12 @@ def _policy(experiment: Experiment) -> QueuePolicy:
     return make_policy(experiment.queue, options)
 
 
-def _allocator(experiment: Experiment) -> Allocator:
+def _make_placer(experiment: Experiment) -> Allocator:
     seed = experiment.all_seeds["allocator"]
     return make_allocator(experiment.allocator, experiment.allocator_options, seed)
 
 
-def _routing(experiment: Experiment, parts: RunParts) -> Routing:
+def _make_paths(experiment: Experiment, parts: RunParts) -> Routing:
     """Make the routing: the one named, or the usual one of the fabric."""
     named, fabric = experiment.routing, parts.topology
 

@@ -42,7 +42,9 @@ class Stored:
     def open(cls, folder: Path) -> "Stored":
         """Read what a result directory says about itself. `folder`: as `fabricsim run` wrote it."""
         if not (folder / MANIFEST).is_file():
-            hint = f"; it is one run of {folder.parent}." if _is_run(folder) else _held(folder)
+            hint = (
+                f"; it is one run of {folder.parent}." if _is_run(folder) else _held_results(folder)
+            )
             raise ResultError(
                 f"{folder}: expected a result directory with {MANIFEST}, found none{hint}"
             )
@@ -101,19 +103,19 @@ def line_up(stored: Sequence[Stored], baseline: str | None = None) -> Lineup:
     results: list[Result] = []
     settings: dict[str, dict[str, str]] = {}
     original: list[Result] = []
-    for campaign, prefix in zip(stored, _prefixes(stored), strict=True):
+    for campaign, prefix in zip(stored, _name_prefixes(stored), strict=True):
         loaded = zip(campaign.results(), campaign.experiment.variants(), strict=True)
         for result, variant in loaded:
             name = f"{prefix}{result.name}"
             original.append(result)
             results.append(replace(result, name=name))
-            settings[name] = _settings(variant, campaign.manifest)
+            settings[name] = _run_settings(variant, campaign.manifest)
     same = not unlike(results)
     if baseline is not None and baseline not in settings:
         raise ResultError(f"--baseline: {unknown('run', baseline, settings)}")
     found = find_baseline(original)
     chosen = baseline or ("" if found is None else results[original.index(found)].name)
-    return Lineup(tuple(results), chosen if same else "", _differences(settings), same)
+    return Lineup(tuple(results), chosen if same else "", _setting_differences(settings), same)
 
 
 def _require_one_machine(stored: Sequence[Stored]) -> None:
@@ -132,13 +134,13 @@ def _require_one_machine(stored: Sequence[Stored]) -> None:
             )
 
 
-def _held(folder: Path) -> str:
+def _held_results(folder: Path) -> str:
     """Name result directories inside a directory that is none."""
     held = sorted(str(path.parent) for path in folder.glob(f"*/{MANIFEST}"))[:_MOST_HELD]
     return f"; did you mean {' or '.join(held)}?" if held else "."
 
 
-def _prefixes(stored: Sequence[Stored]) -> list[str]:
+def _name_prefixes(stored: Sequence[Stored]) -> list[str]:
     """Return what stands before the names of the runs of each campaign."""
     if len(stored) == 1:
         return [""]
@@ -148,7 +150,7 @@ def _prefixes(stored: Sequence[Stored]) -> list[str]:
     return [f"{name}/" for name in names]
 
 
-def _settings(variant: Experiment, manifest: Mapping[str, Any]) -> dict[str, str]:
+def _run_settings(variant: Experiment, manifest: Mapping[str, Any]) -> dict[str, str]:
     """Return the settings of a run by name, with what else could make a difference."""
     tables = {key: value for key, value in variant.tables().items() if key != "compare"}
     inputs = sorted(str(value) for value in manifest.get("inputs_sha256", {}).values())
@@ -165,16 +167,16 @@ def flat_settings(table: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
         if isinstance(value, Mapping):
             flat |= flat_settings(value, f"{prefix}{key}.")
         else:
-            flat[f"{prefix}{key}"] = value if isinstance(value, str) else _written(value)
+            flat[f"{prefix}{key}"] = value if isinstance(value, str) else _setting_text(value)
     return flat
 
 
-def _written(value: object) -> str:
+def _setting_text(value: object) -> str:
     """Write a setting; the order of fields within a list of tables makes no difference."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
 
 
-def _differences(settings: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
+def _setting_differences(settings: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
     """Return the settings that are not the same for all runs."""
     keys = dict.fromkeys(key for values in settings.values() for key in values)
     values = {

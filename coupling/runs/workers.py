@@ -44,13 +44,13 @@ Keep = Callable[[Experiment, Result], Kept]
 
 def require_sendable(experiment: Experiment) -> None:
     """Refuse an experiment that other processes cannot be given."""
-    _pickled(experiment)
+    _pickle_bytes(experiment)
     made = type(experiment.topology)
     if made.__module__ == "__main__" and not hasattr(sys.modules["__main__"], "__file__"):
         raise ExperimentError(_UNSENDABLE.format(f"{made.__qualname__} was typed at a prompt"))
 
 
-def _pickled(tasks: object) -> bytes:
+def _pickle_bytes(tasks: object) -> bytes:
     """Return what is sent to workers as bytes."""
     try:
         return pickle.dumps(tasks, pickle.HIGHEST_PROTOCOL)
@@ -82,18 +82,21 @@ def run_in_workers(
     others = set(active_children())
     desk = folder / temporary_name("tasks")
     pool = ProcessPoolExecutor(
-        min(workers, len(pending)), mp_context=context, initializer=_join, initargs=(board, desk)
+        min(workers, len(pending)),
+        mp_context=context,
+        initializer=_join_worker,
+        initargs=(board, desk),
     )
     complete = False
     try:
         desk.mkdir()
-        tasks = _pickled((tuple(pending), parts, keep))
+        tasks = _pickle_bytes((tuple(pending), parts, keep))
         write_file(desk / _TASKS, tasks)
-        futures = _submit(pool, len(pending))
+        futures = _start_workers(pool, len(pending))
         while futures:
             done, _ = wait(futures, timeout=_LOOK_S, return_when=FIRST_COMPLETED)
             for future in sorted(done, key=_is_broken):
-                kept = _outcome(future, [pending[left].label for left in futures.values()])
+                kept = _worker_outcome(future, [pending[left].label for left in futures.values()])
                 index = futures.pop(future)
                 watch.finish(index)
                 yield pending[index], kept
@@ -106,7 +109,7 @@ def run_in_workers(
         shutil.rmtree(desk, ignore_errors=True)
 
 
-def _submit(pool: ProcessPoolExecutor, n_tasks: int) -> dict[Future[Kept], int]:
+def _start_workers(pool: ProcessPoolExecutor, n_tasks: int) -> dict[Future[Kept], int]:
     """Start the workers, deaf to what is for the parent alone, and hand out tasks."""
     before = pthread_sigmask(SIG_BLOCK, {SIGINT, SIGTERM})  # processes inherit it
     try:
@@ -114,7 +117,7 @@ def _submit(pool: ProcessPoolExecutor, n_tasks: int) -> dict[Future[Kept], int]:
             quiet_copies(),
             shielded(None),
         ):  # a worker that is left half-started complains; threads take signals
-            return {pool.submit(_work, index): index for index in range(n_tasks)}
+            return {pool.submit(_run_variant, index): index for index in range(n_tasks)}
     finally:
         pthread_sigmask(SIG_SETMASK, before)
 
@@ -124,7 +127,7 @@ def _is_broken(future: Future[Kept]) -> bool:
     return isinstance(future.exception(), BrokenProcessPool)
 
 
-def _outcome(future: Future[Kept], unfinished: Sequence[str]) -> Kept:
+def _worker_outcome(future: Future[Kept], unfinished: Sequence[str]) -> Kept:
     """Return what a worker has kept, or raise what went wrong in it or with it."""
     try:
         return future.result()
@@ -150,14 +153,14 @@ class _Watch:
         """Report how far each variant is."""
         for index in range(len(self._labels)):
             if index not in self._finished and (said := self._board[index]) != _IDLE:
-                self._tell(index, *divmod(said, _PHASE))
+                self._report_phases(index, *divmod(said, _PHASE))
 
     def finish(self, index: int) -> None:
         """Report that a variant has ended."""
-        self._tell(index, len(self._labels[index]) - 1, self._total)
+        self._report_phases(index, len(self._labels[index]) - 1, self._total)
         self._finished.add(index)
 
-    def _tell(self, index: int, phase: int, done: int) -> None:
+    def _report_phases(self, index: int, phase: int, done: int) -> None:
         """Report the phases that ended since the last look, and the present one."""
         if self._progress is None:
             return
@@ -177,7 +180,7 @@ class _Worker:
     desk: Path
 
 
-def _join(board: Board, desk: Path) -> None:
+def _join_worker(board: Board, desk: Path) -> None:
     """Begin a worker process."""
     _Worker.board, _Worker.desk = board, desk
     atexit.register(gc.freeze)  # nothing is looked through for garbage at its end
@@ -192,7 +195,7 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _work(index: int) -> Kept:
+def _run_variant(index: int) -> Kept:
     """Run a variant in a worker process."""
     tasks = (_Worker.desk / _TASKS).read_bytes()
     try:  # what the parent wrote, for this run, into a folder of its own

@@ -109,7 +109,7 @@ class Now(Tabled):
         lost = f"{self.lost.median:,.0f} node-hours lost a day"
         return f"<Now {shortened(self.source)!r}: {len(self.jobs)} jobs, {lost}>"
 
-    def _rows(self) -> list[dict[str, Any]]:
+    def _table_rows(self) -> list[dict[str, Any]]:
         """Return the jobs."""
         return [asdict(job) for job in self.jobs]
 
@@ -133,7 +133,7 @@ class Now(Tabled):
                 "lost_node_hours_per_day": asdict(self.lost),
                 "lost_to_others_per_day": asdict(self.to_others),
             },
-            "jobs": self._rows(),
+            "jobs": self._table_rows(),
             "links": [
                 asdict(link) | {"jobs": [{"job": job, "busy": own} for job, own in link.jobs]}
                 for link in self.links

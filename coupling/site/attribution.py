@@ -32,7 +32,7 @@ def lost_time_shares(
     for group in groups:
         for victim in group:
             if together[victim].held_up:
-                shares[victim] = blame.get(victim) or _equal(victim, group)
+                shares[victim] = blame.get(victim) or _equal_shares(victim, group)
     return shares
 
 
@@ -59,17 +59,17 @@ def leave_one_out(
                         gain = together[victim].interference - rest[victim].interference
                         saved[victim][culprit] = max(0.0, gain)
         for victim in victims:
-            shares[victim] = _normalised(saved[victim]) or _equal(victim, group)
+            shares[victim] = _normalise_shares(saved[victim]) or _equal_shares(victim, group)
     return shares
 
 
-def _normalised(saved: Mapping[int, float]) -> dict[int, float]:
+def _normalise_shares(saved: Mapping[int, float]) -> dict[int, float]:
     """Make shares that add up to 1, of those that have one; none where nothing would be saved."""
     total = sum(saved.values())
     return {job: gain / total for job, gain in saved.items() if gain > 0.0}
 
 
-def _equal(victim: int, group: Sequence[int]) -> dict[int, float]:
+def _equal_shares(victim: int, group: Sequence[int]) -> dict[int, float]:
     """Return the same share for all others of a group."""
     others = [job for job in group if job != victim]
     return dict.fromkeys(others, 1.0 / len(others))

@@ -39,7 +39,7 @@ class Availability:
         self.topology, self.excluded = topology, excluded
         self.holding = sorted(holding, key=lambda own: (own.end_s, own.id))
         self._group, self._reach = reaching_sets(as_built(topology))
-        self.connected = tuple(_connected(self._group, self._reach))
+        self.connected = tuple(_connected_sets(self._group, self._reach))
 
     @property
     def parted(self) -> bool:
@@ -68,13 +68,13 @@ class Availability:
         cluster.block(
             Footprint(
                 join_masks(cluster.nodes_per_leaf, masks.items()),
-                self._ports(used, LEAF_UP, cluster),
-                self._ports(used, L2_UP, cluster),
+                self._port_levels(used, LEAF_UP, cluster),
+                self._port_levels(used, L2_UP, cluster),
             )
         )
         return cluster
 
-    def _ports(self, used: Bools, level: int, cluster: Cluster) -> int:
+    def _port_levels(self, used: Bools, level: int, cluster: Cluster) -> int:
         """Return the up-ports of a level whose cables are used in one direction at least."""
         tree = self.topology
         width = cluster.leaf_width if level == LEAF_UP else cluster.l2_width
@@ -97,18 +97,18 @@ class Availability:
         known = sum(np.isfinite(own.end_s) for own in self.holding)
         low, high = 1, int(known)
         best: tuple[str, Allocation] | None = None
-        if not high or (best := self._fit(job, allocators, high, links=links)) is None:
+        if not high or (best := self._first_fit(job, allocators, high, links=links)) is None:
             return None
         while low < high:
             middle = (low + high) // 2
-            found = self._fit(job, allocators, middle, links=links)
+            found = self._first_fit(job, allocators, middle, links=links)
             if found is None:
                 low = middle + 1
             else:
                 high, best = middle, found
         return self.holding[high - 1].end_s, *best, high
 
-    def _fit(
+    def _first_fit(
         self, job: Job, allocators: Mapping[str, Allocator], ended: int, *, links: bool
     ) -> tuple[str, Allocation] | None:
         """Return the first placement that an allocator finds."""
@@ -131,7 +131,7 @@ class Availability:
                     yield name, found
 
 
-def _connected(group: Ints, reach: Bools) -> Iterator[Ints]:
+def _connected_sets(group: Ints, reach: Bools) -> Iterator[Ints]:
     """Yield sets of nodes that all reach each other, one for each group, largest first."""
     # On a damaged tree two groups may both reach a third and not each other, so sets may overlap.
     size = np.bincount(group[group >= 0], minlength=reach.shape[0])

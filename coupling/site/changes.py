@@ -73,7 +73,7 @@ class ChangedState:
 def changed(scene: SiteState, changes: Changes, seed: int = 1) -> ChangedState:
     """Move jobs, then add cables, taper leaves and fail parts; return before and after."""
     try:
-        return _changed(scene, changes, seed)
+        return _changed_scene(scene, changes, seed)
     except NetsimError as error:
         raise SnapshotError(f"{_option_of(changes, str(error), scene)}: {error}") from None
 
@@ -94,14 +94,14 @@ def _option_of(changes: Changes, words: str, scene: SiteState) -> str:
     return next((option for option, text in stated if name in text), scene.source)
 
 
-def _changed(scene: SiteState, changes: Changes, seed: int) -> ChangedState:
+def _changed_scene(scene: SiteState, changes: Changes, seed: int) -> ChangedState:
     """Change a scene; errors are of the fabric."""
     before, remarks = scene, []
-    jobs, moved = _moved(scene, changes.move)
+    jobs, moved = _moved_jobs(scene, changes.move)
     built = as_built(scene.topology)
     topology, routing = built, scene.routing
     if changes.add_cables:
-        topology = add_cables(topology, [_cables(text) for text in changes.add_cables])
+        topology = add_cables(topology, [_read_cables(text) for text in changes.add_cables])
         routing = Shortest.on(topology)
         if not isinstance(scene.routing, Shortest):
             before = replace(scene, topology=built, routing=Shortest.on(built))
@@ -117,19 +117,21 @@ def _changed(scene: SiteState, changes: Changes, seed: int) -> ChangedState:
         routing = make_routing(changes.routing, topology, seed)
     elif topology is not built:
         routing = on_changed(routing, topology)
-    cut_off = {job.number: own for job in jobs if (own := _count(job, lost))}
-    ended = {job.number for job in jobs if job.number not in cut_off and _count(job, drained)}
+    cut_off = {job.number: own for job in jobs if (own := _nodes_of_job(job, lost))}
+    ended = {
+        job.number for job in jobs if job.number not in cut_off and _nodes_of_job(job, drained)
+    }
     kept = tuple(job for job in jobs if job.number not in cut_off.keys() | ended)
     after = replace(scene, topology=as_routed(topology, routing), routing=routing, jobs=kept)
     return ChangedState(before, after, cut_off, frozenset(ended), moved, tuple(remarks))
 
 
-def _count(job: SiteJob, nodes: Ints) -> int:
+def _nodes_of_job(job: SiteJob, nodes: Ints) -> int:
     """Return how many of some nodes are a job's."""
     return int(np.isin(job.nodes, nodes).sum())
 
 
-def _cables(text: str) -> tuple[str, str, int]:
+def _read_cables(text: str) -> tuple[str, str, int]:
     """Read cables to be added."""
     match = _CABLES.fullmatch(text)
     if match is None:
@@ -139,7 +141,9 @@ def _cables(text: str) -> tuple[str, str, int]:
     return match[1], match[2], int(match[3] or 1)
 
 
-def _moved(scene: SiteState, moves: Sequence[str]) -> tuple[tuple[SiteJob, ...], frozenset[int]]:
+def _moved_jobs(
+    scene: SiteState, moves: Sequence[str]
+) -> tuple[tuple[SiteJob, ...], frozenset[int]]:
     """Return the jobs of a scene, some of them elsewhere, and which these are."""
     jobs = {str(job.id): job for job in scene.jobs}
     moved = set()
@@ -148,13 +152,13 @@ def _moved(scene: SiteState, moves: Sequence[str]) -> tuple[tuple[SiteJob, ...],
         if not sign or name not in jobs:
             some = ", ".join(list(jobs)[:5])
             raise SnapshotError(f"--move: expected JOB=NODES with a job ({some}), got {text!r}.")
-        jobs[name] = _elsewhere(jobs[name], hosts, scene.topology)
+        jobs[name] = _moved_job(jobs[name], hosts, scene.topology)
         moved.add(jobs[name].number)
     _require_free(scene, list(jobs.values()), moved)
     return tuple(jobs.values()), frozenset(moved)
 
 
-def _elsewhere(job: SiteJob, hosts: str, topology: Topology) -> SiteJob:
+def _moved_job(job: SiteJob, hosts: str, topology: Topology) -> SiteJob:
     """Return a job on other nodes, its ranks in the same order."""
     if job.partition.links is not None:
         raise SnapshotError(

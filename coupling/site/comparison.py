@@ -99,7 +99,7 @@ class WhatIf(Tabled):
         """Jobs that are cut off or disconnected."""
         return sum(job.status in {CUT_OFF, DISCONNECTED} for job in self.jobs)
 
-    def _rows(self) -> list[dict[str, Any]]:
+    def _table_rows(self) -> list[dict[str, Any]]:
         """Return the jobs."""
         return [asdict(job) for job in self.jobs]
 
@@ -120,7 +120,7 @@ class WhatIf(Tabled):
                     "more": asdict(self.lost_more),
                 },
             },
-            "jobs": self._rows(),
+            "jobs": self._table_rows(),
             "leaves": [asdict(leaf) for leaf in self.leaves],
             "assumed": list(self.assumed),
             "remarks": list(self.remarks),
@@ -162,7 +162,7 @@ class Ranking(Tabled):
             f"<Ranking {shortened(self.source)!r}: {len(self.failures)} failures of a {self.kind}>"
         )
 
-    def _rows(self) -> list[dict[str, Any]]:
+    def _table_rows(self) -> list[dict[str, Any]]:
         """Return the failures."""
         return [asdict(failure) for failure in self.failures]
 
@@ -173,7 +173,7 @@ class Ranking(Tabled):
             "fabric": self.topology.summary,
             "kind": self.kind,
             "samples": self.samples,
-            "failures": self._rows(),
+            "failures": self._table_rows(),
             "idle": self.idle,
             "assumed": list(self.assumed),
             "remarks": list(self.remarks),

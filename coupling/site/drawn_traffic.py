@@ -66,7 +66,7 @@ class JobLoads:
                 if sent is None or job.number in apart:
                     continue
                 try:
-                    load = self._load(job, sent)
+                    load = self._job_load(job, sent)
                 except RoutingError:
                     apart.add(job.number)
                     continue
@@ -92,14 +92,14 @@ class JobLoads:
         """What was computed, by job and messages, without the time beside communication."""
         return self._known
 
-    def _load(self, job: SiteJob, sent: DrawnTraffic) -> JobLoad | None:
+    def _job_load(self, job: SiteJob, sent: DrawnTraffic) -> JobLoad | None:
         """Return what a job puts on the links; None where it is nothing."""
         if sent.compute_s is None and not sent.fraction:
             return None
         if sent.iteration_s is not None:  # bytes are scaled: samples share nothing
-            return self._made(
+            return self._make_pattern_of(
                 self._traffic_of.of_flows(
-                    _flows(sent, job),
+                    _rank_messages(sent, job),
                     job.partition,
                     fraction=sent.fraction,
                     iteration_s=sent.iteration_s,
@@ -107,9 +107,9 @@ class JobLoads:
             )
         key = job.number, sent.messages
         if key not in self._known:
-            flows = _flows(sent, job)
+            flows = _rank_messages(sent, job)
             traffic = self._traffic_of.of_flows(flows, job.partition, compute_s=0.0)
-            self._known[key] = self._made(traffic)
+            self._known[key] = self._make_pattern_of(traffic)
         base = self._known[key]
         if base is None:
             return None
@@ -122,7 +122,7 @@ class JobLoads:
             compute_s + base.alone_s,
         )
 
-    def _made(self, placed: PlacedTraffic | None) -> JobLoad | None:
+    def _make_pattern_of(self, placed: PlacedTraffic | None) -> JobLoad | None:
         if placed is None:
             return None
         return JobLoad(self._demand_of(placed.traffic), placed.ideal_s, placed.alone_s)
@@ -131,21 +131,24 @@ class JobLoads:
 def traffic_class_of_state(scene: SiteState) -> str:
     """Return the traffic class of most of the communication in the samples."""
     return dominant_class(
-        (_kind(sent, job), job.nodes.size * (1.0 if sent.fraction is None else sent.fraction))
+        (
+            _traffic_class_of(sent, job),
+            job.nodes.size * (1.0 if sent.fraction is None else sent.fraction),
+        )
         for sample in scene.samples
         for job in scene.jobs
         if (sent := sample.get(job.number)) is not None
     )
 
 
-def _kind(sent: DrawnTraffic, job: SiteJob) -> str:
+def _traffic_class_of(sent: DrawnTraffic, job: SiteJob) -> str:
     """Return the traffic class of a job in one sample."""
     if isinstance(sent.messages, RankFlows):
         return traffic_class(sent.messages)
     return pattern_class(sent.messages, job.partition.nodes.size)
 
 
-def _flows(sent: DrawnTraffic, job: SiteJob) -> RankFlows:
+def _rank_messages(sent: DrawnTraffic, job: SiteJob) -> RankFlows:
     """Return the messages between the ranks of a job."""
     if isinstance(sent.messages, RankFlows):
         return sent.messages

@@ -103,7 +103,7 @@ class EffectiveBisection(Tabled):
             for link in _by_load(self.topology, pairings)[:top].tolist()
         ]
 
-    def _rows(self) -> list[dict[str, Any]]:
+    def _table_rows(self) -> list[dict[str, Any]]:
         """Return the links between switches with their load."""
         return self.worst_links()
 
@@ -158,11 +158,11 @@ def effective_bisection(
     pairings = random_pairings(topology, chosen, samples, seed, progress)
     cut = cut_of_halves(topology)
     return EffectiveBisection(
-        as_routed(topology, chosen), _named(spec), seed, pairings, cut, assumed
+        as_routed(topology, chosen), _routing_name(spec), seed, pairings, cut, assumed
     )
 
 
-def _named(spec: Routing | Mapping[str, Any] | str) -> str:
+def _routing_name(spec: Routing | Mapping[str, Any] | str) -> str:
     """Return what a routing is called in answers."""
     if isinstance(spec, Mapping):
         return str(spec.get("name", "tables"))

@@ -58,7 +58,7 @@ class EcmpAudit(Tabled):
     qps: int
     topology: Topology
 
-    def _rows(self) -> list[dict[str, Any]]:
+    def _table_rows(self) -> list[dict[str, Any]]:
         """Return the jobs."""
         return [
             {"id": job.id, "sprayed_s": job.sprayed_s, "mean_s": job.mean_s}
@@ -79,7 +79,7 @@ class EcmpAudit(Tabled):
         return {
             "seeds": self.seeds,
             "qps": self.qps,
-            "jobs": self._rows(),
+            "jobs": self._table_rows(),
             "links": [dict(zip(names, row, strict=True)) for row in self.links],
         }
 

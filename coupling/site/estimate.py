@@ -118,7 +118,7 @@ class Estimate(Tabled):
         """Return one line."""
         return f"<Estimate: {len(self.jobs)} jobs, {len(self.candidates)} candidates>"
 
-    def _rows(self) -> list[dict[str, Any]]:
+    def _table_rows(self) -> list[dict[str, Any]]:
         """Return the jobs, without blame."""
         return [job.summary() for job in self.jobs]
 
@@ -229,20 +229,22 @@ class _Estimator:
         snapshot = self._snapshot
         try:
             predict = predictor(snapshot)
-            placed = self._placed(snapshot.jobs)
+            placed = self._placed_traffic(snapshot.jobs)
             together = predict(placed)
             queues = queues_of(snapshot.topology, link_use(predict))
             shares = lost_time_shares(snapshot, placed, predict, together) if blame else {}
             worst = worst_links(snapshot, placed, together)
-            jobs = tuple(self._job(job, placed, together, worst, shares) for job in snapshot.jobs)
-            candidates = self._candidates(placed, predict)
+            jobs = tuple(
+                self._job_estimate(job, placed, together, worst, shares) for job in snapshot.jobs
+            )
+            candidates = self._rank_candidates(placed, predict)
         except CouplingError:
             raise
         except NetsimError as error:
             raise SnapshotError(f"{snapshot.source}: {error}") from None
         return Estimate(
             jobs,
-            within_links(self._loads(placed, jobs), queues),
+            within_links(self._link_loads(placed, jobs), queues),
             candidates,
             setting(snapshot, placed),
             snapshot,
@@ -250,16 +252,16 @@ class _Estimator:
             (*assumptions_of(snapshot.topology), *limits_of(snapshot.routing)),
         )
 
-    def _placed(self, jobs: Sequence[PlacedJob]) -> dict[int, PlacedTraffic]:
+    def _placed_traffic(self, jobs: Sequence[PlacedJob]) -> dict[int, PlacedTraffic]:
         """Return the traffic of the jobs that put any on the network."""
         placed = {}
         for job in jobs:
-            traffic = self._traffic(job)
+            traffic = self._job_traffic(job)
             if traffic is not None:
                 placed[job.number] = traffic
         return placed
 
-    def _traffic(self, job: PlacedJob, place: str = "") -> PlacedTraffic | None:
+    def _job_traffic(self, job: PlacedJob, place: str = "") -> PlacedTraffic | None:
         assert job.flows is not None  # noqa: S101 (checked at the door)
         try:
             return self._traffic_of.of_flows(
@@ -268,7 +270,7 @@ class _Estimator:
         except NetsimError as error:
             raise SnapshotError(f"{self._snapshot.source}: {place}job {job.id}: {error}") from None
 
-    def _job(
+    def _job_estimate(
         self,
         job: PlacedJob,
         placed: Placed,
@@ -278,7 +280,7 @@ class _Estimator:
     ) -> JobEstimate:
         """Put together what is known of one job."""
         if job.number not in placed:
-            return self._untouched(job)
+            return self._silent_estimate(job)
         own, ideal_s = together[job.number], placed[job.number].ideal_s
         factor = max(1.0, own.alone_s / ideal_s)
         link = worst.get(job.number, -1)
@@ -302,7 +304,7 @@ class _Estimator:
             )
         return found
 
-    def _untouched(self, job: PlacedJob) -> JobEstimate:
+    def _silent_estimate(self, job: PlacedJob) -> JobEstimate:
         """Return the estimate of a job that spends no time on the network."""
         end_s = None
         timed = self._snapshot.model in ("flow-level", "packets")
@@ -310,7 +312,7 @@ class _Estimator:
             end_s = job.start_s + job.iterations * job.compute_s
         return JobEstimate(job.id, job.compute_s, job.compute_s, 1.0, 1.0, 1.0, None, end_s)
 
-    def _loads(self, placed: Placed, jobs: Sequence[JobEstimate]) -> list[LinkLoad]:
+    def _link_loads(self, placed: Placed, jobs: Sequence[JobEstimate]) -> list[LinkLoad]:
         """Return what each job puts on each link, by link and job."""
         topology = self._snapshot.topology
         seconds = {job.id: job.together_s for job in jobs}
@@ -331,14 +333,14 @@ class _Estimator:
             for link, job, nbytes in rows
         ]
 
-    def _candidates(self, placed: Placed, predict: Predict) -> tuple[CandidateEstimate, ...]:
+    def _rank_candidates(self, placed: Placed, predict: Predict) -> tuple[CandidateEstimate, ...]:
         """Estimate every other placement, and rank those of a job."""
         found = [
-            self._candidate(f"candidates[{place}], ", candidate, placed, predict)
+            self._rate_candidate(f"candidates[{place}], ", candidate, placed, predict)
             for place, candidate in enumerate(self._snapshot.candidates)
         ]
         rank, taken = dict[int, int](), dict[JobId, int]()
-        for place in sorted(range(len(found)), key=lambda place: _preference(*found[place])):
+        for place in sorted(range(len(found)), key=lambda place: _rank_key(*found[place])):
             job = found[place][0].id
             rank[place] = taken[job] = taken.get(job, 0) + 1
         return tuple(
@@ -346,7 +348,7 @@ class _Estimator:
             for place, (job, others) in enumerate(found)
         )
 
-    def _candidate(
+    def _rate_candidate(
         self, place: str, candidate: Candidate, placed: Placed, predict: Predict
     ) -> tuple[JobEstimate, float]:
         """Estimate one placement: the job, and the mean slowdown of the others."""
@@ -355,7 +357,7 @@ class _Estimator:
         moved = replace(job, partition=candidate.partition)
         if here is not None:  # the job computes as long wherever it runs
             moved = replace(moved, fraction=None, compute_s=here.traffic.compute_s)
-        traffic = self._traffic(moved, place)
+        traffic = self._job_traffic(moved, place)
         scene = {number: own for number, own in placed.items() if number != job.number}
         if traffic is not None:
             scene[job.number] = traffic
@@ -364,14 +366,15 @@ class _Estimator:
         others = [other for other in self._snapshot.jobs if other is not job]
         weights = [len(set(other.partition.nodes.tolist())) for other in others]
         slowdowns = [
-            self._job(other, scene, together, worst, {}).network_slowdown for other in others
+            self._job_estimate(other, scene, together, worst, {}).network_slowdown
+            for other in others
         ]
         total = sum(weight * s for weight, s in zip(weights, slowdowns, strict=True))
         mean = total / sum(weights) if others else 1.0
-        return self._job(moved, scene, together, worst, {}), mean
+        return self._job_estimate(moved, scene, together, worst, {}), mean
 
 
-def _preference(job: JobEstimate, others: float) -> tuple[float, float]:
+def _rank_key(job: JobEstimate, others: float) -> tuple[float, float]:
     """Return the key by which placements of a job are ranked; differences in rounding tie."""
     time = job.network_slowdown if job.together_s is None else job.together_s
     return float(f"{time:.9g}"), float(f"{others:.9g}")

@@ -47,7 +47,7 @@ class Flows(Tabled):
         end_s = self.report.finish_s.max(initial=0.0)
         return f"<Flows: {len(self.flows)} flows, over after {end_s:g} s>"
 
-    def _rows(self) -> list[dict[str, Any]]:
+    def _table_rows(self) -> list[dict[str, Any]]:
         """Return the flows: ends, bytes, links crossed, rate at the start, seconds to the end."""
         report, name = self.report, self.topology.vertex_name
         columns = (report.routes.hops.tolist(), report.rates.tolist(), report.finish_s.tolist())
@@ -104,9 +104,9 @@ def answer_flows(document: Mapping[str, Any], source: str, folder: Path) -> Flow
     table.finish()
     if not isinstance(entries, (list, tuple)):
         raise table.error("flows", "a list of [source, destination, bytes]")
-    flows = [_flow(table, i, entry, topology) for i, entry in enumerate(entries)]
+    flows = [_read_flow(table, i, entry, topology) for i, entry in enumerate(entries)]
     src, dst, nbytes = zip(*flows, strict=True) if flows else ((), (), ())
-    rail = [_rail(table, i, entry, topology, dst[i]) for i, entry in enumerate(entries)]
+    rail = [_read_rail(table, i, entry, topology, dst[i]) for i, entry in enumerate(entries)]
     if any(own is None for own in rail) and any(own is not None for own in rail):
         raise table.fault("flows", "expected a rail for every flow or for none.")
     known = np.array(rail, dtype=np.int64) if rail and rail[0] is not None else None
@@ -124,7 +124,9 @@ def answer_flows(document: Mapping[str, Any], source: str, folder: Path) -> Flow
     return Flows(as_routed(topology, routing), flows, report)
 
 
-def _flow(table: Table, place: int, entry: object, topology: Topology) -> tuple[int, int, float]:
+def _read_flow(
+    table: Table, place: int, entry: object, topology: Topology
+) -> tuple[int, int, float]:
     """Read one flow."""
     where = f"flows[{place}]"
     if not isinstance(entry, list) or not _FLOW <= len(entry) <= _FLOW + 1:
@@ -138,7 +140,9 @@ def _flow(table: Table, place: int, entry: object, topology: Topology) -> tuple[
         raise table.fault(where, str(error)) from None
 
 
-def _rail(table: Table, place: int, entry: list[Any], topology: Topology, dst: int) -> int | None:
+def _read_rail(
+    table: Table, place: int, entry: list[Any], topology: Topology, dst: int
+) -> int | None:
     """Read the rail of a flow, None where none is given."""
     if len(entry) == _FLOW:
         return None

@@ -97,7 +97,9 @@ def now_of(site: Site) -> Now:
     scene, loads = site.scene, JobLoads(site.scene)
     found = solve(scene, loads)
     worst = among_worst(found.network_slowdown)
-    jobs = [_job(scene, found, worst, at) for at in range(len(scene.jobs)) if at not in found.apart]
+    jobs = [
+        _job_now(scene, found, worst, at) for at in range(len(scene.jobs)) if at not in found.apart
+    ]
     jobs.sort(key=lambda job: (-job.network_slowdown, -job.high, -job.lost_node_hours, str(job.id)))
     to_placement, to_others = lost_hours(scene, found)
     left_out = dict(site.left_out or {})
@@ -145,13 +147,13 @@ def among_worst(network_slowdown: Floats) -> Bools:
     return found
 
 
-def _job(scene: SiteState, found: Outcome, among: Bools, at: int) -> JobNow:
+def _job_now(scene: SiteState, found: Outcome, among: Bools, at: int) -> JobNow:
     """Sum up what happens to one job."""
     job, network_slowdown = scene.jobs[at], found.network_slowdown[:, at]
     low, middle, high = np.quantile(network_slowdown, (_LOW, 0.5, _HIGH)).tolist()
-    culprit, share = _most(found.culprit[:, at])
+    culprit, share = _most_frequent(found.culprit[:, at])
     held = found.interference[:, at] > 1.0 + _ROUNDING
-    worst, _ = _most(np.where(held, found.worst[:, at], NOBODY))
+    worst, _ = _most_frequent(np.where(held, found.worst[:, at], NOBODY))
     lost = HOURS * job.nodes.size * (1.0 - 1.0 / network_slowdown)
     return JobNow(
         id=job.id,
@@ -178,7 +180,7 @@ def _latency_bound(loads: int) -> list[str]:
     return [f"Latency alone takes the time to communicate, so that these are silent: {silent}."]
 
 
-def _most(values: Ints) -> tuple[int, float]:
+def _most_frequent(values: Ints) -> tuple[int, float]:
     """Return what stands most often in some samples, the least of equals, and its share."""
     there = values[values != NOBODY]
     if not there.size:

@@ -56,14 +56,16 @@ def solve(scene: SiteState, loads: JobLoads | None = None) -> Outcome:
         factor[row, at] = [here[n].placement_factor for n in order]
         interference[row, at] = [found[n] for n in order]
         worst[row, at] = model.worst_links(order)
-        _blame(culprit[row], model, order, place)
-        rows.append(_use(here, found, order, place))
-    link, job, share, shared = _summed(rows, len(numbers), scene.topology.n_links)
+        _note_blame(culprit[row], model, order, place)
+        rows.append(_note_use(here, found, order, place))
+    link, job, share, shared = _mean_use(rows, len(numbers), scene.topology.n_links)
     gone = frozenset(place[number] for number in apart)
     return Outcome(factor, interference, culprit, worst, link, job, share, shared, gone)
 
 
-def _blame(culprit: Ints, model: Fluid, order: Sequence[int], place: Mapping[int, int]) -> None:
+def _note_blame(
+    culprit: Ints, model: Fluid, order: Sequence[int], place: Mapping[int, int]
+) -> None:
     """Write down which job costs each most, in one sample."""
     table = model.culprits(order)
     best: dict[int, float] = {}
@@ -77,7 +79,7 @@ def _blame(culprit: Ints, model: Fluid, order: Sequence[int], place: Mapping[int
             culprit[place[victim]] = place[by]
 
 
-def _use(
+def _note_use(
     here: Mapping[int, JobLoad],
     interference: Mapping[int, float],
     order: Sequence[int],
@@ -96,7 +98,7 @@ def _use(
     return link, job, busy / np.repeat(together, sizes)
 
 
-def _summed(
+def _mean_use(
     rows: Sequence[tuple[Ints, Ints, Floats]], n_jobs: int, n_links: int
 ) -> tuple[Ints, Ints, Floats, Bools]:
     """Return the mean use of each link by each job, and which links several jobs use at once."""

@@ -52,10 +52,10 @@ def partition_faults(snapshot: Snapshot, tree: FatTree, *, allow_unknown: bool) 
     owners = [job for job in snapshot.jobs if job.partition.links is not None]
     faults = [*_shared_nodes(snapshot), *_shared_cables(snapshot)]
     for job in owners:
-        faults += _misplaced(snapshot, tree, job) or _unroutable(snapshot, tree, job)
+        faults += _misplaced_links(snapshot, tree, job) or _why_unroutable(snapshot, tree, job)
     if not faults:  # whether they block is asked of partitions that are sound otherwise
         for job in owners:
-            faults += _blocked(tree, job, allow_unknown=allow_unknown)
+            faults += _blocked_permutation(tree, job, allow_unknown=allow_unknown)
     return faults
 
 
@@ -78,13 +78,13 @@ def traffic_faults(snapshot: Snapshot, tables: LFT) -> list[str]:
                 pair = under.jobs[other].id, under.jobs[owner].id
                 pairs.setdefault(pair, []).append(link)
     faults += [
-        f"job {other} sends over {_links(under, links)}, which job {owner} owns"
+        f"job {other} sends over {_link_names(under, links)}, which job {owner} owns"
         for (other, owner), links in pairs.items()
     ]
     return faults
 
 
-def _links(snapshot: Snapshot, links: list[int]) -> str:
+def _link_names(snapshot: Snapshot, links: list[int]) -> str:
     """Name some links."""
     names = [snapshot.topology.link_name(link) for link in links[:_NAMED]]
     more = f" and {len(links) - _NAMED} more" if len(links) > _NAMED else ""
@@ -112,26 +112,26 @@ def _shared_cables(snapshot: Snapshot) -> Iterator[str]:
         for other in others:
             pairs.setdefault((first, other), []).append(link)
     for (a, b), links in pairs.items():
-        yield f"jobs {a} and {b} both own {_links(snapshot, links)}"
+        yield f"jobs {a} and {b} both own {_link_names(snapshot, links)}"
 
 
-def _misplaced(snapshot: Snapshot, tree: FatTree, job: PlacedJob) -> list[str]:
+def _misplaced_links(snapshot: Snapshot, tree: FatTree, job: PlacedJob) -> list[str]:
     """Find links of a job that are not there, or serve none of its nodes."""
     own = owned_links(job)
     gone = own[~links_in_service(tree)[own]]
     if gone.size:
-        return [f"job {job.id} owns {_links(snapshot, gone.tolist())}: no cable there"]
+        return [f"job {job.id} owns {_link_names(snapshot, gone.tolist())}: no cable there"]
     try:
         stray = on_tree(tree, job.partition).stray
     except PartitionError as error:
         return [f"job {job.id}: {error}".rstrip(".")]
     if stray.size:
-        names = _links(snapshot, np.sort(stray).tolist())
+        names = _link_names(snapshot, np.sort(stray).tolist())
         return [f"job {job.id} owns {names}, under which it has no node"]
     return []
 
 
-def _unroutable(snapshot: Snapshot, tree: FatTree, job: PlacedJob) -> list[str]:
+def _why_unroutable(snapshot: Snapshot, tree: FatTree, job: PlacedJob) -> list[str]:
     """Say why a job's nodes cannot reach each other on its links."""
     try:
         for _ in reached_links(
@@ -143,7 +143,7 @@ def _unroutable(snapshot: Snapshot, tree: FatTree, job: PlacedJob) -> list[str]:
     return []
 
 
-def _blocked(tree: FatTree, job: PlacedJob, *, allow_unknown: bool) -> list[str]:
+def _blocked_permutation(tree: FatTree, job: PlacedJob, *, allow_unknown: bool) -> list[str]:
     """Say where a partition blocks some permutation, or that nothing shows it does not."""
     verdict = rearrangeable(tree, job.partition, n_random=1)
     if verdict.holds or (allow_unknown and verdict.status is not Status.BLOCKED):

@@ -37,7 +37,7 @@ def read_permutation(path: Path, topology: Topology) -> list[tuple[int, int]]:
         except ValueError as error:
             raise SnapshotError(f"{path}:{number}: expected two names, got: {error}.") from None
         if words:
-            pairs.append(_pair(words, f"{path}:{number}", topology))
+            pairs.append(_read_pair(words, f"{path}:{number}", topology))
     if not pairs:
         raise SnapshotError(f"{path}: expected lines 'source destination', got none.")
     return pairs
@@ -46,10 +46,10 @@ def read_permutation(path: Path, topology: Topology) -> list[tuple[int, int]]:
 def _from_json(text: str, path: Path, topology: Topology) -> list[tuple[int, int]]:
     """Read a JSON list of pairs."""
     entries = parse_json(text, str(path), SnapshotError)
-    return [_pair(entry, f"{path}: [{i}]", topology) for i, entry in enumerate(entries)]
+    return [_read_pair(entry, f"{path}: [{i}]", topology) for i, entry in enumerate(entries)]
 
 
-def _pair(ends: object, place: str, topology: Topology) -> tuple[int, int]:
+def _read_pair(ends: object, place: str, topology: Topology) -> tuple[int, int]:
     """Return source and destination."""
     if not isinstance(ends, list) or len(ends) != _ENDS:
         raise SnapshotError(f"{place}: expected source and destination, got {brief(ends)}.")

@@ -118,30 +118,30 @@ def place_on(
     scene, topology = site.scene, site.scene.topology
     whole("nodes", nodes, 1, topology.usable_nodes.size, error=SnapshotError)
     job = Job(new_number(scene), 0.0, nodes, 1.0, 1.0)
-    sent = _sent(scene, job, (pattern, comm_fraction), rules, seed)
+    sent = _new_traffic(scene, job, (pattern, comm_fraction), rules, seed)
     out, skipped = known_names(site, exclude, "--exclude")
-    room = _room(site, out, links=isolated)
-    allocators, refused = _allocators(topology, isolating=isolated)
+    room = _free_capacity(site, out, links=isolated)
+    allocators, refused = _fitting_allocators(topology, isolating=isolated)
     if isolated and not allocators:
         raise SnapshotError(
             f"--isolated: {topology.summary}: no isolating allocator knows this fabric: "
             f"{next(iter(refused.values()), 'it is no fat-tree')}"
         )
     free = room.cluster(links=isolated).free_nodes()
-    proposed, complete = _candidates(job, room, allocators, free, isolated=isolated)
+    proposed, complete = _placement_candidates(job, room, allocators, free, isolated=isolated)
     search = Search(scene, room, sent, isolated=isolated)
     found = {held: names for held, names in proposed.items() if search.joins(held[0])}
     later = None
     if not found:
         fit = room.first_fit(job, allocators, links=isolated)
-        later = _later(room, fit, site, topology)
+        later = _earliest_fit(room, fit, site, topology)
     options = sorted((search.option(names, held) for held, names in found.items()), key=order_of)
     tried = len(options)
     if options and not isolated and not complete:
         swapped = search.swaps(options[0], free, seed)
         tried += SWAPS
         options = [swapped, *options] if swapped is not None else options
-    proofs = [_proved(site, own) for own in options] if isolated else options
+    proofs = [_require_isolated(site, own) for own in options] if isolated else options
     return Placing(
         source=scene.source,
         topology=topology,
@@ -160,7 +160,7 @@ def place_on(
     )
 
 
-def _sent(
+def _new_traffic(
     scene: SiteState,
     job: Job,
     given: tuple[str | Mapping[str, Any] | None, float | None],
@@ -196,7 +196,7 @@ def _sent(
     return [DrawnTraffic(made, share)] * len(scene.samples)
 
 
-def _room(site: Site, exclude: Sequence[object], *, links: bool) -> Availability:
+def _free_capacity(site: Site, exclude: Sequence[object], *, links: bool) -> Availability:
     """Return what jobs leave free."""
     scene, topology = site.scene, site.scene.topology
     held = []
@@ -216,7 +216,7 @@ def _room(site: Site, exclude: Sequence[object], *, links: bool) -> Availability
     return Availability(topology, held, np.array(out, dtype=np.int64))
 
 
-def _allocators(
+def _fitting_allocators(
     topology: Topology, *, isolating: bool
 ) -> tuple[dict[str, Allocator], dict[str, str]]:
     """Return the allocators that know a fabric, and why others do not."""
@@ -236,7 +236,7 @@ def _allocators(
     return known, refused
 
 
-def _candidates(
+def _placement_candidates(
     job: Job, room: Availability, allocators: Mapping[str, Allocator], free: Ints, *, isolated: bool
 ) -> tuple[dict[Held, list[str]], bool]:
     """Return placements with their allocators, and whether these are all that there are."""
@@ -255,7 +255,7 @@ def _candidates(
     return found, complete
 
 
-def _proved(site: Site, option: PlacementOption) -> PlacementOption:
+def _require_isolated(site: Site, option: PlacementOption) -> PlacementOption:
     """Check that a placement is isolated among the jobs that run, and non-blocking."""
     verification = verify(document_of(site, option), allow_unknown=True)
     job = next(job for job in verification.jobs if job.id == "new")
@@ -275,7 +275,12 @@ def document_of(site: Site, option: PlacementOption) -> dict[str, Any]:
     return {"topology": scene.topology, "jobs": [*jobs, new]}
 
 
-def _later(room: Availability, fit: Any, site: Site, topology: Topology) -> EarliestFit | None:  # noqa: ANN401
+def _earliest_fit(
+    room: Availability,
+    fit: Any,  # noqa: ANN401 (an allocator's own)
+    site: Site,
+    topology: Topology,
+) -> EarliestFit | None:
     """Return when there will be room at the latest."""
     if fit is None:
         return None

@@ -113,7 +113,7 @@ class Placing(Tabled):
             f"{len(self.options)} placements>"
         )
 
-    def _rows(self) -> list[dict[str, Any]]:
+    def _table_rows(self) -> list[dict[str, Any]]:
         """Return the placements."""
         return [
             {key: value for key, value in asdict(own).items() if key not in ("nodes", "owned")}
@@ -131,7 +131,7 @@ class Placing(Tabled):
             "isolated": self.isolated,
             "options": [
                 row | {"allocators": list(row["allocators"]), "links": list(row["links"])}
-                for row in self._rows()
+                for row in self._table_rows()
             ],
             "tried": self.tried,
             "all_tried": self.all_tried,

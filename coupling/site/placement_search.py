@@ -51,7 +51,7 @@ class Search:
         self._built = as_built(scene.topology)
         self._loads = JobLoads(scene)
         before = solve(scene, self._loads)
-        self._others = _lost(scene, before)
+        self._others = _lost_node_hours(scene, before)
         self._before = before
 
     def joins(self, held: Sequence[int]) -> bool:
@@ -84,7 +84,7 @@ class Search:
         loads.keep(self._loads.known)
         after = solve(scene, loads)
         own = after.network_slowdown[:, -1]
-        others = _lost(scene, after)[:, :-1] - self._others
+        others = _lost_node_hours(scene, after)[:, :-1] - self._others
         spread = np.quantile(own, (0.05, 0.5, 0.95)).tolist()
         to_others = float(others.sum(axis=1).mean())
         lost = HOURS * nodes.size * float((1.0 - 1.0 / own).mean())
@@ -126,7 +126,7 @@ class Search:
         return None if found is best else found
 
 
-def _lost(scene: SiteState, found: Outcome) -> Floats:
+def _lost_node_hours(scene: SiteState, found: Outcome) -> Floats:
     """Return the node-hours that each job loses in a day, (D, J)."""
     hours: Floats = HOURS * np.array([job.nodes.size for job in scene.jobs], dtype=np.float64)
     return hours * (1.0 - 1.0 / found.network_slowdown)

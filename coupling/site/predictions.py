@@ -172,7 +172,7 @@ class _Solved:
 
     def __call__(self, placed: Placed) -> dict[int, Prediction]:
         """Solve the jobs given."""
-        model, interference = self._together(placed)
+        model, interference = self._run_together(placed)
         ideal = not rate_model(self._snapshot.model).placement_costs
         return {
             job: Prediction(
@@ -185,20 +185,20 @@ class _Solved:
 
     def blame(self, placed: Placed) -> dict[int, dict[int, float]]:
         """Return culprit to share by victim; empty where the model does not tell."""
-        model, _ = self._together(placed)
+        model, _ = self._run_together(placed)
         shares = {victim: dict(model.blame(victim)) for victim in placed}
         return {victim: own for victim, own in shares.items() if own}
 
-    def _together(self, placed: Placed) -> tuple[ContentionModel, Mapping[int, float]]:
+    def _run_together(self, placed: Placed) -> tuple[ContentionModel, Mapping[int, float]]:
         """Let jobs run together, in the order of their numbers; interference by job number."""
         if (
             self._last is None or self._last[0] is not placed
         ):  # blame is asked for after a prediction
-            model = self._running(placed)
+            model = self._running_model(placed)
             self._last = placed, model, model.solve()
         return self._last[1:]
 
-    def _running(self, placed: Placed) -> ContentionModel:
+    def _running_model(self, placed: Placed) -> ContentionModel:
         """Return a model in which jobs run."""
         model = _model_of(self._snapshot)
         for job in sorted(placed):

@@ -50,10 +50,10 @@ def running_in_queue(path: Path | str, *, idle: bool = False) -> RunningJobs:
     """Read running jobs from ``squeue --json``; with `idle` there may be none."""
     source = read_source(path)
     entries = squeue_entries(source, Filters())
-    found = _running(source, entries, _reason_in_queue, "" if idle else "in the queue")
-    there = [entry for entry in entries if entry.hosts and _state(entry) in HOLDING]
+    found = _split_running(source, entries, _reason_in_queue, "" if idle else "in the queue")
+    there = [entry for entry in entries if entry.hosts and _queue_state(entry) in HOLDING]
     begun = (max(entry.submit_s, entry.start_s or 0.0) for entry in there)
-    return replace(found, held=_held(there), looked_s=max(begun, default=0.0))
+    return replace(found, held=_node_holds(there), looked_s=max(begun, default=0.0))
 
 
 def running_at(
@@ -69,12 +69,14 @@ def running_at(
     def reason(entry: Entry) -> str:
         return _reason_at(entry, moment_s, lasting_s)
 
-    found = _running(source, entries, reason, "" if idle else f"at {at}", (moment_s, lasting_s))
+    found = _split_running(
+        source, entries, reason, "" if idle else f"at {at}", (moment_s, lasting_s)
+    )
     there = [replace(entry, end_s=None) for entry in entries if not reason(entry)]
-    return replace(found, held=_held(there), looked_s=moment_s)
+    return replace(found, held=_node_holds(there), looked_s=moment_s)
 
 
-def _held(entries: Sequence[Entry]) -> tuple[HeldNodes, ...]:
+def _node_holds(entries: Sequence[Entry]) -> tuple[HeldNodes, ...]:
     """Return what jobs hold, and until when at the latest."""
     found = []
     for number, entry in enumerate(entries):
@@ -88,14 +90,14 @@ def _held(entries: Sequence[Entry]) -> tuple[HeldNodes, ...]:
     return tuple(found)
 
 
-def _state(entry: Entry) -> str:
+def _queue_state(entry: Entry) -> str:
     """Return the state of a job of the queue."""
     return dict(entry.extra).get("state", "")
 
 
 def _reason_in_queue(entry: Entry) -> str:
     """Return why a job of the queue does not compute; empty where it does."""
-    state = _state(entry)
+    state = _queue_state(entry)
     if state in _SENDING:
         return "" if entry.hosts else "running, without hosts"
     if state in HOLDING:
@@ -138,7 +140,7 @@ def _part(entry: Entry, begin_s: float, lasting_s: float) -> float:
     return last_s - max(entry.start_s or begin_s, begin_s)
 
 
-def _running(
+def _split_running(
     source: Source,
     entries: Sequence[Entry],
     reason: Callable[[Entry], str],

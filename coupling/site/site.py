@@ -115,8 +115,8 @@ def read_site(
     left_out = dict(running.left_out) | ({"no known host": places.lost} if places.lost else {})
     return Site(
         scene,
-        (*assumed, *_ranks(places)),
-        tuple(_remarks(running, places)),
+        (*assumed, *_rank_order(places)),
+        tuple(_job_remarks(running, places)),
         places.unknown,
         left_out,
         running.held,
@@ -184,7 +184,7 @@ def profile_of(profile: object) -> Profile:
     raise wrong("profile", "a file, its tables or a Profile", profile, SnapshotError)
 
 
-def _ranks(places: JobPlacements) -> list[str]:
+def _rank_order(places: JobPlacements) -> list[str]:
     """Say how ranks were put on nodes."""
     if not places.one_rank:
         return ["ranks fill the nodes of a job in the order of its host list"]
@@ -193,7 +193,7 @@ def _ranks(places: JobPlacements) -> list[str]:
     return [f"{jobs} {verb} one rank on each node (tasks unknown, or above {MOST_RANKS:,})"]
 
 
-def _remarks(running: RunningJobs, places: JobPlacements) -> list[str]:
+def _job_remarks(running: RunningJobs, places: JobPlacements) -> list[str]:
     """Say what is odd about the jobs."""
     lines = [f"{counted_remark(count, what)}." for what, count in running.remarks.items()]
     if places.unknown:

@@ -63,7 +63,7 @@ class Stagger(Tabled):
         """Iterations of the longest job after which half of the gain is gone, at 0.1 % drift."""
         return self.slack_s / (_DRIFT * max(job.alone_s for job in self.jobs))
 
-    def _rows(self) -> list[dict[str, Any]]:
+    def _table_rows(self) -> list[dict[str, Any]]:
         """Return the jobs."""
         names = ("id", "shift_s", "alone_s", "best_s", "mean_s", "worst_s")
         return [{name: getattr(job, name) for name in names} for job in self.jobs]
@@ -79,7 +79,7 @@ class Stagger(Tabled):
         """
         last = np.isfinite(self.slack_s)
         return {
-            "jobs": self._rows(),
+            "jobs": self._table_rows(),
             "cycle_s": self.cycle_s,
             "slack_s": self.slack_s if last else None,
             "iterations_at_drift": self.iterations if last else None,

@@ -45,7 +45,7 @@ def check_tables(tables: LFT, wiring: Wiring) -> TableCheck:
             routes = tables.routes(src, dst)
             longest = max(longest, int(routes.hops.max(initial=0)))
             if plain is not None:
-                same += _equal(routes, plain.routes(src, dst))
+                same += _equal_flows(routes, plain.routes(src, dst))
     except RoutingError as error:
         fault = str(error)
     pairs = nodes.size * (nodes.size - 1)
@@ -53,13 +53,13 @@ def check_tables(tables: LFT, wiring: Wiring) -> TableCheck:
     return TableCheck(nodes.size, pairs, fault, longest, same if counted else None)
 
 
-def _equal(first: Routes, second: Routes) -> int:
+def _equal_flows(first: Routes, second: Routes) -> int:
     """Count the flows that cross the same links in both."""
     width = int(max(first.hops.max(initial=0), second.hops.max(initial=0)))
-    return int((_padded(first, width) == _padded(second, width)).all(axis=1).sum())
+    return int((_padded_links(first, width) == _padded_links(second, width)).all(axis=1).sum())
 
 
-def _padded(routes: Routes, width: int) -> Ints:
+def _padded_links(routes: Routes, width: int) -> Ints:
     """Return a row of links for each flow, -1 after the last."""
     table = np.full((routes.n_flows, width), -1, dtype=np.int64)
     row = np.repeat(np.arange(routes.n_flows), routes.hops)

@@ -52,16 +52,17 @@ class TableIsolation:
     def lines(self) -> list[str]:
         """Say it in words."""
         lines = [
-            f"Jobs {a} and {b} share {_links(links)}: {_some(links)}."
+            f"Jobs {a} and {b} share {_link_count(links)}: {_some_names(links)}."
             for (a, b), links in self.shared.items()
         ]
         lines += [
-            f"Job {job} leaves the links that it owns by {_links(links)}: {_some(links)}."
+            f"Job {job} leaves the links that it owns by {_link_count(links)}: "
+            f"{_some_names(links)}."
             for job, links in self.outside.items()
         ]
         lines += [f"Job {job} is cut: {reason}" for job, reason in self.unroutable.items()]
         if self.loop:
-            lines.append(f"Credit loop over {_links(self.loop)}: {_some(self.loop)}.")
+            lines.append(f"Credit loop over {_link_count(self.loop)}: {_some_names(self.loop)}.")
         else:
             lines.append("No credit loop.")
         if not (self.shared or self.outside or self.unroutable):
@@ -74,7 +75,7 @@ def check_jobs_apart(snapshot: Snapshot, tables: LFT) -> TableIsolation:
     under = replace(snapshot, routing=tables)
     topology = snapshot.topology
     unroutable: dict[JobId, str] = {}
-    sent = [_sent(under, job, unroutable) for job in under.jobs]
+    sent = [_used_links(under, job, unroutable) for job in under.jobs]
     held = [np.union1d(own, owned_links(job)) for own, job in zip(sent, under.jobs, strict=True)]
     pairs: dict[tuple[JobId, JobId], list[str]] = {}
     for link, members in shared_links(held).items():
@@ -99,7 +100,7 @@ def check_jobs_apart(snapshot: Snapshot, tables: LFT) -> TableIsolation:
     )
 
 
-def _sent(under: Snapshot, job: PlacedJob, unroutable: dict[JobId, str]) -> Ints:
+def _used_links(under: Snapshot, job: PlacedJob, unroutable: dict[JobId, str]) -> Ints:
     """Return the links that a job sends over, ascending."""
     plain = replace(job, partition=replace(job.partition, links=None))
     parts: list[Ints] = [np.empty(0, dtype=np.int64)]
@@ -110,12 +111,12 @@ def _sent(under: Snapshot, job: PlacedJob, unroutable: dict[JobId, str]) -> Ints
     return np.unique(np.concatenate(parts))
 
 
-def _links(names: tuple[str, ...]) -> str:
+def _link_count(names: tuple[str, ...]) -> str:
     """Count links."""
     return "1 link" if len(names) == 1 else f"{len(names):,} links"
 
 
-def _some(names: tuple[str, ...]) -> str:
+def _some_names(names: tuple[str, ...]) -> str:
     """Name some links."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return f"{', '.join(names[:_NAMED])}{more}"

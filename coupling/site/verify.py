@@ -70,17 +70,17 @@ class JobVerdict:
     @property
     def passed(self) -> bool:
         """Whether no check said no; a broken condition counts unless all permutations go."""
-        blocked = any(verdict.holds is False for verdict in self._verdicts)
+        blocked = any(verdict.holds is False for verdict in self._permutation_verdicts)
         unproven = bool(self.conditions.broken) and not self.rearrangeable.holds
         return self.isolated and not (self.unroutable or blocked or unproven)
 
     @property
     def answered(self) -> bool:
         """Whether every question has an answer."""
-        return all(verdict.holds is not None for verdict in self._verdicts)
+        return all(verdict.holds is not None for verdict in self._permutation_verdicts)
 
     @property
-    def _verdicts(self) -> list[Verdict]:
+    def _permutation_verdicts(self) -> list[Verdict]:
         """Answers on permutations: all, and the one given."""
         given = [] if self.permutation is None else [self.permutation]
         return [self.rearrangeable, *given]
@@ -115,7 +115,7 @@ class Verification(Tabled):
         answered = self.allow_unknown or all(job.answered for job in self.jobs)
         return answered and all(job.passed for job in self.jobs)
 
-    def _rows(self) -> list[dict[str, Any]]:
+    def _table_rows(self) -> list[dict[str, Any]]:
         """Return the verdicts; None where a question has no answer."""
         return [
             {
@@ -137,9 +137,9 @@ class Verification(Tabled):
         dict
             Fields as in docs/reference/commands.
         """
-        return {"passed": self.passed, "jobs": [self._job(job) for job in self.jobs]}
+        return {"passed": self.passed, "jobs": [self._job_fields(job) for job in self.jobs]}
 
-    def _job(self, job: JobVerdict) -> dict[str, Any]:
+    def _job_fields(self, job: JobVerdict) -> dict[str, Any]:
         """Return the fields of one job."""
         name = self.topology.link_name
         fields: dict[str, Any] = {
@@ -153,7 +153,7 @@ class Verification(Tabled):
                     for breach in job.conditions.broken or ()
                 ],
             },
-            "rearrangeable": self._verdict(job.rearrangeable),
+            "rearrangeable": self._verdict_fields(job.rearrangeable),
             "static_table": None,
         }
         if job.conditions.broken is None:
@@ -163,10 +163,10 @@ class Verification(Tabled):
         if job.unroutable:
             fields["unroutable"] = job.unroutable
         if job.permutation is not None:
-            fields["permutation"] = self._verdict(job.permutation)
+            fields["permutation"] = self._verdict_fields(job.permutation)
         return fields
 
-    def _verdict(self, verdict: Verdict) -> dict[str, Any]:
+    def _verdict_fields(self, verdict: Verdict) -> dict[str, Any]:
         """Return a verdict with what proves it."""
         vertex, link = self.topology.vertex_name, self.topology.link_name
         fields: dict[str, Any] = {
@@ -293,7 +293,7 @@ class _Checks:
         """Return the verdict on one job."""
         topology, partition = self._snapshot.topology, job.partition
         broken, verdict, permutation = None, None, None
-        reason = self._outside(job)
+        reason = self._why_outside(job)
         try:
             if not reason and isinstance(topology, FatTree):
                 broken = broken_conditions(topology, partition)
@@ -310,7 +310,7 @@ class _Checks:
             raise SnapshotError(f"{self._snapshot.source}: job {job.id}: {error}") from None
         if given is not None and permutation is None:
             permutation = Verdict(Status.NOT_ASKED, reason)
-        table, unroutable = self._table(job)
+        table, unroutable = self._table_verdict(job)
         return JobVerdict(
             id=job.id,
             unroutable=unroutable,
@@ -321,7 +321,7 @@ class _Checks:
             permutation=permutation,
         )
 
-    def _table(self, job: PlacedJob) -> tuple[TableReport | None, str]:
+    def _table_verdict(self, job: PlacedJob) -> tuple[TableReport | None, str]:
         """Return how permutations fare under the routing in force, or why it cannot route."""
         snapshot = self._snapshot
         try:
@@ -336,7 +336,7 @@ class _Checks:
             return None, str(error)
         return table, ""
 
-    def _outside(self, job: PlacedJob) -> str:
+    def _why_outside(self, job: PlacedJob) -> str:
         """Say why the conditions do not apply to a job; nothing where they do."""
         topology, partition = self._snapshot.topology, job.partition
         if not isinstance(topology, FatTree):

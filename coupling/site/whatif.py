@@ -84,7 +84,14 @@ def whatif(
     FabricsimError
         If a file, name or option is wrong.
     """
-    changes = Changes(_texts(fail), _texts(drain), _texts(add_cables), routing, taper, _texts(move))
+    changes = Changes(
+        _several_texts(fail),
+        _several_texts(drain),
+        _several_texts(add_cables),
+        routing,
+        taper,
+        _several_texts(move),
+    )
     if not changes.texts or (snapshot is None) == ("topology" not in site):
         raise SnapshotError("whatif: expected a change, and a snapshot or topology with squeue.")
     if snapshot is None:
@@ -96,7 +103,7 @@ def whatif(
     return whatif_of(site_of_snapshot(require_snapshot(snapshot)), changes, seed)
 
 
-def _texts(values: str | Sequence[str]) -> tuple[str, ...]:
+def _several_texts(values: str | Sequence[str]) -> tuple[str, ...]:
     """Return one text or several as several."""
     return (values,) if isinstance(values, str) else tuple(values)
 
@@ -110,7 +117,7 @@ def whatif_of(site: Site, changes: Changes, seed: int = 1) -> WhatIf:
         changes = replace(changes, drain=tuple(map(str, drain)))
     made = changed(site.scene, changes, seed)
     before, after = solve(made.before), solve(made.after)
-    jobs = _jobs(made, before, after)
+    jobs = _job_changes(made, before, after)
     order = {CUT_OFF: 0, DISCONNECTED: 1, DRAINED: 2}
     jobs.sort(key=lambda job: (order.get(job.status, 3), -(job.change or 0.0), str(job.id)))
     hours_before, hours_after = _hours_of_those_that_go_on(made, before, after)
@@ -120,7 +127,7 @@ def whatif_of(site: Site, changes: Changes, seed: int = 1) -> WhatIf:
         topology=site.scene.topology,
         changes=changes.texts,
         jobs=tuple(jobs),
-        leaves=_leaves(site.scene.topology, made.after.topology),
+        leaves=_leaf_tapers(site.scene.topology, made.after.topology),
         samples=len(site.scene.samples),
         lost_before=spread(hours_before),
         lost_after=spread(hours_after),
@@ -138,10 +145,10 @@ def rank_failures(
     scene = site.scene
     loads = JobLoads(scene)
     before = solve(scene, loads)
-    names, idle, remarks = _each(scene, before, kind)
+    names, idle, remarks = _single_failures(scene, before, kind)
     failures = []
     for tried, name in enumerate(names):
-        failures.append(_failure(scene, loads, before, name))
+        failures.append(_fail_part(scene, loads, before, name))
         if progress is not None:
             progress(tried + 1, len(names))
     failures.sort(key=lambda own: (-own.lost_node_hours, -own.cut_off, -own.slowed, own.what))
@@ -157,12 +164,12 @@ def rank_failures(
     )
 
 
-def _failure(scene: SiteState, loads: JobLoads, before: Outcome, name: str) -> Failure:
+def _fail_part(scene: SiteState, loads: JobLoads, before: Outcome, name: str) -> Failure:
     """Let one part fail."""
     made = changed(scene, Changes(fail=(name,)))
     after = JobLoads(made.after)
-    after.keep(_untouched(loads, made))
-    jobs = _jobs(made, before, found := solve(made.after, after))
+    after.keep(_loads_without(loads, made))
+    jobs = _job_changes(made, before, found := solve(made.after, after))
     hours_before, hours_after = _hours_of_those_that_go_on(made, before, found)
     more = spread(hours_after - hours_before + _cut_off_hours(jobs))
     return Failure(
@@ -186,12 +193,12 @@ def _hours_of_those_that_go_on(
     """Return the node-hours lost in a day before and after, (D,), by jobs that run after."""
     going = {job.number for at, job in enumerate(made.after.jobs) if at not in after.apart}
     return (
-        _hours(made.before, before, going).sum(axis=1),
-        _hours(made.after, after, going).sum(axis=1),
+        _lost_hours(made.before, before, going).sum(axis=1),
+        _lost_hours(made.after, after, going).sum(axis=1),
     )
 
 
-def _untouched(loads: JobLoads, made: ChangedState) -> dict[tuple[int, object], JobLoad | None]:
+def _loads_without(loads: JobLoads, made: ChangedState) -> dict[tuple[int, object], JobLoad | None]:
     """Return the loads without failed links; they keep their paths unless spread anew."""
     scene = made.before
     if isinstance(scene.routing, (Shortest, LeastLoaded)) or scene.topology.rails > 1:
@@ -204,7 +211,9 @@ def _untouched(loads: JobLoads, made: ChangedState) -> dict[tuple[int, object], 
     }
 
 
-def _each(scene: SiteState, before: Outcome, kind: str) -> tuple[list[str], int, list[str]]:
+def _single_failures(
+    scene: SiteState, before: Outcome, kind: str
+) -> tuple[list[str], int, list[str]]:
     """Return the parts that may fail, how many cables carry nothing, and what is left out."""
     topology = scene.topology
     works = np.flatnonzero(links_in_service(topology))
@@ -223,14 +232,14 @@ def _each(scene: SiteState, before: Outcome, kind: str) -> tuple[list[str], int,
     return [topology.link_name(link) for link in busy.tolist()], one_way.size - busy.size, []
 
 
-def _hours(scene: SiteState, found: Outcome, going: set[int]) -> Floats:
+def _lost_hours(scene: SiteState, found: Outcome, going: set[int]) -> Floats:
     """Return the node-hours that some of the jobs lose in a day, (D, J)."""
     kept = np.array([job.number in going for job in scene.jobs], dtype=np.bool_)
     lost: Floats = sum(lost_hours(scene, found), np.zeros(1))[:, kept]
     return lost
 
 
-def _jobs(made: ChangedState, before: Outcome, after: Outcome) -> list[JobChange]:
+def _job_changes(made: ChangedState, before: Outcome, after: Outcome) -> list[JobChange]:
     """Return every job before and after."""
     place = {job.number: at for at, job in enumerate(made.after.jobs)}
     rows = []
@@ -257,13 +266,13 @@ def _jobs(made: ChangedState, before: Outcome, after: Outcome) -> list[JobChange
                 made.cut_off.get(job.number, 0),
                 float(np.median(now)),
                 None if then is None else float(np.median(after.network_slowdown[:, then])),
-                *(_ratios(ratio)),
+                *(_ratio_range(ratio)),
             )
         )
     return rows
 
 
-def _ratios(ratio: Floats | None) -> Sequence[float | None]:
+def _ratio_range(ratio: Floats | None) -> Sequence[float | None]:
     """Return median, 5 and 95 % of after / before."""
     if ratio is None:
         return None, None, None
@@ -271,9 +280,9 @@ def _ratios(ratio: Floats | None) -> Sequence[float | None]:
     return middle, low, high
 
 
-def _leaves(before: Topology, after: Topology) -> tuple[LeafChange, ...]:
+def _leaf_tapers(before: Topology, after: Topology) -> tuple[LeafChange, ...]:
     """Return the leaves whose taper changes, most tapered first."""
-    now, then = _tapers(before), _tapers(after)
+    now, then = _leaf_taper(before), _leaf_taper(after)
     names = [
         LeafChange(before.vertex_name(leaf), now.get(leaf), then.get(leaf))
         for leaf in sorted(now.keys() | then.keys())
@@ -282,7 +291,7 @@ def _leaves(before: Topology, after: Topology) -> tuple[LeafChange, ...]:
     return tuple(sorted(names, key=lambda own: -(own.after or np.inf)))
 
 
-def _tapers(topology: Topology) -> dict[int, float | None]:
+def _leaf_taper(topology: Topology) -> dict[int, float | None]:
     """Return the taper of each leaf; None where it has no cable to other switches."""
     found = leaf_tapers(as_built(topology))
     leaf: Ints = found.leaf

@@ -148,16 +148,16 @@ def compare_policies(
     """
     choice("over", over, OVER, error=ResultError)
     factors = list(sweep.plan.spec.design.factors)
-    policies = _policies(factors, by)
+    policies = _policy_factors(factors, by)
     metrics = tuple(metrics)
     for metric in metrics:
         if metric not in sweep.cells.select_dtypes("number"):
             known = sorted(set(METRICS) & set(sweep.cells))
             numbers = unknown("metric", metric, known)
             raise ResultError(f"{numbers[:-1]}, or another summary number.")
-    cells = sweep.cells.assign(**{POLICY: _names(sweep.cells, policies)})
+    cells = sweep.cells.assign(**{POLICY: _policy_names(sweep.cells, policies)})
     names = list(dict.fromkeys(cells[POLICY]))
-    sides = _Sides.of(factors, policies, _baseline(names, baseline))
+    sides = _Sides.of(factors, policies, _baseline_policy(names, baseline))
     labels = cells[["cell", POLICY, *sides.rest]]
     tables = [_of_metric(cells, metric, sides) for metric in metrics]
     if over == "days":
@@ -171,15 +171,15 @@ def compare_policies(
             if metric in _BY_CLASS
             for kind in ("size", "pattern")
         ]
-    first = _wide(cells, metrics[0], sides)
-    pairs = _relative(first, sides)
+    first = _wide_table(cells, metrics[0], sides)
+    pairs = _relative_differences(first, sides)
     return Comparison(
         sides.baseline,
         metrics,
         over,
         pd.concat(tables, ignore_index=True),
-        _ranks(first, sides.baseline, better(metrics[0])),
-        _variance(cells, pairs, metrics[0], sides),
+        _win_counts(first, sides.baseline, better(metrics[0])),
+        _variance_shares(cells, pairs, metrics[0], sides),
         pairs.reset_index(),
     )
 
@@ -199,7 +199,7 @@ class _Sides:
         return cls(baseline, rest, tuple(name for name in rest if is_seed(name)))
 
 
-def _policies(factors: Sequence[str], by: Sequence[str]) -> list[str]:
+def _policy_factors(factors: Sequence[str], by: Sequence[str]) -> list[str]:
     """Return the factors whose values are compared."""
     for name in by:
         if name not in factors:
@@ -213,13 +213,13 @@ def _policies(factors: Sequence[str], by: Sequence[str]) -> list[str]:
     return found
 
 
-def _names(cells: pd.DataFrame, policies: Sequence[str]) -> pd.Series:
+def _policy_names(cells: pd.DataFrame, policies: Sequence[str]) -> pd.Series:
     """Return what tables call the policy of each cell."""
     varied = [name for name in policies if len(cells[name].unique()) > 1] or list(policies)
     return cells[varied].astype(str).agg(" / ".join, axis=1)
 
 
-def _baseline(names: Sequence[str], asked: str | None) -> str:
+def _baseline_policy(names: Sequence[str], asked: str | None) -> str:
     """Return the policy that the others are compared with."""
     if len(names) < _TWO:
         raise ResultError(f"expected two policies to compare, got {', '.join(names)} alone.")
@@ -229,7 +229,7 @@ def _baseline(names: Sequence[str], asked: str | None) -> str:
     return asked or (known[0] if known else names[0])
 
 
-def _wide(cells: pd.DataFrame, metric: str, sides: _Sides) -> pd.DataFrame:
+def _wide_table(cells: pd.DataFrame, metric: str, sides: _Sides) -> pd.DataFrame:
     """Return a row per sample and a column per policy."""
     order = list(dict.fromkeys(cells[POLICY]))
     index: Any = list(sides.rest) or [pd.Series(0, index=cells.index, name=ALL)]
@@ -237,7 +237,7 @@ def _wide(cells: pd.DataFrame, metric: str, sides: _Sides) -> pd.DataFrame:
     return wide.reindex(columns=order)  # a number that no cell has leaves no column
 
 
-def _relative(wide: pd.DataFrame, sides: _Sides) -> pd.DataFrame:
+def _relative_differences(wide: pd.DataFrame, sides: _Sides) -> pd.DataFrame:
     """Return the difference of each policy to the baseline, relative to it, in each sample."""
     below = wide[sides.baseline].where(wide[sides.baseline] != 0)
     others = [name for name in wide if name != sides.baseline]
@@ -246,14 +246,16 @@ def _relative(wide: pd.DataFrame, sides: _Sides) -> pd.DataFrame:
 
 def _of_metric(cells: pd.DataFrame, metric: str, sides: _Sides) -> pd.DataFrame:
     """Return the differences of all jobs in one metric."""
-    rows = _rows(_wide(cells, metric, sides), sides, metric)
+    rows = _policy_rows(_wide_table(cells, metric, sides), sides, metric)
     return pd.DataFrame([{**row, "metric": metric, "by": ALL, "class": ALL} for row in rows])[_ROW]
 
 
-def _rows(wide: pd.DataFrame, sides: _Sides, metric: str) -> Iterator[dict[str, str | float]]:
+def _policy_rows(
+    wide: pd.DataFrame, sides: _Sides, metric: str
+) -> Iterator[dict[str, str | float]]:
     """Yield means, difference and interval of each policy: samples are independent units."""
     # Ratios of times are averaged as logarithms, so that no interval reaches below -100 %.
-    relative = _relative(wide, sides)
+    relative = _relative_differences(wide, sides)
     least, most = possible(metric)
     for name in relative:
         both = relative[name].dropna()
@@ -290,7 +292,10 @@ def _of_classes(classes: pd.DataFrame, metric: str, kind: str, sides: _Sides) ->
         own = sums[sums[kind] == name]
         if name in present and sides.baseline in set(own[POLICY]):
             shown = {"metric": metric, "by": kind, "class": name or SILENT}
-            rows += [{**row, **shown} for row in _rows(_wide(own, metric, sides), sides, metric)]
+            rows += [
+                {**row, **shown}
+                for row in _policy_rows(_wide_table(own, metric, sides), sides, metric)
+            ]
     return pd.DataFrame(rows, columns=_ROW)
 
 
@@ -322,7 +327,7 @@ def _over_days(table: pd.DataFrame, days: pd.DataFrame, baseline: str) -> pd.Dat
     return found
 
 
-def _ranks(wide: pd.DataFrame, baseline: str, sign: int) -> pd.DataFrame:
+def _win_counts(wide: pd.DataFrame, baseline: str, sign: int) -> pd.DataFrame:
     """Count in how many samples each policy beats the baseline, and how stable the order is."""
     from scipy.stats import kendalltau  # noqa: PLC0415 (slow to import)
 
@@ -345,7 +350,9 @@ def _ranks(wide: pd.DataFrame, baseline: str, sign: int) -> pd.DataFrame:
     )
 
 
-def _variance(cells: pd.DataFrame, pairs: pd.DataFrame, metric: str, sides: _Sides) -> pd.DataFrame:
+def _variance_shares(
+    cells: pd.DataFrame, pairs: pd.DataFrame, metric: str, sides: _Sides
+) -> pd.DataFrame:
     """Return how much of the metric, and of each policy's difference, each factor explains."""
     rows = [
         {"outcome": metric, "factor": name, "share": share}
@@ -370,12 +377,14 @@ def explained(outcome: pd.Series, factors: pd.DataFrame) -> dict[str, float]:
     total = float(((values - values.mean()) ** 2).sum())
     if len(values) < 2 or total <= 1e-12 * max(1.0, float((values**2).sum())):  # noqa: PLR2004
         return {}
-    shares = {str(name): _share(values, _levels(table[name]), total) for name in table}
+    shares = {
+        str(name): _variance_share(values, _factor_levels(table[name]), total) for name in table
+    }
     left = 1.0 - sum(share for share in shares.values() if not np.isnan(share))
     return {**shares, REST: max(0.0, left)}
 
 
-def _levels(column: pd.Series) -> pd.Series:
+def _factor_levels(column: pd.Series) -> pd.Series:
     """Return the classes of a factor."""
     numbers = pd.api.types.is_numeric_dtype(column) and not is_seed(str(column.name))
     if numbers and column.nunique() > _MOST_LEVELS:
@@ -383,7 +392,7 @@ def _levels(column: pd.Series) -> pd.Series:
     return column
 
 
-def _share(values: pd.Series, levels: pd.Series, total: float) -> float:
+def _variance_share(values: pd.Series, levels: pd.Series, total: float) -> float:
     """Return the share of a variance that classes explain."""
     groups = values.groupby(levels)
     n_levels, n_values = groups.ngroups, len(values)

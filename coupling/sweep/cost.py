@@ -40,7 +40,7 @@ def estimate(plan: Plan, folder: Path) -> CostEstimate:
     costs = [store.cost(plan.cells[index]).get("cpu_s") for index in known]
     measured = [float(cost) for cost in costs if cost is not None]
     if measured:
-        sizes = [_size(store, plan, index) for index in known]
+        sizes = [_table_bytes(store, plan, index) for index in known]
         each_s, each_bytes = sum(measured) / len(measured), sum(sizes) / len(sizes)
         left = len(pending)
         return CostEstimate(
@@ -53,12 +53,12 @@ def estimate(plan: Plan, folder: Path) -> CostEstimate:
         experiment = plan.experiment(index)
         bench.pilot(experiment, 2)  # compiles what there is to compile
         result, s_per_job, n_jobs = bench.pilot(experiment, _PILOT_JOBS)
-        n_bytes = float(_packed(classes_of(result.jobs)))  # hardly grows with the jobs
+        n_bytes = float(_packed_bytes(classes_of(result.jobs)))  # hardly grows with the jobs
         if plan.spec.design.jobs:
-            n_bytes += _packed(jobs_of(result)) / len(result.jobs) * n_jobs
+            n_bytes += _packed_bytes(jobs_of(result)) / len(result.jobs) * n_jobs
         of_policy[policy] = (s_per_job * n_jobs, n_bytes)
     for index in pending:
-        here = of_policy[_policy(plan, index)]
+        here = of_policy[_policy_of(plan, index)]
         cpu_s, disk = cpu_s + here[0], disk + here[1]
     return CostEstimate(len(plan.cells), len(known), cpu_s, disk, 0)
 
@@ -70,18 +70,18 @@ def warm(plan: Plan, pending: Sequence[int]) -> None:
         bench.pilot(plan.experiment(index), 2)
 
 
-def _packed(table: pd.DataFrame) -> int:
+def _packed_bytes(table: pd.DataFrame) -> int:
     """Return the bytes of a table as a file."""
     return len(table.to_parquet(index=False))
 
 
-def _size(store: Store, plan: Plan, index: int) -> int:
+def _table_bytes(store: Store, plan: Plan, index: int) -> int:
     """Return the bytes of the job table of a cell."""
     name = "jobs" if plan.spec.design.jobs else "classes"
     return store.table(name, plan.cells[index]).stat().st_size
 
 
-def _policy(plan: Plan, index: int) -> tuple[str, ...]:
+def _policy_of(plan: Plan, index: int) -> tuple[str, ...]:
     """Return what decides how long a job of a cell takes to simulate."""
     experiment = plan.experiment(index)
     return (experiment.allocator, experiment.queue, experiment.model, str(experiment.topology))
@@ -91,5 +91,5 @@ def _one_per_policy(plan: Plan, pending: Sequence[int]) -> dict[tuple[str, ...],
     """Return a cell of each policy."""
     found: dict[tuple[str, ...], int] = {}
     for index in pending:
-        found.setdefault(_policy(plan, index), index)
+        found.setdefault(_policy_of(plan, index), index)
     return found

@@ -34,7 +34,7 @@ class Design:
 
     def __len__(self) -> int:
         """Return the number of combinations."""
-        return prod(_length(group) for group in self.groups)
+        return prod(_group_length(group) for group in self.groups)
 
     @property
     def factors(self) -> tuple[str, ...]:
@@ -43,7 +43,7 @@ class Design:
 
     def combinations(self) -> Iterator[dict[str, Any]]:
         """Yield every combination once; the last group changes fastest."""
-        for picked in product(*(range(_length(group)) for group in self.groups)):
+        for picked in product(*(range(_group_length(group)) for group in self.groups)):
             yield {
                 name: values[at]
                 for at, group in zip(picked, self.groups, strict=True)
@@ -56,22 +56,22 @@ def read_design(tables: Any, place: str) -> Design:  # noqa: ANN401 (to be check
     tables = plain(tables, place, ExperimentError)
     given = Table(tables, place)
     jobs = given.flag("jobs", default=True)
-    zipped, own = given.raw("zip", []), _flat(given.raw("random", {}), given, "random")
+    zipped, own = given.raw("zip", []), _flat_values(given.raw("random", {}), given, "random")
     samples = given.integer("samples", 0, most=MOST_CELLS)
     seed = given.integer("seed", 1)
     rest = {key: given.raw(key) for key in tables if key not in _OWN}
     groups: list[Group] = [
-        {name: _values(values, f"{place} {name}")}
-        for name, values in _flat(rest, given, "").items()
+        {name: _factor_values(values, f"{place} {name}")}
+        for name, values in _flat_values(rest, given, "").items()
     ]
     if not isinstance(zipped, list) or not all(isinstance(group, Mapping) for group in zipped):
         raise given.error("zip", "a list of tables of lists")
     groups += [
-        _zipped(_flat(group, given, "zip"), f"{place} zip {number}")
+        _zipped_values(_flat_values(group, given, "zip"), f"{place} zip {number}")
         for number, group in enumerate(zipped, start=1)
     ]
     if own or samples:
-        groups.append(_drawn(own, samples, seed, given))
+        groups.append(_drawn_values(own, samples, seed, given))
     if not groups:
         raise ExperimentError(f"{place}: expected lists of values by name of a field, got none.")
     design = Design(tuple(groups), jobs)
@@ -85,26 +85,26 @@ def read_design(tables: Any, place: str) -> Design:  # noqa: ANN401 (to be check
     return design
 
 
-def _length(group: Group) -> int:
+def _group_length(group: Group) -> int:
     """Return how many values the factors of a group have."""
     return len(next(iter(group.values())))
 
 
-def _flat(tables: object, given: Table, key: str) -> dict[str, Any]:
+def _flat_values(tables: object, given: Table, key: str) -> dict[str, Any]:
     """Return values by dotted name; a distribution is a value."""
     if not isinstance(tables, Mapping):
         raise given.error(key, "a table")
     flat: dict[str, Any] = {}
     for name, value in tables.items():
         if isinstance(value, Mapping) and value and not value.keys() <= _KINDS:
-            inner = _flat(value, given, key)
+            inner = _flat_values(value, given, key)
             flat |= {f"{name}.{rest}": found for rest, found in inner.items()}
         else:
             flat[name] = value
     return flat
 
 
-def _values(values: object, place: str) -> tuple[Any, ...]:
+def _factor_values(values: object, place: str) -> tuple[Any, ...]:
     """Check the list of a factor."""
     if not isinstance(values, Sequence) or isinstance(values, str) or not values:
         raise ExperimentError(f"{place}: expected a list of values, got {brief(values)}.")
@@ -114,7 +114,7 @@ def _values(values: object, place: str) -> tuple[Any, ...]:
     return tuple(values)
 
 
-def _zipped(lists: Mapping[str, Any], place: str) -> Group:
+def _zipped_values(lists: Mapping[str, Any], place: str) -> Group:
     """Check lists that are gone through together; values may come again."""
     if not lists:
         raise ExperimentError(f"{place}: expected lists of values by name of a field, got none.")
@@ -128,7 +128,7 @@ def _zipped(lists: Mapping[str, Any], place: str) -> Group:
     return {name: tuple(values) for name, values in lists.items()}
 
 
-def _drawn(own: Mapping[str, Any], samples: int, seed: int, given: Table) -> Group:
+def _drawn_values(own: Mapping[str, Any], samples: int, seed: int, given: Table) -> Group:
     """Draw values; those of a factor depend on its name and the seed, not on other factors."""
     if not own:
         raise given.fault("random", "expected distributions by name of a field, got none.")
@@ -137,11 +137,11 @@ def _drawn(own: Mapping[str, Any], samples: int, seed: int, given: Table) -> Gro
     group: dict[str, tuple[Any, ...]] = {SAMPLE: tuple(range(samples))}
     for name, value in own.items():
         stream = np.random.default_rng([seed, zlib.crc32(name.encode())])
-        group[name] = _samples(value, stream.random(samples), given, name)
+        group[name] = _share_samples(value, stream.random(samples), given, name)
     return group
 
 
-def _samples(value: object, share: Any, given: Table, name: str) -> tuple[Any, ...]:  # noqa: ANN401 (an array)
+def _share_samples(value: object, share: Any, given: Table, name: str) -> tuple[Any, ...]:  # noqa: ANN401 (an array)
     """Return the values that shares of a distribution stand for."""
     if isinstance(value, Mapping) and set(value) == {"integers"}:
         ends = value["integers"]

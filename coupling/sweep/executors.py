@@ -38,7 +38,7 @@ class _WorkerContext:
 
 
 @lru_cache(maxsize=1)
-def _desk(folder: str, digest: str) -> _WorkerContext:
+def _context_of(folder: str, digest: str) -> _WorkerContext:
     """Return the desk of a process; another plan is another desk."""
     del digest
     return _WorkerContext(Path(folder))
@@ -47,7 +47,7 @@ def _desk(folder: str, digest: str) -> _WorkerContext:
 def compute(folder: str, digest: str, index: int) -> int:
     """Compute a cell and store it; `digest`: of the plan, by `digest_of`."""
     with _ONE_AT_A_TIME:
-        _compute(_desk(folder, digest), folder, index)
+        _compute(_context_of(folder, digest), folder, index)
     return index
 
 
@@ -92,7 +92,7 @@ def compute_in_processes(
     folder: Path, pending: Sequence[int], workers: int, computed: Computed
 ) -> None:
     """Compute cells in processes of this machine; `computed` is called after each."""
-    with _processes(workers) as pool:
+    with _process_pool(workers) as pool:
         try:
             _compute_with(pool, folder, pending, computed)
         except BrokenProcessPool as error:
@@ -110,7 +110,7 @@ def compute_on_dask(folder: Path, pending: Sequence[int], address: str, computed
             "--dask: expected the package distributed, it is missing; "
             "install it with: pip install 'fabricsim[dask]'."
         ) from None
-    _silence("distributed")
+    _silence_libraries("distributed")
     connect: Callable[..., Any] = distributed.Client
     with ExitStack() as stack:
         try:
@@ -134,7 +134,7 @@ def compute_on_dask(folder: Path, pending: Sequence[int], address: str, computed
             raise ResultError(f"--dask {address}: the scheduler has gone; {_KEPT}.") from error
 
 
-def _silence(library: str) -> None:
+def _silence_libraries(library: str) -> None:
     """Silence what a library says at length and we in one line."""
     for name in [library, *logging.root.manager.loggerDict]:
         if name.split(".")[0] == library:
@@ -156,11 +156,11 @@ def _compute_with(pool: Executor, folder: Path, pending: Sequence[int], computed
 
 
 @contextmanager
-def _processes(workers: int) -> Generator[Executor]:
+def _process_pool(workers: int) -> Generator[Executor]:
     """Keep a pool of processes, which end at once when this block is left by an error."""
     context = worker_context()
     others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin)
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin_worker)
     complete = False
     try:
         with quiet_copies():
@@ -172,7 +172,7 @@ def _processes(workers: int) -> Generator[Executor]:
             end_processes(set(multiprocessing.active_children()) - others)
 
 
-def _begin() -> None:
+def _begin_worker() -> None:
     """Begin a worker: signals are for its parent, with which it ends."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)

@@ -76,7 +76,7 @@ def with_values(
         if name in _WITH_OPTIONS:
             _set_choice(changed, name, value, place)
         else:
-            _set(changed, _SEEDS.get(name, name).split("."), value, f"{place} {name}")
+            _set_field(changed, _SEEDS.get(name, name).split("."), value, f"{place} {name}")
     return changed
 
 
@@ -135,24 +135,24 @@ def _set_choice(tables: dict[str, Any], name: str, value: object, place: str) ->
     inner[key] = value
 
 
-def _set(tables: Any, parts: list[str], value: object, place: str) -> None:  # noqa: ANN401 (a TOML value)
+def _set_field(tables: Any, parts: list[str], value: object, place: str) -> None:  # noqa: ANN401 (a TOML value)
     """Set a field inside tables and lists; ``*`` is every entry of a list."""
     first, *rest = parts
     if isinstance(tables, list):
-        for at in _entries(tables, first, place):
+        for at in _list_places(tables, first, place):
             if rest:
-                _set(tables[at], rest, value, place)
+                _set_field(tables[at], rest, value, place)
             else:
                 tables[at] = deepcopy(value)
     elif not isinstance(tables, MutableMapping):
         raise ExperimentError(f"{place}: expected a table that has {first!r}, got {brief(tables)}.")
     elif rest:
-        _set(tables.setdefault(first, {}), rest, value, place)
+        _set_field(tables.setdefault(first, {}), rest, value, place)
     else:
         tables[first] = deepcopy(value)
 
 
-def _entries(entries: list[Any], which: str, place: str) -> range:
+def _list_places(entries: list[Any], which: str, place: str) -> range:
     """Return the places of a list that a part of a name stands for, counted from 0."""
     if which == "*":
         return range(len(entries))

@@ -108,14 +108,14 @@ def make_plan(spec: Spec, checked: Checked | None = None) -> Plan:
         else:
             name = cell_name(experiment, inputs)
             if name in known:
-                one, other = (_words(one) for one in (known[name], factors))
+                one, other = (_cell_words(one) for one in (known[name], factors))
                 raise ExperimentError(f"{spec.source}: {one} and {other} are the same run.")
             known[name] = factors
             cells.append(Cell(name, tuple(sorted(set(inputs.values()))), factors))
         if checked is not None:
             checked(number, len(spec.combinations))
     if faults:
-        raise ExperimentError(_faults(spec, faults))
+        raise ExperimentError(_cell_faults(spec, faults))
     return Plan(spec, tuple(cells))
 
 
@@ -155,11 +155,12 @@ def _by_content(value: Any, inputs: Mapping[str, str]) -> Any:  # noqa: ANN401 (
     return inputs.get(value, value) if isinstance(value, str) else value
 
 
-def _faults(spec: Spec, faults: Mapping[str, Sequence[Mapping[str, Label]]]) -> str:
+def _cell_faults(spec: Spec, faults: Mapping[str, Sequence[Mapping[str, Label]]]) -> str:
     """Say which cells can never run, and why."""
     total, bad = len(spec.combinations), sum(map(len, faults.values()))
     lines = [
-        f"{reason.removesuffix('.')} ({counted(len(cells), 'cell')}: {_common(cells, spec)})"
+        f"{reason.removesuffix('.')} ({counted(len(cells), 'cell')}: "
+        f"{_special_values(cells, spec)})"
         for reason, cells in faults.items()
     ]
     more = len(lines) - _MOST_SHOWN
@@ -170,7 +171,7 @@ def _faults(spec: Spec, faults: Mapping[str, Sequence[Mapping[str, Label]]]) -> 
     )
 
 
-def _common(cells: Sequence[Mapping[str, Label]], spec: Spec) -> str:
+def _special_values(cells: Sequence[Mapping[str, Label]], spec: Spec) -> str:
     """Say what is special to cells: the values of the factors that not all values are among."""
     words = []
     for name in spec.design.factors:
@@ -181,7 +182,7 @@ def _common(cells: Sequence[Mapping[str, Label]], spec: Spec) -> str:
     return "; ".join(words) or "all"
 
 
-def _words(factors: Mapping[str, Label]) -> str:
+def _cell_words(factors: Mapping[str, Label]) -> str:
     """Write the values of a cell."""
     return ", ".join(f"{name} = {value}" for name, value in factors.items())
 

@@ -26,7 +26,11 @@ class CellTimes:
         """Return the forecast of sweeps one after the other; of none where a cell cannot run."""
         try:
             return cls(
-                [_cell(spec.experiment(values)) for spec in specs for values in spec.combinations]
+                [
+                    _cell_kind(spec.experiment(values))
+                    for spec in specs
+                    for values in spec.combinations
+                ]
             )
         except FabricsimError:  # reported when the sweep is planned
             return cls([])
@@ -47,7 +51,7 @@ class CellTimes:
         return sum(means.get(kind, each_s * size) for kind, size in self.cells[done:])
 
 
-def _cell(experiment: Experiment) -> tuple[Kind, float]:
+def _cell_kind(experiment: Experiment) -> tuple[Kind, float]:
     """Return the kind of a cell, and its jobs; the bytes of a log stand for these."""
     table = experiment.workload_table
     named = ("generator", "path", "n_jobs", "mean_nodes", "scale_nodes", "max_nodes")

@@ -48,7 +48,7 @@ class CellRunner:
         """Return fabric and workload, the same object for experiments that differ elsewhere."""
         tables, seeds = experiment.tables(), experiment.all_seeds
         own = [tables.get(key) for key in ("topology", "workload", "communication")]
-        key = _key([own, seeds["workload"], seeds["communication"]])
+        key = _cache_key([own, seeds["workload"], seeds["communication"]])
         if key != self._parts[0]:
             neutral = replace(experiment, **_ANY_POLICY)
             self._parts = (key, assemble(neutral, self._inputs))
@@ -63,7 +63,7 @@ class CellRunner:
         """Make every part that a run will need, so that errors show before anything is run."""
         parts = self.parts(experiment)
         sizes = sorted({job.n_nodes for job in parts.workload.jobs})
-        key = _key([_without(experiment.tables(), *_NOT_CHECKED), sizes])
+        key = _cache_key([_without_fields(experiment.tables(), *_NOT_CHECKED), sizes])
         if key not in self._checked:
             check_parts(experiment, parts)
             self._checked.add(key)
@@ -72,7 +72,9 @@ class CellRunner:
     def run(self, experiment: Experiment, progress: Progress | None = None) -> Result:
         """Run an experiment."""
         parts = self.parts(experiment)
-        key = _key([self._parts[0], _without(experiment.tables(), *_BASELINE_KNOWS_NOT)])
+        key = _cache_key(
+            [self._parts[0], _without_fields(experiment.tables(), *_BASELINE_KNOWS_NOT)]
+        )
         with shielded(progress) as report:
             if key != self._reference[0]:
                 self._reference = (key, with_reference_runtimes(experiment, parts, report))
@@ -89,7 +91,7 @@ class CellRunner:
         return result, (time.process_time() - begin_s) / min(n_jobs, len(jobs)), len(jobs)
 
 
-def _without(tables: Mapping[str, Any], *left_out: tuple[str, ...]) -> dict[str, Any]:
+def _without_fields(tables: Mapping[str, Any], *left_out: tuple[str, ...]) -> dict[str, Any]:
     """Return tables without some of them, or some of their fields."""
     return {
         name: {key: one for key, one in table.items() if (name, key) not in left_out}
@@ -100,6 +102,6 @@ def _without(tables: Mapping[str, Any], *left_out: tuple[str, ...]) -> dict[str,
     }
 
 
-def _key(value: object) -> str:
+def _cache_key(value: object) -> str:
     """Write what something depends on."""
     return json.dumps(value, sort_keys=True)

@@ -159,7 +159,7 @@ class Spec:
                     f"workload.n_jobs=100; what varies stands in [{_TABLE}] of the file."
                 )
             set_field(tables, change)
-        base = _placed({key: tables[key] for key in tables if key != "compare"}, begin)
+        base = _with_absolute_paths({key: tables[key] for key in tables if key != "compare"}, begin)
         groups = tuple(_placed_group(group, begin) for group in design.groups)
         named = Table(plain(varied, place, ExperimentError), place).text("name", name)
         return cls(base, replace(design, groups=compared + groups), named, source)
@@ -300,7 +300,7 @@ def _names_allocators(varied: Mapping[str, Any]) -> bool:
     )
 
 
-def _placed(tables: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def _with_absolute_paths(tables: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Return the tables of an experiment with absolute paths."""
     found: dict[str, Any] = {}
     for name, table in tables.items():

@@ -80,14 +80,14 @@ class Store:
             "summary": dict(result.summary),
         }
         for kind, content in ((_COSTS, cost), (_MARKS, document)):
-            self._make(self.folder / kind)
-            write_file(self._json(kind, cell), json_bytes(content))
+            self._make_folder(self.folder / kind)
+            write_file(self._json_path(kind, cell), json_bytes(content))
 
     def _write_all(self, cell: Cell, tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
         """Write tables of a cell with its factors in front; return what the mark says of them."""
         files, sizes = {}, {}
         for name, table in tables.items():
-            self._make(self.table(name, cell).parent)
+            self._make_folder(self.table(name, cell).parent)
             labels = pd.DataFrame(dict(cell.factors), index=table.index)
             data = pd.concat([labels, table], axis=1).to_parquet(index=False)
             files[name] = write_file(self.table(name, cell), data)
@@ -117,15 +117,15 @@ class Store:
             for name in document["files"]
         }
         mark = {"factors": dict(cell.factors), **self._write_all(cell, tables)}
-        write_file(self._json(_MARKS, cell), json_bytes({**document, **mark}))
+        write_file(self._json_path(_MARKS, cell), json_bytes({**document, **mark}))
 
     def has(self, cell: Cell) -> bool:
         """Say whether a cell has a mark."""
-        return self._json(_MARKS, cell).is_file()
+        return self._json_path(_MARKS, cell).is_file()
 
     def mark(self, cell: Cell) -> dict[str, Any]:
         """Read the mark of a cell; no table is opened."""
-        path = self._json(_MARKS, cell)
+        path = self._json_path(_MARKS, cell)
         document = read_object(path)
         table = Table(document, f"{path}:", ResultError)
         if table.text("cell") != cell.name:
@@ -163,14 +163,14 @@ class Store:
 
     def cost(self, cell: Cell) -> dict[str, Any]:
         """Return what a cell cost."""
-        path = self._json(_COSTS, cell)
+        path = self._json_path(_COSTS, cell)
         return read_object(path) if path.is_file() else {}
 
-    def _json(self, kind: str, cell: Cell) -> Path:
+    def _json_path(self, kind: str, cell: Cell) -> Path:
         """Return where something small of a cell is."""
         return self.folder / kind / f"{cell.name}.json"
 
-    def _make(self, folder: Path) -> None:
+    def _make_folder(self, folder: Path) -> None:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:

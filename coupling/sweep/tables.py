@@ -75,10 +75,10 @@ def gathered(plan: Plan, folder: Path) -> SweepTables:
     tables = {name: pd.concat(own, ignore_index=True) for name, own in parts.items()}
     tables[CELLS] = pd.DataFrame(rows)
     files = {
-        name: _keep(table_path(folder, name), table.to_parquet(index=False))
+        name: _keep_file(table_path(folder, name), table.to_parquet(index=False))
         for name, table in tables.items()
     }
-    _keep(folder / GATHERED, json_bytes({"plan_sha256": digest_of(folder), "files": files}))
+    _keep_file(folder / GATHERED, json_bytes({"plan_sha256": digest_of(folder), "files": files}))
     return SweepTables(folder, files, tables)
 
 
@@ -93,7 +93,7 @@ def _refuse_missing(plan: Plan, store: Store) -> None:
         )
 
 
-def _keep(path: Path, data: bytes) -> str:
+def _keep_file(path: Path, data: bytes) -> str:
     """Write a file whose content is new (readers may lack the right to write); return its hash."""
     if path.is_file() and path.read_bytes() == data:
         return sha256(data)

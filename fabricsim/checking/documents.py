@@ -26,9 +26,9 @@ def parse_json(text: str, name: str, kind: type[ValueError], *, strict: bool = T
         raise kind(f"{name}: expected some content, got an empty file.")
     if sum(map(text.count, ",[{")) > MOST_VALUES:
         raise kind(f"{name}: expected at most {MOST_VALUES:,} values, got more.")
-    hook = _once if strict else None
+    hook = _distinct_fields if strict else None
     try:
-        document = json.loads(text, parse_int=_whole, object_pairs_hook=hook)
+        document = json.loads(text, parse_int=_read_whole, object_pairs_hook=hook)
     except json.JSONDecodeError as error:
         what = f"{error.msg} in column {error.colno}"
         raise kind(f"{name}:{error.lineno}: expected JSON, got: {what}.") from None
@@ -36,7 +36,7 @@ def parse_json(text: str, name: str, kind: type[ValueError], *, strict: bool = T
         raise too_deep(name, kind) from None
     except _RepeatedError as error:
         raise kind(f"{name}: expected JSON, got: {error}.") from None
-    _check(document, name, kind, strict=strict)
+    _check_value(document, name, kind, strict=strict)
     return document
 
 
@@ -57,7 +57,7 @@ def parse_toml(text: str, name: str, kind: type[ValueError]) -> dict[str, Any]:
         what = "a number of thousands of digits" if long else f"{error}"
         line = text.count("\n", 0, long.start() if long else 0) + 1
         raise kind(f"{name}:{line}: expected TOML, got: {what}.") from None
-    _check(document, name, kind, strict=True)
+    _check_value(document, name, kind, strict=True)
     return document
 
 
@@ -65,7 +65,7 @@ class _RepeatedError(ValueError):
     """A field is there twice, of which JSON would keep the last."""
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _distinct_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Make an object whose fields have different names."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
@@ -75,27 +75,27 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-def _whole(digits: str) -> int:
+def _read_whole(digits: str) -> int:
     """Read a whole number; of an endless one its size is enough."""
     return int(digits) if len(digits) < _LONG else _ENDLESS
 
 
-def _check(document: object, name: str, kind: type[ValueError], *, strict: bool) -> None:
+def _check_value(document: object, name: str, kind: type[ValueError], *, strict: bool) -> None:
     """Refuse what is too deep, no number or no text, and say where it stands."""
     level, depth, fine = [document], 0, True
     while level:
         if depth > MOST_DEPTH:
             raise too_deep(name, kind)
-        fine &= all(map(_fine if strict else _known, level))
-        level = [inner for value in level for inner in _inside(value)]
+        fine &= all(map(_is_finite if strict else _is_known, level))
+        level = [inner for value in level for inner in _held_values(value)]
         depth += 1
     if not fine:
-        where, value, expected = next(_faults(document, "", strict=strict))
+        where, value, expected = next(_value_faults(document, "", strict=strict))
         place = f" {where}:" if where else ""
         raise kind(f"{name}:{place} expected {expected}, got {brief(value)}.")
 
 
-def _inside(value: object) -> Iterator[object]:
+def _held_values(value: object) -> Iterator[object]:
     """Return what a value holds, the names of fields included."""
     if isinstance(value, dict):
         yield from value
@@ -104,27 +104,27 @@ def _inside(value: object) -> Iterator[object]:
         yield from value
 
 
-def _known(value: object) -> bool:
+def _is_known(value: object) -> bool:
     """Say whether a value is a text, and a whole number one of 64 bits."""
     if type(value) is str:
         return value.isascii() or not _HALF.search(value)
     return type(value) is not int or -MOST_WHOLE <= value < MOST_WHOLE
 
 
-def _fine(value: object) -> bool:
-    """Say whether a value is `_known`, and finite."""
-    return math.isfinite(value) if type(value) is float else _known(value)
+def _is_finite(value: object) -> bool:
+    """Say whether a value is `_is_known`, and finite."""
+    return math.isfinite(value) if type(value) is float else _is_known(value)
 
 
-def _faults(value: object, where: str, *, strict: bool) -> Iterator[tuple[str, object, str]]:
+def _value_faults(value: object, where: str, *, strict: bool) -> Iterator[tuple[str, object, str]]:
     """Yield the place of each bad value, the value and what should stand there."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            yield from _faults(key, where, strict=strict)
-            yield from _faults(inner, f"{where}.{key}" if where else key, strict=strict)
+            yield from _value_faults(key, where, strict=strict)
+            yield from _value_faults(inner, f"{where}.{key}" if where else key, strict=strict)
     elif isinstance(value, list):
         for number, inner in enumerate(value):
-            yield from _faults(inner, f"{where}[{number}]", strict=strict)
-    elif not (_fine if strict else _known)(value):
+            yield from _value_faults(inner, f"{where}[{number}]", strict=strict)
+    elif not (_is_finite if strict else _is_known)(value):
         kinds = {str: "text", int: WHOLE, float: "a finite number"}
         yield where, value, kinds[type(value)]

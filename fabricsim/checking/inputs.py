@@ -53,8 +53,8 @@ class Pieces:
         self._kind = kind
         self._stored = _Stored(stored)
         buffered = io.BufferedReader(self._stored, _PIECE)  # type: ignore[type-var]
-        with _refusing(name, kind):
-            self._next = _unpacked(buffered)  # type: ignore[arg-type]
+        with _convert_errors(name, kind):
+            self._next = _unpack_next(buffered)  # type: ignore[arg-type]
         self._read = 0
 
     @property
@@ -64,7 +64,7 @@ class Pieces:
 
     def read(self, most: int = MOST_STREAMED) -> bytes:
         """Return about a megabyte, empty at the end; refuse more than `most` bytes in all."""
-        with _refusing(self.name, self._kind):
+        with _convert_errors(self.name, self._kind):
             piece = self._next(_PIECE)
         self._read += len(piece)
         if self._read > most:
@@ -80,7 +80,7 @@ def without_packing(name: str) -> str:
     return name
 
 
-def _unpacked(stored: io.BufferedReader) -> Callable[[int], bytes]:
+def _unpack_next(stored: io.BufferedReader) -> Callable[[int], bytes]:
     """Return what gives the next bytes, unpacked as their beginning says."""
     begin = stored.peek(len(_XZ))
     if begin.startswith(_GZIP):
@@ -100,7 +100,7 @@ class _Xz:
 
     def __init__(self, stored: io.BufferedReader) -> None:
         self._stored = stored
-        self._stream = self._fresh()
+        self._stream = self._fresh_unpacker()
         self._left = b""
 
     def read(self, size: int) -> bytes:
@@ -110,7 +110,7 @@ class _Xz:
                 self._left = self._stream.unused_data.lstrip(b"\0") or self._stored.read(_PIECE)
                 if not self._left:
                     return b""
-                self._stream = self._fresh()
+                self._stream = self._fresh_unpacker()
             elif self._stream.needs_input and not self._left:
                 self._left = self._stored.read(_PIECE)
                 if not self._left:
@@ -120,7 +120,7 @@ class _Xz:
                 return data
 
     @staticmethod
-    def _fresh() -> lzma.LZMADecompressor:
+    def _fresh_unpacker() -> lzma.LZMADecompressor:
         """Return what unpacks one stream."""
         return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
 
@@ -134,7 +134,7 @@ def opened(path: Path | str, kind: type[ValueError]) -> Iterator[Pieces]:
         yield Pieces("<stdin>", stdin, kind)
         return
     note_read(path)
-    with _refusing(str(path), kind):
+    with _convert_errors(str(path), kind):
         file = path.open("rb")
     with file:
         yield Pieces(str(path), file, kind)
@@ -196,7 +196,7 @@ class _Stored(io.RawIOBase):
 
 
 @contextmanager
-def _refusing(name: str, kind: type[ValueError]) -> Iterator[None]:
+def _convert_errors(name: str, kind: type[ValueError]) -> Iterator[None]:
     """Turn what happens while reading into an error of a kind."""
     try:
         yield

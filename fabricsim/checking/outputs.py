@@ -51,11 +51,11 @@ def one_call() -> Iterator[None]:
 def note_read(path: Path | str) -> None:
     """Keep a file from being overwritten by this call; refuse one that is named as its output."""
     call = _CALL.get()
-    file = _file(path)
+    file = _regular_file(path)
     if call is None or file is None:
         return
     if file in call.outputs:
-        raise _refusal(path, _READ)
+        raise _output_error(path, _READ)
     call.read.add(file)
 
 
@@ -63,31 +63,31 @@ def declare_output(path: Path | str) -> None:
     """Refuse an output that would overwrite an input or a stored result."""
     # Files that are read later are checked against it then.
     require_free(path)
-    call, file = _CALL.get(), _file(path)
+    call, file = _CALL.get(), _regular_file(path)
     if call is not None and file is not None:
         call.outputs.add(file)
 
 
 def require_free(path: Path | str) -> None:
     """Refuse to overwrite what this call has read, or a file of a stored result."""
-    file = _file(path)
+    file = _regular_file(path)
     if file is None:
         return
     call = _CALL.get()
     if call is not None and file in call.read:
-        raise _refusal(path, _READ)
+        raise _output_error(path, _READ)
     if _is_stored(Path(os.path.realpath(path))):
-        raise _refusal(path, _STORED)
+        raise _output_error(path, _STORED)
 
 
 def require_apart(path: Path | str, *sources: Path | str) -> None:
     """Refuse to overwrite a file that what is written was read from, in this call or before."""
-    file = _file(path)
-    if file is not None and file in map(_file, sources):
-        raise _refusal(path, _READ)
+    file = _regular_file(path)
+    if file is not None and file in map(_regular_file, sources):
+        raise _output_error(path, _READ)
 
 
-def _file(path: Path | str) -> _File | None:
+def _regular_file(path: Path | str) -> _File | None:
     """Return what stands for a regular file; None where there is none."""
     with suppress(OSError, ValueError):
         if Path(path).is_file():
@@ -100,16 +100,16 @@ def _is_stored(path: Path) -> bool:
     """Say whether a result or a sweep around a file lists it."""
     for folder in list(path.parents)[:_DEPTH]:
         place = path.relative_to(folder)
-        files = _listing(folder / MANIFEST, "fingerprint").get("files")
+        files = _read_listing(folder / MANIFEST, "fingerprint").get("files")
         if isinstance(files, dict) and place.as_posix() in {MANIFEST, *files}:
             return True
         inside = place.parts[0] in (_OF_SWEEPS if len(place.parts) == 1 else _FOLDERS_OF_SWEEPS)
-        if inside and _listing(folder / PLAN, "sweep_sha256"):
+        if inside and _read_listing(folder / PLAN, "sweep_sha256"):
             return True
     return False
 
 
-def _listing(path: Path, mark: str) -> dict[str, Any]:
+def _read_listing(path: Path, mark: str) -> dict[str, Any]:
     """Read a file that lists what a directory holds; empty where it is none of ours."""
     with suppress(OSError, ValueError, RecursionError):
         document = json.loads(path.read_bytes())
@@ -118,6 +118,6 @@ def _listing(path: Path, mark: str) -> dict[str, Any]:
     return {}
 
 
-def _refusal(path: Path | str, expected: str) -> OSError:
+def _output_error(path: Path | str, expected: str) -> OSError:
     """Return the error of an output that would destroy something."""
     return FileExistsError(errno.EEXIST, expected, str(path))

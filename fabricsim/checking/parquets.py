@@ -26,7 +26,7 @@ def parquet_table(
     import pyarrow as pa  # noqa: PLC0415 (slow to import, and needed for this format only)
 
     try:
-        return _within(pa.BufferReader(data), name, most_rows, most_bytes, kind)
+        return _decode_within(pa.BufferReader(data), name, most_rows, most_bytes, kind)
     except kind:
         raise
     except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, OverflowError) as error:
@@ -34,7 +34,7 @@ def parquet_table(
         raise kind(f"{name}: expected a Parquet file, got: {brief(why)}.") from None
 
 
-def _within(
+def _decode_within(
     data: "pa.BufferReader", name: str, most_rows: int, most_bytes: int, kind: type[ValueError]
 ) -> "pa.Table":
     """Decode a table, or refuse what is too large."""
@@ -51,17 +51,17 @@ def _within(
     for group in range(file.num_row_groups):
         # damaged metadata of a column raise here; looked at from Python they end the process
         next(file.iter_batches(1, row_groups=[group]), None)
-    stored, cells, texts = _extent(file.metadata)
+    stored, cells, texts = _unpacked_bytes(file.metadata)
     if max(stored, cells) > most_bytes:
         raise kind(f"{limit}: {rows:,} rows of {len(file.schema)} columns.")
     data.seek(0)
     table = parquet.read_table(data, read_dictionary=texts)
-    if cells + sum(map(_letters, _dictionaries(table.columns))) > most_bytes:
+    if cells + sum(map(_text_bytes, _text_arrays(table.columns))) > most_bytes:
         raise kind(f"{limit}, most of it texts that stand in many rows.")
     return table.cast(schema) if table.schema.types != schema.types else table
 
 
-def _extent(metadata: "parquet.FileMetaData") -> tuple[int, int, list[str]]:
+def _unpacked_bytes(metadata: "parquet.FileMetaData") -> tuple[int, int, list[str]]:
     """Return the bytes as unpacked, those of all cells without letters, and which are texts."""
     stored, cells, texts = 0, 0, {}
     for group in range(metadata.num_row_groups):
@@ -75,22 +75,22 @@ def _extent(metadata: "parquet.FileMetaData") -> tuple[int, int, list[str]]:
     return stored, cells, list(texts)
 
 
-def _dictionaries(arrays: list[Any]) -> Iterator["pa.DictionaryArray"]:
+def _text_arrays(arrays: list[Any]) -> Iterator["pa.DictionaryArray"]:
     """Yield the texts of arrays, also those inside lists and tables."""
     import pyarrow as pa  # noqa: PLC0415 (slow to import, and needed for this format only)
 
     for array in arrays:
         if isinstance(array, pa.ChunkedArray):
-            yield from _dictionaries(array.chunks)
+            yield from _text_arrays(array.chunks)
         elif isinstance(array, pa.DictionaryArray):
             yield array
         elif isinstance(array, pa.StructArray):
-            yield from _dictionaries(array.flatten())
+            yield from _text_arrays(array.flatten())
         elif pa.types.is_nested(array.type):
-            yield from _dictionaries([array.flatten()])
+            yield from _text_arrays([array.flatten()])
 
 
-def _letters(texts: "pa.DictionaryArray") -> int:
+def _text_bytes(texts: "pa.DictionaryArray") -> int:
     """Return the bytes of texts that are written out."""
     import pyarrow.compute as pc  # noqa: PLC0415 (slow to import, and needed for this format only)
 

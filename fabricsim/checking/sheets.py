@@ -23,9 +23,9 @@ def sheet(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """
     lines = _Lines()
     writer = csv.writer(lines, lineterminator=_END)  # with which cells of either are quoted
-    writer.writerow(map(_guarded, header))
+    writer.writerow(map(_guard_cell, header))
     for row in rows:
-        writer.writerow(map(_guarded, row))
+        writer.writerow(map(_guard_cell, row))
     return "".join(lines.written)
 
 
@@ -60,7 +60,7 @@ class _Lines:
         self.written.append(line.removesuffix(_END) + "\n")
 
 
-def _guarded(value: object) -> object:
+def _guard_cell(value: object) -> object:
     """Return what stands in a cell."""
     if isinstance(value, str):
         return f"'{value}" if _FORMULA.match(value) and not _NUMBER.fullmatch(value) else value

@@ -24,25 +24,25 @@ def check_siblings(root: Path | None = None) -> None:
             found = f"only the folder {left} without __init__.py" if left.is_dir() else "none"
         elif Path(spec.origin).resolve() != own.resolve():
             found = f"{Path(spec.origin).parent}"
-        elif any(_differs(record, name, own) for record in records):
+        elif any(_differs_from_record(record, name, own) for record in records):
             found = f"{own} of another distribution"
         else:
             continue
         raise ImportError(
             f"fabricsim needs its own package {name!r} in {root}, found {found}; "
-            f"{_uninstall(name)}reinstall fabricsim (pip install --force-reinstall), or use an "
-            "environment of its own."
+            f"{_uninstall_hint(name)}reinstall fabricsim (pip install --force-reinstall), or use "
+            "an environment of its own."
         )
 
 
-def _differs(record: str, name: str, own: Path) -> bool:
+def _differs_from_record(record: str, name: str, own: Path) -> bool:
     """Say whether a file is another than the record of installed files says."""
     line = re.search(rf"^{name}/__init__\.py,sha256=([^,]+),", record, re.MULTILINE)
     digest = urlsafe_b64encode(sha256(own.read_bytes()).digest()).rstrip(b"=").decode()
     return line is not None and line[1] != digest
 
 
-def _uninstall(package: str) -> str:
+def _uninstall_hint(package: str) -> str:
     """Return how to uninstall other distributions that have a package, if there are any."""
     from importlib.metadata import packages_distributions  # noqa: PLC0415 (slow, rarely needed)
 

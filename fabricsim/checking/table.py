@@ -39,46 +39,52 @@ class Table:
         self._known.update(keys)
         absent = [key for key in keys if key not in self._values]
         if len(absent) > 1:
-            raise self._kind(f"{self._name(', '.join(absent))}: expected values, they are missing.")
+            raise self._kind(
+                f"{self._field_name(', '.join(absent))}: expected values, they are missing."
+            )
 
     def error(self, key: str, expected: str) -> ValueError:
         """Make the error for a bad field."""
-        return wrong(self._name(key), expected, self._values.get(key, MISSING), self._kind)
+        return wrong(self._field_name(key), expected, self._values.get(key, MISSING), self._kind)
 
     def fault(self, key: str, what: str) -> ValueError:
         """Make the error for a field that something else found bad; `what` is a sentence."""
-        return self._kind(f"{self._name(key)}: {what}")
+        return self._kind(f"{self._field_name(key)}: {what}")
 
     def text(self, key: str, default: str | None = None, choices: Collection[str] = ()) -> str:
         """Return a text field; without a default it must be there."""
         if choices:
-            return self._checked(key, default, choice, choices)
-        return self._checked(key, default, text)
+            return self._checked_field(key, default, choice, choices)
+        return self._checked_field(key, default, text)
 
     def integer(
         self, key: str, default: int | None = None, least: int = 0, most: int | None = None
     ) -> int:
         """Return a whole number."""
-        return self._checked(key, default, whole, least, most)
+        return self._checked_field(key, default, whole, least, most)
 
     def number(
         self, key: str, default: float | None = None, least: float = 0.0, most: float | None = None
     ) -> float:
         """Return a number."""
-        return self._checked(key, default, number, least, most)
+        return self._checked_field(key, default, number, least, most)
 
     def flag(self, key: str, default: bool | None = None) -> bool:
         """Return true or false."""
-        return self._checked(key, default, flag)
+        return self._checked_field(key, default, flag)
 
-    def _checked(self, key: str, default: T | None, check: Callable[..., T], *limits: object) -> T:
+    def _checked_field(
+        self, key: str, default: T | None, check: Callable[..., T], *limits: object
+    ) -> T:
         """Return a field that a check of one value accepts, or its default where it is missing."""
         self._known.add(key)
         if key not in self._values and default is not None:
             return default
-        return check(self._name(key), self._values.get(key, MISSING), *limits, error=self._kind)
+        return check(
+            self._field_name(key), self._values.get(key, MISSING), *limits, error=self._kind
+        )
 
-    def _name(self, key: str) -> str:
+    def _field_name(self, key: str) -> str:
         """Return what errors call a field."""
         return f"{self._place} {key}"
 

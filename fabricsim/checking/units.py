@@ -82,7 +82,7 @@ def quantity(value: object, kind: Kind, error: type[ValueError], place: str = ""
     if isinstance(value, Stated):
         return value
     where = f"{place}: expected" if place else "expected"
-    number, unit = _split(value)
+    number, unit = _split_quantity(value)
     factor = kind.factor_of(unit) if unit else 1.0
     if factor is None or not 0 <= number * factor < inf:
         raise error(f"{where} {kind.expected}, got {brief(value)}.")
@@ -96,11 +96,11 @@ def quantity(value: object, kind: Kind, error: type[ValueError], place: str = ""
 
 def is_bare(value: object) -> bool:
     """Say whether a quantity has no unit: a number, or a text of one such as ``"1e9"``."""
-    number, unit = _split(value)
+    number, unit = _split_quantity(value)
     return number >= 0 and not unit
 
 
-def _split(value: object) -> tuple[float, str]:
+def _split_quantity(value: object) -> tuple[float, str]:
     """Part a quantity into number and unit; -1 for what is none."""
     if isinstance(value, str):
         match = _NUMBER.fullmatch(value)

@@ -48,9 +48,9 @@ def meant(name: object, choices: Iterable[str]) -> str:
 
     bare: dict[str, str] = {}
     for choice_ in choices:
-        bare.setdefault(_bare(choice_), choice_)
-    close = get_close_matches(_bare(name), bare, n=1, cutoff=0.7)
-    close = close or [own for own in bare if _bare(name) and own.startswith(_bare(name))]
+        bare.setdefault(_bare_name(choice_), choice_)
+    close = get_close_matches(_bare_name(name), bare, n=1, cutoff=0.7)
+    close = close or [own for own in bare if _bare_name(name) and own.startswith(_bare_name(name))]
     return f" (did you mean {bare[close[0]]!r}?)" if close else ""
 
 
@@ -59,7 +59,7 @@ def unknown(kind: str, name: object, choices: Collection[str]) -> str:
     return f"unknown {kind} {brief(name)}{meant(name, choices)}; choose from {', '.join(choices)}."
 
 
-def _bare(name: str) -> str:
+def _bare_name(name: str) -> str:
     """Return the letters and digits of a name, which people write with other dashes."""
     return "".join(letter for letter in name[:100].lower() if letter.isalnum())
 
@@ -67,7 +67,7 @@ def _bare(name: str) -> str:
 def plain(value: Any, place: str, error: type[ValueError]) -> Any:  # noqa: ANN401 (whatever a table may hold)
     """Turn arrays, tuples, ranges, paths and numpy's numbers into what a file can hold."""
     try:
-        return _plain(value, 0)
+        return _plain_item(value, 0)
     except RecursionError:
         raise too_deep(place, error) from None
 
@@ -79,16 +79,16 @@ def too_deep(place: str, error: type[ValueError]) -> ValueError:
     )
 
 
-def _plain(value: Any, depth: int) -> Any:  # noqa: ANN401 (whatever a table may hold)
+def _plain_item(value: Any, depth: int) -> Any:  # noqa: ANN401 (whatever a table may hold)
     """Turn a value at some depth into what a file can hold."""
     if depth > MOST_DEPTH:
         raise RecursionError
     if isinstance(value, Mapping):
-        return {key: _plain(entry, depth + 1) for key, entry in value.items()}
+        return {key: _plain_item(entry, depth + 1) for key, entry in value.items()}
     if isinstance(value, (np.ndarray, np.generic)):
         return value.tolist()
     if isinstance(value, (list, tuple, range)):
-        return [_plain(entry, depth + 1) for entry in value]
+        return [_plain_item(entry, depth + 1) for entry in value]
     return str(value) if isinstance(value, PurePath) else value
 
 
@@ -114,7 +114,7 @@ def whole(
             if -MOST_WHOLE <= found < MOST_WHOLE:
                 return found
             raise wrong(place, WHOLE, value, error)
-    raise wrong(place, f"a whole number{_limits(least, most)}", value, error)
+    raise wrong(place, f"a whole number{_limit_text(least, most)}", value, error)
 
 
 def number(
@@ -134,10 +134,10 @@ def number(
             if isfinite(found) and fits and (found > 0 or not positive):
                 return found
     kind = "a positive number" if positive else "a number"
-    raise wrong(place, f"{kind}{_limits(least, most)}", value, error)
+    raise wrong(place, f"{kind}{_limit_text(least, most)}", value, error)
 
 
-def _limits(least: float | None, most: float | None) -> str:
+def _limit_text(least: float | None, most: float | None) -> str:
     """Write the limits of a number; whole ones with all their digits."""
     low, high = (
         f"{end}" if isinstance(end, int) else f"{end:g}" for end in (least or 0, most or 0)
@@ -180,7 +180,7 @@ def wholes(
     error: type[ValueError],
 ) -> tuple[int, ...]:
     """Return a list of whole numbers that is not empty."""
-    expected = f"a list of whole numbers{_limits(least, most)}"
+    expected = f"a list of whole numbers{_limit_text(least, most)}"
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
         raise wrong(place, expected, value, error)
     entries = tuple(value)

@@ -78,14 +78,14 @@ class Tabled(ABC):
     __slots__ = ()
 
     @abstractmethod
-    def _rows(self) -> list[dict[str, Any]]:
+    def _table_rows(self) -> list[dict[str, Any]]:
         """Return the rows: fields by name."""
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the rows as a table: one for each job or flow."""
         import pandas as pd  # noqa: PLC0415 (slow to import, and rarely needed)
 
-        rows = self._rows()
+        rows = self._table_rows()
         frame = pd.DataFrame(rows)
         for name in frame.columns:
             values = [row.get(name) for row in rows]

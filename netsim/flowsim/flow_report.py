@@ -60,7 +60,7 @@ class FlowReport(Tabled):
         end_s = self.finish_s.max(initial=0.0)
         return f"<FlowReport: {self.rates.size} flows, over after {end_s:g} s>"
 
-    def _rows(self) -> list[dict[str, Any]]:
+    def _table_rows(self) -> list[dict[str, Any]]:
         """Return the flows: links crossed, bytes per second at the start, seconds to the end."""
         columns = (self.routes.hops.tolist(), self.rates.tolist(), self.finish_s.tolist())
         return [

@@ -16,7 +16,7 @@ class Fields(Table):
 
     def integers(self, name: str, default: tuple[int, ...] | None = None) -> tuple[int, ...]:
         """Read a list of positive whole numbers; without a default the field is required."""
-        return self._checked(name, default, wholes, 1)
+        return self._checked_field(name, default, wholes, 1)
 
     def flags(self, name: str, count: int, *, default: bool) -> tuple[bool, ...]:
         """Read one boolean for all, or one for each."""

@@ -84,18 +84,20 @@ def blame_picture(
     return Picture(
         name,
         f"Delay by victim and culprit: {title}",
-        partial(_paint, matrix=matrix, scale=scale, words=(title, unit)),
-        partial(_numbers, matrix),
+        partial(_paint_matrix, matrix=matrix, scale=scale, words=(title, unit)),
+        partial(_matrix_numbers, matrix),
         (HALF_WIDTH[0], height),
     )
 
 
-def _numbers(matrix: pd.DataFrame) -> pd.DataFrame:
+def _matrix_numbers(matrix: pd.DataFrame) -> pd.DataFrame:
     """Return the matrix with the victims as its first column."""
     return matrix.rename_axis(index="victim", columns=None).reset_index()
 
 
-def _paint(figure: Figure, matrix: pd.DataFrame, scale: float, words: tuple[str, str]) -> None:
+def _paint_matrix(
+    figure: Figure, matrix: pd.DataFrame, scale: float, words: tuple[str, str]
+) -> None:
     """Draw a matrix on a figure."""
     axes = figure.add_subplot()
     draw_blame(axes, matrix, scale, words[1])

@@ -18,12 +18,12 @@ def predicted_measured(key: str, predicted: Floats, measured: Floats) -> Picture
     return Picture(
         key,
         "Predicted against measured load of cables",
-        partial(_paint, predicted=predicted, measured=measured),
+        partial(_paint_fit, predicted=predicted, measured=measured),
         partial(pd.DataFrame, {"predicted": predicted, "measured": measured}),
     )
 
 
-def _paint(figure: Figure, predicted: Floats, measured: Floats) -> None:
+def _paint_fit(figure: Figure, predicted: Floats, measured: Floats) -> None:
     """Draw a dot for each link, and the line on which both agree."""
     axes = figure.add_subplot()
     most = _EDGE * max(float(predicted.max()), float(measured.max()), 0.01)

@@ -81,7 +81,7 @@ def fabric_picture(name: str, scene: FabricScene, alt: str) -> Picture:
     height = width * min(max(layout.height, _LOWEST), _HIGHEST)
     height += 0.35 + (0.3 if scene.jobs else 0.0)
     return Picture(
-        name, alt, partial(_paint, scene=scene, layout=layout), scene.table, (width, height)
+        name, alt, partial(_paint_fabric, scene=scene, layout=layout), scene.table, (width, height)
     )
 
 
@@ -90,7 +90,7 @@ def job_colours(names: Sequence[str], first: int = 0) -> dict[str, str]:
     return {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(names, first)}
 
 
-def _paint(figure: Figure, scene: FabricScene, layout: Layout) -> None:
+def _paint_fabric(figure: Figure, scene: FabricScene, layout: Layout) -> None:
     """Draw the fabric on a figure, with the key of the jobs."""
     axes = figure.add_subplot()
     draw_fabric(axes, scene, layout)
@@ -124,12 +124,12 @@ def draw_fabric(axes: Axes, scene: FabricScene, layout: Layout | None = None) ->
     _draw_paths(axes, scene, layout)
     if named:
         _draw_names(axes, topology, layout)
-    _hint(axes, scene, layout)
+    _hint_parts(axes, scene, layout)
     axes.margins(0.02, 0.04)
     axes.autoscale_view()
 
 
-def _hint(axes: Axes, scene: FabricScene, layout: Layout) -> None:
+def _hint_parts(axes: Axes, scene: FabricScene, layout: Layout) -> None:
     """Name nodes, with their job, and switches, with the load of their busiest cable."""
     topology = scene.topology
     if topology.n_nodes + topology.n_switches > _HINTED:
@@ -159,9 +159,9 @@ def _draw_cables(axes: Axes, scene: FabricScene, layout: Layout) -> None:
     works = links_in_service(topology)[cables]
     dots = cables.size > _AS_LINES
     if not works.all():
-        lines = segments(topology, layout, _drawn(cables[~works], scene))
-        _lines(axes, lines, 1.6, dots, colors=FAINT, linewidths=0.6, linestyles=":")
-    cables = _drawn(cables[works], scene)
+        lines = segments(topology, layout, _drawn_cables(cables[~works], scene))
+        _add_lines(axes, lines, 1.6, dots, colors=FAINT, linewidths=0.6, linestyles=":")
+    cables = _drawn_cables(cables[works], scene)
     bundled, bundle = bundles(topology, layout, cables)
     alone = cables[bundle < 0]
     if scene.load is None:
@@ -169,8 +169,8 @@ def _draw_cables(axes: Axes, scene: FabricScene, layout: Layout) -> None:
         wide, alpha = (0.9, 1.0) if layout.kind == "slices" else (0.5, 0.6)
         if bundled:
             wide, alpha = 0.3, 0.15  # or a group is a disc
-            _lines(axes, bundled, 1.0, False, colors=FAINT, linewidths=1.0)
-        _lines(axes, lines, 1.0, dots, colors=FAINT, linewidths=wide, alpha=alpha)
+            _add_lines(axes, bundled, 1.0, False, colors=FAINT, linewidths=1.0)
+        _add_lines(axes, lines, 1.0, dots, colors=FAINT, linewidths=wide, alpha=alpha)
     else:
         busy = np.maximum(scene.load[cables], scene.load[topology.reverse[cables]])
         of_bundle = np.zeros(len(bundled))
@@ -182,10 +182,12 @@ def _draw_cables(axes: Axes, scene: FabricScene, layout: Layout) -> None:
         norm = Normalize(0.0, scene.scale or most or 1.0)
         thick = max(_THIN, _THICK * min(1.0, float(np.sqrt(_MANY / max(1, busy.size)))))
         width = _THIN + (thick - _THIN) * np.clip(norm(busy), 0.0, 1.0)
-        drawn = _lines(axes, lines, 1.0, dots, array=busy, cmap=LOAD, norm=norm, linewidths=width)
+        drawn = _add_lines(
+            axes, lines, 1.0, dots, array=busy, cmap=LOAD, norm=norm, linewidths=width
+        )
         look = {"array": of_bundle, "cmap": LOAD, "norm": norm, "linewidths": 1.4}
         if bundled:
-            _lines(axes, bundled, 1.1, False, **look)
+            _add_lines(axes, bundled, 1.1, False, **look)
         add_bar(drawn, [axes], "load of the busier direction", percent=True, more=True)
     colours = job_colours(list(scene.jobs), scene.first_colour)
     chosen = [(own, colours.get(job, INK), 1.3, 1.7) for job, own in scene.owned.items()]
@@ -195,10 +197,10 @@ def _draw_cables(axes: Axes, scene: FabricScene, layout: Layout) -> None:
         one = np.unique(np.minimum(links, topology.reverse[links]))
         one = one[np.isin(one, cables_of(topology))]
         lines = segments(topology, layout, one)
-        _lines(axes, lines, order_of, False, colors=colour, linewidths=width_of)
+        _add_lines(axes, lines, order_of, False, colors=colour, linewidths=width_of)
 
 
-def _drawn(cables: Ints, scene: FabricScene) -> Ints:
+def _drawn_cables(cables: Ints, scene: FabricScene) -> Ints:
     """Return the cables that are drawn: all, or of too many the busiest, or some from all over."""
     if cables.size <= _MOST:
         return cables
@@ -220,7 +222,7 @@ def _draw_paths(axes: Axes, scene: FabricScene, layout: Layout) -> None:
             left = np.array([-way[1], way[0]]) / length
             lines.append(line + _LANE * min(1.0, length) * taken[link] * left)
         colour = COLOURS[place % len(COLOURS)]
-        _lines(axes, lines, 1.9, False, colors=colour, linewidths=1.1)
+        _add_lines(axes, lines, 1.9, False, colors=colour, linewidths=1.1)
 
 
 def _draw_names(axes: Axes, topology: Topology, layout: Layout) -> None:
@@ -240,7 +242,7 @@ def _draw_names(axes: Axes, topology: Topology, layout: Layout) -> None:
         )  # fmt: skip
 
 
-def _lines(
+def _add_lines(
     axes: Axes, lines: Sequence[Floats], order: float, dots: bool, **look: object
 ) -> LineCollection:
     """Draw lines, as dots where they are many."""

@@ -77,7 +77,7 @@ def gantt_of(
         jobs[name].to_numpy(dtype=float)[job] for name in ("start_s", "end_s", "network_slowdown")
     )
     cell_s = end_s / columns
-    time = partial(_filled, row, start / cell_s, end / cell_s, (rows, columns))
+    time = partial(_fill_cells, row, start / cell_s, end / cell_s, (rows, columns))
     busy, slowed = time(np.ones(job.size)), time(network_slowdown)
     per_row = np.bincount(np.arange(len(names)) * rows // len(names), minlength=rows)
     mean = np.full(busy.shape, np.nan)
@@ -91,7 +91,7 @@ def gantt_of(
     )
 
 
-def _filled(
+def _fill_cells(
     row: Ints, start: Floats, end: Floats, shape: tuple[int, int], weight: Floats
 ) -> Floats:
     """Sum weights over cells, each by the part of the cell's time between start and end."""
@@ -125,7 +125,7 @@ def gantt_pictures(
         name: Picture(
             f"gantt-{place}",
             f"Nodes over time under {name}, by slowdown",
-            partial(_paint, gantt=own, clock=clock, scale=scale, title=name),
+            partial(_paint_run, gantt=own, clock=clock, scale=scale, title=name),
             own.table,
             (HALF_WIDTH[0], 3.6),
         )
@@ -133,14 +133,14 @@ def gantt_pictures(
     }
 
 
-def _paint(figure: Figure, gantt: Gantt, clock: Clock, scale: float, title: str) -> None:
+def _paint_run(figure: Figure, gantt: Gantt, clock: Clock, scale: float, title: str) -> None:
     """Draw one run."""
     axes = figure.add_subplot()
     draw_gantt(axes, gantt, clock, scale)
     axes.set_title(title)
 
 
-def _hint(axes: Axes, gantt: Gantt, clock: Clock) -> None:
+def _hint_parts(axes: Axes, gantt: Gantt, clock: Clock) -> None:
     """Say of parts of the map how busy and how slowed they are."""
     n_rows, n_columns = gantt.busy.shape
     rows = np.unique(np.linspace(0, n_rows, min(_HINTS[0], n_rows) + 1).astype(np.int64))
@@ -172,7 +172,7 @@ def draw_gantt(axes: Axes, gantt: Gantt, clock: Clock, scale: float) -> None:
         aspect="auto", origin="lower", interpolation="nearest", cmap="cividis",
         vmin=1.0, vmax=scale, alpha=0.25 + 0.75 * gantt.busy,
     )  # fmt: skip
-    _hint(axes, gantt, clock)
+    _hint_parts(axes, gantt, clock)
     clock.label(axes)
     axes.grid(visible=False)
     ticks = np.unique(np.linspace(0, len(gantt.names) - 1, _TICKS).astype(np.int64))

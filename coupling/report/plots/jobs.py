@@ -161,7 +161,7 @@ def _paint_tail(
     worst = max(float(table["interference"].max()) for table in tables.values() if len(table))
     for name, table in tables.items():
         if len(table):
-            axes.step(*_tail(table), where="post", color=colours[name])
+            axes.step(*_tail_shares(table), where="post", color=colours[name])
     end = max(worst, 1.01)
     axes.set_xlim(1.0, end)
     _hint_tail(axes, tables, end)
@@ -186,11 +186,11 @@ def _hint_tail(axes: Axes, tables: Mapping[str, pd.DataFrame], end: float) -> No
         hint(axes, "\n".join([f"above {above:.3f}", *shares]), (left, right))
 
 
-def _tail(table: pd.DataFrame) -> tuple[Floats, Floats]:
+def _tail_shares(table: pd.DataFrame) -> tuple[Floats, Floats]:
     """Return interferences, and the share of jobs above each."""
     value = np.sort(table["interference"].to_numpy())
     above = 1.0 - np.arange(1, value.size + 1) / value.size
-    keep = _thinned(value.size)
+    keep = _thin_positions(value.size)
     return (
         np.concatenate([[1.0], value[keep]]),
         np.concatenate([[float((value > 1).mean())], above[keep]]),
@@ -200,9 +200,9 @@ def _tail(table: pd.DataFrame) -> tuple[Floats, Floats]:
 def _tail_data(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Return what the curves show."""
     parts = [
-        pd.DataFrame(dict(zip(("interference", "share_above"), _tail(table), strict=True))).assign(
-            run=name
-        )
+        pd.DataFrame(
+            dict(zip(("interference", "share_above"), _tail_shares(table), strict=True))
+        ).assign(run=name)
         for name, table in tables.items()
         if len(table)
     ]
@@ -222,7 +222,7 @@ def _box_data(tables: Mapping[str, pd.DataFrame], quantity: str, by: str) -> pd.
     )
 
 
-def _thinned(n: int) -> Ints:
+def _thin_positions(n: int) -> Ints:
     """Return positions in sorted values that keep the shape of a logarithmic tail."""
     from_end = np.unique(np.geomspace(1, n, min(n, _TAIL_POINTS)).astype(np.int64))
     return (n - from_end)[::-1]
@@ -266,13 +266,13 @@ def draw_boxes(
             weighted = [np.average(part[quantity], weights=part["node_seconds"]) for part in parts]
             marks(axes, x, weighted, marker="o", markersize=4.5, hollow=True)
     counts = pd.concat(groups.values()).value_counts() / len(tables)
-    label_classes(axes, [f"{_broken(label)}\n({counts[label]:,.0f})" for label in labels])
+    label_classes(axes, [f"{_break_name(label)}\n({counts[label]:,.0f})" for label in labels])
     axes.axhline(1.0, color=FAINT, linewidth=0.8, zorder=0.5)
     axes.set_ylabel(
         quantity.replace("_", " ") if quantity != "speedup" else "run time, baseline / here"
     )
 
 
-def _broken(label: str) -> str:
+def _break_name(label: str) -> str:
     """Break a long name where it has a hyphen."""
     return label if len(label) < 9 else label.replace("-", "-\n", 1)  # noqa: PLR2004 (fits)

@@ -36,10 +36,10 @@ class Layout:
 def layout_of(topology: Topology) -> Layout:
     """Place a torus or mesh as slices, a dragonfly as groups, all else by levels."""
     if isinstance(topology, Torus):
-        return _slices(topology)
+        return _place_slices(topology)
     if isinstance(topology, Dragonfly):
-        return _groups(topology)
-    return _levels(topology)
+        return _place_groups(topology)
+    return _place_levels(topology)
 
 
 def cables_of(topology: Topology) -> Ints:
@@ -114,24 +114,24 @@ def segments(topology: Topology, layout: Layout, links: Ints) -> list[Floats]:
     """Return the lines of cables: straight, an arc within a level, two stubs across a grid."""
     tail, head = (layout.place[end[links]] for end in (topology.link_tail, topology.link_head))
     if layout.kind == "slices":
-        return [_stubbed(a, b) for a, b in zip(tail, head, strict=True)]
+        return [_stubbed_line(a, b) for a, b in zip(tail, head, strict=True)]
     if layout.kind == "levels":
         flat = tail[:, 1] == head[:, 1]
         return [
-            _arc(a, b) if same else np.stack([a, b])
+            _bow_line(a, b) if same else np.stack([a, b])
             for a, b, same in zip(tail, head, flat, strict=True)
         ]
     return list(np.stack([tail, head], axis=1))
 
 
-def _arc(a: Floats, b: Floats) -> Floats:
+def _bow_line(a: Floats, b: Floats) -> Floats:
     """Return a bow over what lies between two switches of one level."""
     t = np.linspace(0.0, 1.0, _ARC)
     x = a[0] + (b[0] - a[0]) * t
     return np.stack([x, a[1] + 2.4 * t * (1 - t) * (0.15 + 0.002 * abs(b[0] - a[0]))], axis=1)
 
 
-def _stubbed(a: Floats, b: Floats) -> Floats:
+def _stubbed_line(a: Floats, b: Floats) -> Floats:
     """Return a line between neighbours, or two stubs with a gap between them."""
     step = b - a
     if abs(step).sum() <= 1.0:
@@ -143,7 +143,7 @@ def _stubbed(a: Floats, b: Floats) -> Floats:
     return np.stack([a, a + out, gap, b - out, b])
 
 
-def _levels(topology: Topology) -> Layout:
+def _place_levels(topology: Topology) -> Layout:
     """Place switches by distance from the nodes, each level over the full width."""
     # Where the fabric is not regular, a gap parts the nodes of two leaves.
     level, n, wide = vertex_levels(topology), topology.n_nodes, 1.0
@@ -177,7 +177,7 @@ def _levels(topology: Topology) -> Layout:
     return Layout("levels", place, (wide, 0.3), 0.26 + 0.13 * top, words)
 
 
-def _slices(torus: Torus) -> Layout:
+def _place_slices(torus: Torus) -> Layout:
     """Place the routers of a grid slice by slice, each slice over the first two axes."""
     dims = (*torus.dims, 1, 1)
     across, up = dims[:_PLANE]
@@ -206,7 +206,7 @@ def _slices(torus: Torus) -> Layout:
     return Layout("slices", place, (cell, cell), height, words)
 
 
-def _groups(fly: Dragonfly) -> Layout:
+def _place_groups(fly: Dragonfly) -> Layout:
     """Place groups on a circle, and the routers of each on a circle of its own."""
     size = fly.routers_per_group
     routers = np.arange(fly.n_switches)

@@ -70,21 +70,21 @@ def link_time_pictures(
         pictures[result.name] = Picture(
             f"link-time-{place}",
             f"Load of every link over time under {result.name}",
-            partial(_paint, found=found, clock=clock, scale=scale, title=result.name),
+            partial(_paint_run, found=found, clock=clock, scale=scale, title=result.name),
             found.table,
             (HALF_WIDTH[0], 3.6),
         )
     return pictures
 
 
-def _paint(figure: Figure, found: LinkTimes, clock: Clock, scale: float, title: str) -> None:
+def _paint_run(figure: Figure, found: LinkTimes, clock: Clock, scale: float, title: str) -> None:
     """Draw one run."""
     axes = figure.add_subplot()
     draw_link_times(axes, found, clock, scale)
     axes.set_title(title)
 
 
-def _hint(axes: Axes, found: LinkTimes, clock: Clock) -> None:
+def _hint_parts(axes: Axes, found: LinkTimes, clock: Clock) -> None:
     """Say of parts of the picture how loaded their busiest link is."""
     n_rows, n_columns = found.load.shape
     names = found.links["link"].to_numpy()
@@ -110,7 +110,7 @@ def draw_link_times(axes: Axes, found: LinkTimes, clock: Clock, scale: float) ->
         aspect="auto", origin="lower", interpolation="nearest", cmap="cividis",
         vmin=0.0, vmax=scale,
     )  # fmt: skip
-    _hint(axes, found, clock)
+    _hint_parts(axes, found, clock)
     clock.label(axes)
     axes.grid(visible=False)
     classes = found.links["class"].astype(str).to_numpy()[found.first]

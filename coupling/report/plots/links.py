@@ -183,7 +183,7 @@ def link_maps(
     return pictures, " ".join(words)
 
 
-def _strips(table: pd.DataFrame) -> list[tuple[tuple[int, bool], pd.DataFrame]]:
+def _link_strips(table: pd.DataFrame) -> list[tuple[tuple[int, bool], pd.DataFrame]]:
     """Return the links of each level and direction, the top of the tree first."""
     levels = sorted(table["level"].unique().tolist(), reverse=True)
     keys = [(level, up) for level in levels for up in (True, False)]
@@ -193,13 +193,13 @@ def _strips(table: pd.DataFrame) -> list[tuple[tuple[int, bool], pd.DataFrame]]:
 
 def _map_size(table: pd.DataFrame) -> tuple[float, float]:
     """Return the size of a map: more height for more ports."""
-    ports = sum(int(part["port"].max()) + 1 for _, part in _strips(table))
+    ports = sum(int(part["port"].max()) + 1 for _, part in _link_strips(table))
     return 5.2, min(0.9 + 0.36 * table.groupby(["level", "up"]).ngroups + 0.025 * ports, 6.0)
 
 
 def _paint_map(figure: Figure, table: pd.DataFrame, scale: float, title: str) -> None:
     """Draw a strip per level and direction: a column per switch, a row per port."""
-    strips = _strips(table)
+    strips = _link_strips(table)
     axes = figure.subplots(len(strips), 1, squeeze=False)[:, 0]
     last = strips[-1][1]["switch"].max()
     for ax, ((level, up), part) in zip(axes, strips, strict=True):

@@ -41,26 +41,26 @@ def time_plots(results: Sequence[Result], begin_unix_s: float | None = None) -> 
             f"time-{column}",
             f"{title} over time for each run",
             partial(
-                _paint,
+                _paint_quantity,
                 results=results,
                 edges=edges,
                 clock=clock,
                 column=column,
                 words=(title, unit),
             ),
-            partial(_numbers, results, edges, column),
+            partial(_bin_means, results, edges, column),
         )
         for column, (title, unit) in titles.items()
     }
 
 
-def _numbers(results: Sequence[Result], edges: Floats, column: str) -> pd.DataFrame:
+def _bin_means(results: Sequence[Result], edges: Floats, column: str) -> pd.DataFrame:
     """Return what is drawn: the begin of each bin, and the mean of every run in it."""
     means = {result.name: binned(result.timeline, column, edges) for result in results}
     return pd.DataFrame({"time_s": edges[:-1], **means})
 
 
-def _paint(
+def _paint_quantity(
     figure: Figure,
     *,
     results: Sequence[Result],
@@ -75,7 +75,7 @@ def _paint(
     for result, colour in zip(results, colours.values(), strict=True):
         means = binned(result.timeline, column, edges)
         axes.stairs(means, clock.at(edges), baseline=None, color=colour)
-    _hint(axes, results, edges, clock, column)
+    _hint_times(axes, results, edges, clock, column)
     axes.set_title(words[0])
     axes.set_ylabel(words[1])
     clock.label(axes)
@@ -92,7 +92,9 @@ def _paint(
     legend(figure, colours)
 
 
-def _hint(axes: Axes, results: Sequence[Result], edges: Floats, clock: Clock, column: str) -> None:
+def _hint_times(
+    axes: Axes, results: Sequence[Result], edges: Floats, clock: Clock, column: str
+) -> None:
     """Say what every run has at a time."""
     writers: dict[str, Callable[[float], str]]
     writers = {"utilization": percent, "mean_interference": ratio}

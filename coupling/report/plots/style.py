@@ -104,7 +104,7 @@ class Picture:
     def html(self) -> Markup:
         """Return the picture as an ``svg`` element, the same bytes for the same picture."""
         sheet, drawn = self._drawn("svg", self.size, {})
-        return Markup(_hinted(_tidy(drawn.decode(), self.alt), sheet))  # noqa: S704 (texts are escaped)
+        return Markup(_add_titles(_tidy_svg(drawn.decode(), self.alt), sheet))  # noqa: S704 (texts are escaped)
 
     def file(self, form: str) -> bytes:
         """Return the picture as svg, pdf or png, for a column of a paper."""
@@ -127,7 +127,7 @@ class Picture:
         return sheet, written.getvalue()
 
 
-def _tidy(text: str, alt: str) -> str:
+def _tidy_svg(text: str, alt: str) -> str:
     """Keep the drawing alone: the page's font and ink, no fixed size, no ids without use."""
     box = text[text.index("viewBox=") :].split('"')[1]
     text = text[text.index(">", text.index("<svg")) + 1 :].rstrip()
@@ -140,7 +140,7 @@ def _tidy(text: str, alt: str) -> str:
     return f'<svg viewBox="{box}" role="img" aria-label="{escape(alt)}">{text}'
 
 
-def _hinted(text: str, sheet: Sheet) -> str:
+def _add_titles(text: str, sheet: Sheet) -> str:
     """Lay an invisible rectangle with a title over each part of a drawing that has a hint."""
     marks = [
         f'<rect x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{high:.1f}">'

@@ -84,7 +84,7 @@ def _paint_heat(figure: Figure, table: pd.DataFrame, title: str) -> None:
         hint(axes, "\n".join([*factors, f"{value:+.1%}"]), *cell)
         axes.text(column, row, f"{value:+.1%}", ha="center", va="center", color=colour, fontsize=7)
     for axis, names in ((axes.xaxis, table.columns), (axes.yaxis, table.index)):
-        name_ticks(axis, range(len(names)), [_short(one) for one in names])
+        name_ticks(axis, range(len(names)), [_short_value(one) for one in names])
     axes.set_xlabel(str(table.columns.name).rpartition(".")[2])
     axes.set_ylabel(str(table.index.name).rpartition(".")[2])
     axes.tick_params(length=0, labelsize="small")
@@ -92,7 +92,7 @@ def _paint_heat(figure: Figure, table: pd.DataFrame, title: str) -> None:
     axes.set_title(title)
 
 
-def _short(value: object) -> str:
+def _short_value(value: object) -> str:
     """Write the value of a factor below a map."""
     text = f"{value:.4g}" if isinstance(value, float) else str(value)
     return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…"

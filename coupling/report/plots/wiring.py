@@ -20,7 +20,7 @@ def wiring_of(links: pd.DataFrame) -> Topology | None:
     tails, heads, cables = zip(*(part.groups() for part in parts if part), strict=True)
     injects = (links["class"] == "injection").to_numpy()
     nodes = list(dict.fromkeys(name for name, own in zip(tails, injects, strict=True) if own))
-    switches = sorted({*tails, *heads} - set(nodes), key=_natural)
+    switches = sorted({*tails, *heads} - set(nodes), key=_natural_key)
     number = {name: place for place, name in enumerate([*nodes, *switches])}
     try:
         graph = Topology(
@@ -39,6 +39,6 @@ def wiring_of(links: pd.DataFrame) -> Topology | None:
     return graph
 
 
-def _natural(name: str) -> list[tuple[int, str]]:
+def _natural_key(name: str) -> list[tuple[int, str]]:
     """Return a key by which s1.10 comes after s1.9."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in _DIGITS.split(name)]
