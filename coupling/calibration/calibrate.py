@@ -29,7 +29,7 @@ _WIDE = 0.5  # an interval wider than this leaves the fraction open
 _MOST_S = 1e9
 _MEANT = (
     "nodes send at full speed while they communicate, and do not compute beside it: bytes alone "
-    "tell no other share of the time (--runs, or PortXmitWait, does)"
+    "determine no other share of the time (--runs, or PortXmitWait, does)"
 )
 
 
@@ -287,7 +287,7 @@ def _remark_lines(work: Work, groups: Sequence[GroupFit], explained: float) -> l
     found, ports = work.fit, work.ports
     seen = len(groups) - len(found.unseen)
     lines = [
-        f"{counted(len(groups), 'group')}; the links tell {found.rank} of {seen} that they see."
+        f"{counted(len(groups), 'group')}; the links determine {found.rank} of {seen} on them."
     ]
     lines += [f"{what[0].upper()}{what[1:]}: {count:,}." for what, count in ports.notes.items()]
     if routing_differs(ports, found, work.scene.topology.capacity):

@@ -29,7 +29,7 @@ _TOO_MUCH = "ports that count more than their cable carries: reset, or another t
 _ONE = "ports of one reading alone"
 _LOST = _RESET, _FULL, _UNSEEN, _TOO_MUCH  # that carried something
 _STRANGE = "ports that the fabric has not"
-_PEER = "ports without counters whose other end tells what it received"
+_PEER = "ports without counters, read at their other ends"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,7 +102,7 @@ def _seconds_apart(early: Reading, late: Reading, seconds: float | None, name: s
     if early.at_s is None or late.at_s is None:
         if seconds is None:
             raise SnapshotError(
-                f"{name}: expected --seconds, the time between the two readings: no port tells it."
+                f"{name}: expected --seconds, the time between the two readings: counters lack it."
             )
         return seconds
     if late.at_s <= early.at_s:

@@ -182,7 +182,7 @@ def _wait_rows(run: ViewedRun, address: Address, job: int) -> list[list[Cell]]:
         rows.append([Cell(duration(row["wait_s"])), cell])
     rest_s = sum(row["wait_s"] for row in found[_REASONS:])
     if rest_s > 0:
-        words = f"{len(found) - _REASONS} reasons more: fabricsim explain tells all"
+        words = f"{len(found) - _REASONS} more reasons (fabricsim explain)"
         rows.append([Cell(duration(rest_s)), Cell(words)])
     return rows
 

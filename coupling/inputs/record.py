@@ -42,7 +42,7 @@ from scheduler.workload.slurm import (
 from scheduler.workload.squeue import squeue_entries
 from scheduler.workload.states import UNFINISHED
 
-NO_ZONE = "times are UTC: the records tell no time zone"
+NO_ZONE = "times are UTC: the records have no time zone"
 """What is assumed of a record whose times have no offset, where no zone is given."""
 _NEVER = "never started, or without hosts"
 _STEP = "job steps (sacct -X leaves them out)"

@@ -104,7 +104,7 @@ def run_figures(
     note = (
         f"The load of every link between switches. {words} One scale for all runs."
         if maps
-        else "No map: the links do not tell how the fabric is wired."
+        else "No map: the names of links do not show the wiring."
     )
     return {
         "time": _captioned_section(time_plots(results, begin), _TIME),

@@ -74,9 +74,7 @@ def guess_format(text: str, source: str) -> str:
     for form, mark in _MARKS.items():
         if re.search(mark, head, flags=re.IGNORECASE | re.MULTILINE):
             return form
-    raise TopologyError(
-        f"{source}: cannot tell its format; name one of {', '.join(sorted(FORMATS))}."
-    )
+    raise TopologyError(f"{source}: unknown format; name one of {', '.join(sorted(FORMATS))}.")
 
 
 def _graphml(text: str, source: str, settings: Settings) -> Topology:

@@ -121,7 +121,7 @@ def test_what_the_other_end_received_tells_of_a_port_without_counters(pair):
     found = of_pair(pair, before, after)
 
     assert found.groups[0].fraction == pytest.approx(0.25 * WHILE_COMMUNICATING, rel=1e-3)
-    assert "Ports without counters whose other end tells what it received: 1." in found.remarks
+    assert "Ports without counters, read at their other ends: 1." in found.remarks
 
 
 def test_readings_of_received_words_alone_tell_their_time(pair):

@@ -267,7 +267,7 @@ def test_a_file_that_is_a_pgft_stays_as_it_is(command, tmp_path):
 
 
 def test_what_is_no_fabric_on_standard_input_is_refused(command):
-    for text, message in (("hello", "<stdin>: cannot tell its format"), ("[1]", "JSON object")):
+    for text, message in (("hello", "<stdin>: unknown format"), ("[1]", "JSON object")):
         status, out, err = command("topology", "inspect", "-", stdin=text)
         assert (status, out) == (2, "")
         assert message in err

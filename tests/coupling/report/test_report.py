@@ -308,7 +308,7 @@ def test_links_that_lead_only_one_way_have_loads_but_no_map(runs, tables):
 
     page = Page(report_html(other, tables, MANIFEST))
 
-    assert "No map: the links do not tell how the fabric is wired." in page.text
+    assert "No map: the names of links do not show the wiring." in page.text
     assert "r2>r3" in page.text
 
 

@@ -340,7 +340,7 @@ def test_a_fault_is_named_with_its_line(tmp_path, monkeypatch, form, text, messa
     [
         (b"\x1f\x8b" + b"\x00" * 20, "the gzip file is damaged"),
         (b"a\nb\xff", ":2: expected text in UTF-8"),
-        (b"nothing known", "cannot tell its format; name one of aries-links"),
+        (b"nothing known", "unknown format; name one of aries-links"),
     ],
 )
 def test_a_file_that_is_no_text_is_refused(tmp_path, data, message):
