@@ -10,8 +10,20 @@ from netsim.flows.contention import Traffic, step_hides_s, step_rounds
 from netsim.flows.maxmin import is_per_sender
 from netsim.flows.traffic import check_traffic, hops_of, read_only
 from netsim.flows.virtual_channels import channels_in_order, has_virtual_channels
-from netsim.fluid.tables import Demand, Flows
+from netsim.fluid.tables import (
+    ENTRY,
+    ENTRY_WORK,
+    FLOW_WORK,
+    HOP_WORK,
+    RECORD,
+    STEP,
+    Demand,
+    DemandWork,
+    Flows,
+)
 from netsim.topology.base import Topology
+
+_KEPT_ROWS = 1 << 14  # of scratch
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,6 +95,7 @@ class DemandOf:
         self._kernels = load_kernels("netsim.fluid.demand_kernels", "traffic kernels", 5)
         self._has_channels = has_virtual_channels(topology) and not topology.half_duplex
         self._entry_of: Ints = np.full(topology.n_links, -1)  # scratch, as the kernel leaves it
+        self._work = self._scratch(_KEPT_ROWS, _KEPT_ROWS, _KEPT_ROWS)
         port = topology.capacity if topology.multipath is None else topology.multipath.capacity
         self._capacity: Floats = np.ascontiguousarray(topology.capacity, np.float64)
         self._buffer_bytes: Floats = topology.buffer_bytes * self._capacity / port
@@ -105,16 +118,37 @@ class DemandOf:
             rounds,
             np.ascontiguousarray(step_hides_s(traffic), np.float64),
         )
-        topology = self.topology
-        steps, records, entries = self._kernels.job_demand(
+        n_flows, n_hops, n_steps = flows.step.size, hops.link.size, rounds.size
+        n_entries = min(n_hops, n_steps * self._capacity.size)  # at most: a link has one in a step
+        demand = Demand(
+            np.zeros(n_steps, STEP), np.empty(n_entries, RECORD), np.empty(n_entries, ENTRY)
+        )
+        work = self._work  # of small jobs, made once
+        if max(n_flows, n_hops) > _KEPT_ROWS:
+            work = self._scratch(n_flows, n_hops, n_entries)
+        n_records, n_entries = self._kernels.job_demand(
             Flows._make(map(read_only, flows)),
             read_only(self._capacity),
             read_only(self._buffer_bytes),
-            float(topology.packet_bytes),
+            float(self.topology.packet_bytes),
             self._per_flow,
-            self._entry_of,
+            work,
+            demand,
         )
-        return JobDemand(steps, records, entries, float(traffic.compute_s))
+        steps, records, entries = demand
+        return JobDemand(steps, records[:n_records], entries[:n_entries], float(traffic.compute_s))
+
+    def _scratch(self, n_flows: int, n_hops: int, n_entries: int) -> DemandWork:
+        """Return scratch with so many rows."""
+        return DemandWork(
+            np.empty(n_flows, FLOW_WORK),
+            np.empty(n_hops, HOP_WORK),
+            np.empty(n_entries, ENTRY),
+            np.empty(n_entries, ENTRY_WORK),
+            self._entry_of,
+            *np.empty((2, n_flows), dtype=np.int64),
+            *np.empty((2, max(n_hops, n_flows)), dtype=np.int64),
+        )
 
     def _channels(self, traffic: Traffic, n_hops: int) -> Ints:
         """Return the virtual channel of each hop; 0 where packets choose their path."""

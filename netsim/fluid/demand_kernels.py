@@ -22,110 +22,151 @@ from numba import float64, int64, typeof, types
 
 from netsim.common.arrays import Floats, Ints, Table
 from netsim.common.jit import njit
-from netsim.fluid.tables import CHANNELS, ENTRY, RECORD, STEP, Flows
+from netsim.fluid.tables import (
+    CHANNELS,
+    ENTRY,
+    ENTRY_WORK,
+    FLOW_WORK,
+    HOP_WORK,
+    RECORD,
+    STEP,
+    Demand,
+    DemandWork,
+    Flows,
+)
 
 _EQUAL = 1.0 + 1e-9  # drain times that differ by less are the same
+_NO_ENTRY, _NO_RECORD = np.zeros(1, ENTRY), np.zeros(1, RECORD)
+_NO_FLOW, _NO_ENTRY_WORK = np.zeros(1, FLOW_WORK), np.zeros(1, ENTRY_WORK)
 _INTS = types.Array(int64, 1, "C", readonly=True)
 _FLOATS = types.Array(float64, 1, "C", readonly=True)
 FLOWS = types.NamedTuple(
     (_INTS, _INTS, _FLOATS, _FLOATS, _INTS, _INTS, _FLOATS, _INTS, _INTS, _FLOATS), Flows
 )
+DEMAND = types.NamedTuple(
+    tuple(typeof(np.zeros(1, kind)) for kind in (STEP, RECORD, ENTRY)), Demand
+)
+WORK = types.NamedTuple(
+    (
+        *(typeof(np.zeros(1, kind)) for kind in (FLOW_WORK, HOP_WORK, ENTRY, ENTRY_WORK)),
+        *[int64[::1]] * 5,
+    ),
+    DemandWork,
+)
 
 
-@njit()
-def _ascending_order(values: Floats) -> Ints:
-    """Return the places of values in ascending order, those of equal ones as they are."""
-    return np.argsort(values, kind="mergesort")  # one copy of it for all callers
+@njit(allocates=False)
+def _sort_places(places: Ints, keys: Floats, spare: Ints) -> None:
+    """Put places in ascending order of their keys, equal ones as they are: a merge sort."""
+    n, width, ascending = places.size, 1, True
+    for at in range(1, n):
+        ascending = ascending and keys[places[at - 1]] <= keys[places[at]]
+    while width < n and not ascending:
+        for low in range(0, n, 2 * width):
+            middle, high = min(low + width, n), min(low + 2 * width, n)
+            left, right = low, middle
+            for at in range(low, high):
+                takes_left = right >= high
+                if left < middle and right < high:
+                    takes_left = keys[places[left]] <= keys[places[right]]
+                if takes_left:
+                    spare[at] = places[left]
+                    left += 1
+                else:
+                    spare[at] = places[right]
+                    right += 1
+        for at in range(n):
+            places[at] = spare[at]
+        width *= 2
 
 
-@njit()
-def _end_on(hops: Ints, flow_of: Ints, own_s: Floats, end_s: Floats) -> None:
-    """Raise the ends of flows to those that one link alone would give them."""
-    n = hops.size
-    on_link_s, least, most, total = np.empty(n), np.inf, 0.0, 0.0
-    for rank in range(n):
-        on_link_s[rank] = own_s[hops[rank]]
-        least, most = min(least, on_link_s[rank]), max(most, on_link_s[rank])
-        total += on_link_s[rank]
+@njit(allocates=False)
+def _end_on(on_link: Ints, hops: Table, flows: Table, spare: Ints) -> None:
+    """Raise the ends of flows to those that one link alone would give them; sorts its hops."""
+    n, least, most, total = on_link.size, np.inf, 0.0, 0.0
+    for hop in on_link:
+        own_s = hops[hop].own_s
+        least, most, total = min(least, own_s), max(most, own_s), total + own_s
     if most <= least * _EQUAL:
-        for hop in hops:
-            end_s[flow_of[hop]] = max(end_s[flow_of[hop]], total)
+        for hop in on_link:
+            flow = flows[hops[hop].flow]
+            flow.end_s = max(flow.end_s, total)
         return
-    order = _ascending_order(on_link_s)
+    _sort_places(on_link, hops["own_s"], spare)
     smaller = 0.0
     for rank in range(n):
-        place = order[rank]
-        taken = smaller + (n - rank) * on_link_s[place]
-        smaller += on_link_s[place]
-        flow = flow_of[hops[place]]
-        end_s[flow] = max(end_s[flow], taken)
+        own_s = hops[on_link[rank]].own_s
+        taken = smaller + (n - rank) * own_s
+        smaller += own_s
+        flow = flows[hops[on_link[rank]].flow]
+        flow.end_s = max(flow.end_s, taken)
 
 
-@njit()
-def _weight_times(
-    order: Ints, sender: Ints, end_s: Floats, weight: Floats, weight_s: Floats
-) -> None:
+@njit(allocates=False)
+def _weight_times(by_sender: Ints, flows: Table, by_end: Ints, spare: Ints) -> None:
     """
-    Find for flows, `order` by sender, their first weight 1/o and its integral until they end.
+    Find for flows their first weight 1/o and its integral until they end.
 
-    `sender`: of each flow; the flows of a sender are neighbours in `order`. Flows that stay on
-    their node end at 0 and are not open on the sender's link.
+    The flows of a sender are neighbours in `by_sender`. Flows that stay on their node end at 0 and
+    are not open on the sender's link. `by_end`, `spare`: scratch, as long.
     """
     at = 0
-    while at < order.size:
+    while at < by_sender.size:
         stop, n_open = at, 0
-        while stop < order.size and sender[order[stop]] == sender[order[at]]:
-            n_open += end_s[order[stop]] > 0.0
+        while (
+            stop < by_sender.size and flows[by_sender[stop]].sender == flows[by_sender[at]].sender
+        ):
+            by_end[stop] = by_sender[stop]
+            n_open += flows[by_sender[stop]].end_s > 0.0
             stop += 1
-        group_s = np.empty(stop - at)
-        for place in range(at, stop):
-            group_s[place - at] = end_s[order[place]]
-        by_end = _ascending_order(group_s)
-        integral, before, n_local = 0.0, 0.0, stop - at - n_open
+        _sort_places(by_end[at:stop], flows["end_s"], spare)
+        integral, before = 0.0, 0.0
         for rank in range(n_open):
-            f = order[at + by_end[n_local + rank]]
-            integral += (end_s[f] - before) / (n_open - rank)
-            before = end_s[f]
-            weight[f], weight_s[f] = 1.0 / n_open, integral
+            flow = flows[by_end[stop - n_open + rank]]
+            integral += (flow.end_s - before) / (n_open - rank)
+            before = flow.end_s
+            flow.weight, flow.weight_s = 1.0 / n_open, integral
         at = stop
 
 
-@njit()
-def _by_link(n_entries: int, link_of: Ints, record_of: Ints) -> tuple[Table, Ints]:
-    """Return records, and the entries in their order; `record_of` is all -1 before and after."""
-    n_records = 0
-    count = np.zeros(n_entries, np.int64)
-    for k in range(n_entries):
-        r = record_of[link_of[k]]
+@njit(allocates=False)
+def _by_link(entries: Table, work: Table, record_of: Ints, demand: Demand) -> int:
+    """Write records, and the entries in their order; `record_of` is all -1 before and after."""
+    records, n_records = demand.records, 0
+    for k in range(entries.size):
+        r = record_of[work[k].link]
         if r < 0:
-            r = record_of[link_of[k]] = n_records
+            r = record_of[work[k].link] = n_records
+            records[r] = _NO_RECORD[0]
+            records[r].link, records[r].next_record = work[k].link, -1
             n_records += 1
-        count[r] += 1
-    records, order = np.zeros(n_records, RECORD), np.empty(n_entries, np.int64)
+        records[r].n_entries += 1
     first = 0
     for r in range(n_records):
-        records[r].first_entry, records[r].next_record = first, -1
-        first += count[r]
-    for k in range(n_entries):
-        r = record_of[link_of[k]]
-        records[r].link = link_of[k]
-        order[records[r].first_entry + records[r].n_entries] = k
-        records[r].n_entries += 1
+        records[r].first_entry = first
+        first += records[r].n_entries
+        records[r].n_entries = 0
+    for k in range(entries.size):
+        record = records[record_of[work[k].link]]
+        demand.entries[record.first_entry + record.n_entries] = entries[k]
+        record.n_entries += 1
+        for c in range(CHANNELS):
+            record.channel[c] += work[k].by_channel[c]
     for r in range(n_records):
-        record_of[records[r].link] = -1
-    return records, order
+        record, total = records[r], np.float32(0.0)
+        record_of[record.link] = -1
+        for c in range(CHANNELS):
+            total += record.channel[c]
+        for c in range(CHANNELS):
+            record.channel[c] /= total
+    return n_records
 
 
 @njit(
-    types.Tuple(
-        (
-            typeof(np.zeros(1, STEP)),
-            typeof(np.zeros(1, RECORD)),
-            typeof(np.zeros(1, ENTRY)),
-        )
-    )(FLOWS, _FLOATS, _FLOATS, float64, types.boolean, int64[::1]),
+    types.UniTuple(int64, 2)(FLOWS, _FLOATS, _FLOATS, float64, types.boolean, WORK, DEMAND),
     cache=True,
     error_model="numpy",
+    allocates=False,
 )
 def job_demand(
     flows: Flows,
@@ -133,147 +174,123 @@ def job_demand(
     buffer_bytes: Floats,
     packet_bytes: float,
     per_flow: bool,
-    entry_of: Ints,
-) -> tuple[Table, Table, Table]:
+    work: DemandWork,
+    demand: Demand,
+) -> tuple[int, int]:
     """
-    Return steps, records and entries of a job alone.
+    Write steps, records and entries of a job alone; return how many records and entries.
 
     `flows`: steps ascend; bytes are those of one round. `capacity` (E,): bytes per second.
     `buffer_bytes` (E,): of a virtual channel, of all its links where a link stands for several.
     `packet_bytes`: 0 where none is stated. `per_flow`: each flow is a sender of its own.
-    `entry_of` (E,): scratch, all -1 before and after.
+    `demand`: rows for as many as there can be; steps are all 0.
 
-    Rows of `tables.RECORD` are in the order in which flows first cross their links; their fields
-    `job`, `next_record` and the marks are for the solver.
+    Records are in the order in which flows first cross their links; their fields `job`,
+    `next_record` and the marks are for the solver.
     """
-    n_flows, indptr = flows.step.size, flows.indptr
-    n_steps = int(flows.step[n_flows - 1]) + 1 if n_flows else 0
-    steps = np.zeros(n_steps, STEP)
-    n_hops = flows.link.size
-    most = min(n_hops, n_steps * capacity.size)  # entries: a link has one in each step
-    entries, link_of = np.zeros(most, ENTRY), np.empty(most, np.int64)
-    by_channel = np.zeros((most, CHANNELS), np.float32)
-    of_hop, own_s = np.empty(n_hops, np.int64), np.empty(n_hops)
-    flow_of, grouped = np.empty(n_hops, np.int64), np.empty(n_hops, np.int64)
-    drain_s, before_slow = np.zeros(most), np.zeros(most)
-    waiting_s, room_s, last_sender = np.zeros(most), np.zeros(most), np.full(most, -1)
-    end_s, weight, weight_s = np.zeros(n_flows), np.zeros(n_flows), np.zeros(n_flows)
-    total_s, slowest = np.zeros(n_flows), np.zeros(n_flows, np.int64)
+    n_flows, indptr, entry_of = flows.step.size, flows.indptr, work.entry_of
+    steps, entries = demand.steps, work.entries
     n_entries, first = 0, 0
     while first < n_flows:
         base, last = n_entries, first
         while last < n_flows and flows.step[last] == flows.step[first]:
-            for hop in range(indptr[last], indptr[last + 1]):
-                link = flows.link[hop]
+            work.flows[last] = _NO_FLOW[0]
+            work.flows[last].sender = last if per_flow else flows.sender[last]
+            work.by_sender[last] = last
+            for h in range(indptr[last], indptr[last + 1]):
+                link, hop = flows.link[h], work.hops[h]
                 k = entry_of[link]
                 if k < 0:
                     k = entry_of[link] = n_entries
-                    link_of[k] = link
+                    entries[k], work.of_entry[k] = _NO_ENTRY[0], _NO_ENTRY_WORK[0]
+                    work.of_entry[k].link, work.of_entry[k].last_sender = link, -1
                     n_entries += 1
-                of_hop[hop], flow_of[hop] = k, last
-                own_s[hop] = flows.nbytes[last] * flows.share[hop] / capacity[link]
-                drain_s[k] += own_s[hop]
+                hop.entry, hop.flow = k, last
+                hop.own_s = flows.nbytes[last] * flows.share[h] / capacity[link]
+                entries[k].drain_s += hop.own_s
+                work.of_entry[k].n_hops += 1
             last += 1
         step = steps[flows.step[first]]
         hop0, hop1 = indptr[first], indptr[last]
         # ends of flows, link by link
-        start = np.zeros(n_entries - base + 1, np.int64)
-        for hop in range(hop0, hop1):
-            start[of_hop[hop] - base + 1] += 1
-        for k in range(n_entries - base):
-            start[k + 1] += start[k]
-        fill = start[:-1].copy()
-        for hop in range(hop0, hop1):
-            k = of_hop[hop] - base
-            grouped[fill[k]] = hop
-            fill[k] += 1
-        for k in range(n_entries - base):
-            _end_on(grouped[start[k] : start[k + 1]], flow_of, own_s, end_s)
-            step.drain_s = max(step.drain_s, drain_s[base + k])
+        at = hop0
+        for k in range(base, n_entries):
+            work.of_entry[k].stop = at
+            at += work.of_entry[k].n_hops
+        for h in range(hop0, hop1):
+            here = work.of_entry[work.hops[h].entry]
+            work.grouped[here.stop] = h
+            here.stop += 1
+        for k in range(base, n_entries):
+            here = work.of_entry[k]
+            on_link = work.grouped[here.stop - here.n_hops : here.stop]
+            _end_on(on_link, work.hops, work.flows, work.spare)
+            step.drain_s = max(step.drain_s, entries[k].drain_s)
         # flows by sender, with what each sender injects
-        order = np.arange(first, last)
-        sender = np.arange(n_flows) if per_flow else flows.sender
-        for f in range(first + 1, last):
-            if sender[f] < sender[f - 1]:
-                by_sender = np.empty(last - first)
-                for place in range(first, last):
-                    by_sender[place - first] = sender[place]
-                order = first + _ascending_order(by_sender)
-                break
-        _weight_times(order, sender, end_s, weight, weight_s)
+        by_sender, by_end = work.by_sender[first:last], work.by_end[first:last]
+        _sort_places(by_sender, work.flows["sender"], work.spare)
+        _weight_times(by_sender, work.flows, by_end, work.spare)
         at = 0
-        while at < order.size:
-            stop, injected_s = at, 0.0
-            while stop < order.size and sender[order[stop]] == sender[order[at]]:
-                if indptr[order[stop] + 1] > indptr[order[stop]]:
-                    injected_s += own_s[indptr[order[stop]]]
+        while at < by_sender.size:
+            stop, injected_s, sender = at, 0.0, work.flows[by_sender[at]].sender
+            while stop < by_sender.size and work.flows[by_sender[stop]].sender == sender:
+                if indptr[by_sender[stop] + 1] > indptr[by_sender[stop]]:
+                    injected_s += work.hops[indptr[by_sender[stop]]].own_s
                 stop += 1
             for place in range(at, stop):
-                total_s[order[place]] = injected_s
+                work.flows[by_sender[place]].injected_s = injected_s
             at = stop
         # where each flow waits, and how many bytes wait on the links before
         for f in range(first, last):
             step.latency_s = max(step.latency_s, flows.latency_s[f])
-            greatest, slowest[f] = 0.0, indptr[f]
-            for hop in range(indptr[f], indptr[f + 1]):
-                if drain_s[of_hop[hop]] > greatest * _EQUAL:
-                    greatest, slowest[f] = drain_s[of_hop[hop]], hop
-            for hop in range(indptr[f], slowest[f]):
-                before_slow[of_hop[hop]] += flows.nbytes[f] * flows.share[hop]
-        for place in range(order.size):
-            f = int(order[place])
+            greatest, slowest = 0.0, indptr[f]
+            for h in range(indptr[f], indptr[f + 1]):
+                if entries[work.hops[h].entry].drain_s > greatest * _EQUAL:
+                    greatest, slowest = entries[work.hops[h].entry].drain_s, h
+            work.flows[f].slowest = slowest
+            for h in range(indptr[f], slowest):
+                work.of_entry[work.hops[h].entry].before_slow += flows.nbytes[f] * flows.share[h]
+        for f in by_sender:
+            flow = work.flows[f]
             filled = 1.0  # of the slots that the flow's packets take
             if packet_bytes > 0.0:
                 filled = flows.nbytes[f] / (packet_bytes * np.ceil(flows.nbytes[f] / packet_bytes))
             room = 0.0
-            for hop in range(slowest[f] - 1, indptr[f] - 1, -1):
-                k = of_hop[hop]
-                part = flows.nbytes[f] * flows.share[hop] / before_slow[k]
-                room += part * buffer_bytes[flows.link[hop]] * filled
-                room_s[k] += room / capacity[flows.link[hop]]
+            for h in range(flow.slowest - 1, indptr[f] - 1, -1):
+                here = work.of_entry[work.hops[h].entry]
+                part = flows.nbytes[f] * flows.share[h] / here.before_slow
+                room += part * buffer_bytes[flows.link[h]] * filled
+                here.room_s += room / capacity[flows.link[h]]
             upstream_s, greatest = 0.0, 0.0
             if indptr[f + 1] > indptr[f]:
-                greatest = drain_s[of_hop[slowest[f]]]
-            for hop in range(indptr[f], indptr[f + 1]):
-                k, part = of_hop[hop], flows.share[hop]
-                entry = entries[k]
-                entry.weight += weight[f] * part
-                entry.fraction += own_s[hop] * part / drain_s[k]
-                entry.end_s = max(entry.end_s, end_s[f])
-                entry.weight_s += weight_s[f] * part
-                entry.injection_s += weight[f] * part * total_s[f]
-                if last_sender[k] != sender[f]:
-                    last_sender[k] = sender[f]
+                greatest = entries[work.hops[flow.slowest].entry].drain_s
+            for h in range(indptr[f], indptr[f + 1]):
+                own_s, part = work.hops[h].own_s, flows.share[h]
+                entry, here = entries[work.hops[h].entry], work.of_entry[work.hops[h].entry]
+                entry.weight += flow.weight * part
+                entry.fraction += own_s * part / entry.drain_s
+                entry.end_s = max(entry.end_s, flow.end_s)
+                entry.weight_s += flow.weight_s * part
+                entry.injection_s += flow.weight * part * flow.injected_s
+                if here.last_sender != flow.sender:
+                    here.last_sender = flow.sender
                     entry.senders += part
-                    entry.first_packets_s += own_s[hop] * min(1.0, packet_bytes / flows.nbytes[f])
-                entry.offered += own_s[hop] / upstream_s if upstream_s > 0.0 else weight[f] * part
-                upstream_s = max(upstream_s, drain_s[k])
-                if hop < slowest[f]:
-                    waiting_s[k] += own_s[hop] * (1.0 - upstream_s / greatest)
-                channel = min(flows.channel[hop], CHANNELS - 1)
-                by_channel[k, channel] += np.float32(weight[f] * part)
+                    entry.first_packets_s += own_s * min(1.0, packet_bytes / flows.nbytes[f])
+                entry.offered += own_s / upstream_s if upstream_s > 0.0 else flow.weight * part
+                upstream_s = max(upstream_s, entry.drain_s)
+                if h < flow.slowest:
+                    here.waiting_s += own_s * (1.0 - upstream_s / greatest)
+                channel = min(flows.channel[h], CHANNELS - 1)
+                here.by_channel[channel] += np.float32(flow.weight * part)
         for k in range(base, n_entries):
-            entry = entries[k]
-            entry.step, entry.drain_s, entry.time_s = flows.step[first], drain_s[k], entry.end_s
+            entry, here = entries[k], work.of_entry[k]
+            entry.step, entry.time_s = flows.step[first], entry.end_s
             entry.injection_s /= entry.weight
-            if waiting_s[k] > 0.0 and buffer_bytes[link_of[k]] > 0.0:
-                entry.blocked = max(0.0, 1.0 - room_s[k] / waiting_s[k])
-            entry_of[link_of[k]] = -1
+            if here.waiting_s > 0.0 and buffer_bytes[here.link] > 0.0:
+                entry.blocked = max(0.0, 1.0 - here.room_s / here.waiting_s)
+            entry_of[here.link] = -1
         first = last
-    for a in range(n_steps):
+    for a in range(steps.size):
         steps[a].duration_s = steps[a].drain_s + steps[a].latency_s
         steps[a].rounds, steps[a].hide_s = flows.rounds[a], flows.hide_s[a]
-    records, order = _by_link(n_entries, link_of, entry_of)
-    in_order = np.empty(n_entries, ENTRY)
-    for r in range(records.size):
-        record, total = records[r], np.float32(0.0)
-        for row in range(record.first_entry, record.first_entry + record.n_entries):
-            k = order[row]
-            in_order[row] = entries[k]
-            for c in range(CHANNELS):
-                record.channel[c] += by_channel[k, c]
-        for c in range(CHANNELS):
-            total += record.channel[c]
-        for c in range(CHANNELS):
-            record.channel[c] /= total
-    return steps, records, in_order
+    return _by_link(entries[:n_entries], work.of_entry, entry_of, demand), n_entries

@@ -147,7 +147,7 @@ class Fluid:
         while True:
             rows, shares = np.empty((3, room), dtype=np.int64), np.empty(room)
             found = self._kernels.attribute(
-                store.state, slots, kind_of, store.job_of, lost, rows, shares
+                store.state, slots, kind_of, store.job_of, store.changed, lost, rows, shares
             )
             if found <= room:
                 break

@@ -63,6 +63,7 @@ _UNDAMPED = 4
 _OWN_CHANGE = 10.0  # tolerances of its iteration by which a job makes its own records dirty
 _ALL_CHANGE = 5.0  # tolerances of its iteration that change all contributions of a job
 _NO_DELAY = np.float32(-1e30)
+_NO_LOAD = np.zeros(LOAD.itemsize // 4, np.float32)
 _DIFFERENT = np.float32(1.001)  # delays whose ratio is less are equal: the first link is the worst
 
 Row = Any  # of a table
@@ -531,11 +532,10 @@ def enter(state: State, slot: int, demand: Demand) -> None:
             state.marks[r] |= DIRTY | SHARED
 
 
-@njit(void(_STATE, int64), cache=True, error_model="numpy")
+@njit(void(_STATE, int64), cache=True, error_model="numpy", allocates=False)
 def leave(state: State, slot: int) -> None:
     """Take a job's records off their links, and make dirty what shares them."""
     job = state.jobs[slot]
-    zeros = np.zeros(state.load_values.shape[1], np.float32)
     for r in range(job.first_record, job.first_record + job.n_records):
         record = state.records[r]
         link = state.links[record.link]
@@ -549,10 +549,10 @@ def leave(state: State, slot: int) -> None:
         link.n_records -= 1
         total_values = state.total_values[record.link]
         if link.n_records > 1 and state.marks[r] & COMMITTED:
-            _replace(state.load_values[r], total_values, zeros)
+            _replace(state.load_values[r], total_values, _NO_LOAD)
         if link.n_records == 1:
             state.marks[link.first_record] &= ~(SHARED | COMMITTED)
-            for value in range(zeros.size):
+            for value in range(total_values.size):
                 total_values[value] = 0.0
                 state.load_values[link.first_record, value] = 0.0
             link.change = 0.0
@@ -725,12 +725,25 @@ def _excess(state: State, slot: int, link_cost: Floats, record_of: Ints) -> int:
 
 
 @njit(
-    int64(_STATE, int64[::1], int64[::1], int64[::1], float64[:, ::1], int64[:, ::1], float64[::1]),
+    int64(
+        _STATE,
+        *[int64[::1]] * 4,
+        float64[:, ::1],
+        int64[:, ::1],
+        float64[::1],
+    ),
     cache=True,
     error_model="numpy",
 )
 def attribute(
-    state: State, victims: Ints, kinds: Ints, job_of: Ints, lost: Floats, rows: Ints, shares: Floats
+    state: State,
+    victims: Ints,
+    kinds: Ints,
+    job_of: Ints,
+    culprits: Ints,
+    lost: Floats,
+    rows: Ints,
+    shares: Floats,
 ) -> int:
     """
     Share out what the steps of some jobs take longer than alone.
@@ -739,9 +752,9 @@ def attribute(
     other jobs in proportion to their weight on it in this state.
 
     `victims` (V,): slots. `kinds` (E,): class of each link, 0..K-1. `job_of` (jobs,): identity by
-    slot. `lost` (jobs, K): scratch, all 0 before and after. `rows` (3, Z) and `shares` (Z,):
-    written: victim, culprit, class of link and share; those of a victim add up to 1. Result:
-    rows there are; those beyond Z are not written.
+    slot. `culprits` (jobs,), and `lost` (jobs, K), all 0 before and after: scratch. `rows` (3, Z)
+    and `shares` (Z,): written: victim, culprit, class of link and share; those of a victim add up
+    to 1. Result: rows there are; those beyond Z are not written.
     """
     n_rows = 0
     for v in range(victims.size):
@@ -750,9 +763,7 @@ def attribute(
         cost = np.empty((min(job.n_records, job.n_steps * STATES), STATES))
         record_of = np.empty(cost.shape[0], np.int64)
         n_found = _excess(state, slot, cost, record_of)
-        total = 0.0
-        culprits = [0]
-        culprits.clear()
+        total, n_culprits = 0.0, 0
         for place in range(n_found):
             r = record_of[place]
             link = state.records[r].link
@@ -767,11 +778,16 @@ def attribute(
                             part += cost[place, i] * state.loads[other].weight[i] / weight
                     if part > 0.0:
                         by = state.records[other].job
-                        culprits.append(by)
+                        is_new = True
+                        for other_kind in range(lost.shape[1]):
+                            is_new = is_new and lost[by, other_kind] == 0.0
+                        if is_new:
+                            culprits[n_culprits] = by
+                            n_culprits += 1
                         lost[by, kind] += part
                         total += part
                 other = state.records[other].next_record
-        for by in culprits:
+        for by in culprits[:n_culprits]:
             for kind in range(lost.shape[1]):
                 if lost[by, kind] > 0.0:
                     if n_rows < shares.size:

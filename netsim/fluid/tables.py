@@ -120,6 +120,31 @@ WORK = np.dtype(  # scratch of the solver
         ("stretched_s", *_BY_STATE),  # t_i
     ]
 )
+FLOW_WORK = np.dtype(  # scratch of what a job puts on links: a flow
+    [
+        ("end_s", np.float64),  # e, alone
+        ("weight", np.float64),  # 1/o when its step starts
+        ("weight_s", np.float64),  # integral of the weight until its end
+        ("injected_s", np.float64),  # by its sender in the step, of the injection link
+        ("sender", np.int64),
+        ("slowest", np.int64),  # hop with the greatest drain time
+    ]
+)
+HOP_WORK = np.dtype(  # a flow on a link
+    [("own_s", np.float64), ("entry", np.int64), ("flow", np.int64)],
+)
+ENTRY_WORK = np.dtype(  # beside `ENTRY`
+    [
+        ("before_slow", np.float64),  # bytes of flows whose slowest link comes later
+        ("waiting_s", np.float64),  # U
+        ("room_s", np.float64),  # K
+        ("link", np.int64),
+        ("last_sender", np.int64),
+        ("n_hops", np.int64),
+        ("stop", np.int64),  # place behind its hops, which are contiguous
+        ("by_channel", np.float32, (CHANNELS,)),  # weight
+    ]
+)
 
 # marks of a record
 SHARED = 1  # other jobs are on the link
@@ -175,6 +200,20 @@ class Flows(NamedTuple):
     channel: Ints  # virtual channel of each hop
     rounds: Ints  # of each step, over which bytes are even
     hide_s: Floats  # of each step, as in `Traffic`
+
+
+class DemandWork(NamedTuple):
+    """Scratch of what a job puts on links; only `entry_of` is read before it is written."""
+
+    flows: Table
+    hops: Table
+    entries: Table  # in the order in which flows first cross links
+    of_entry: Table
+    entry_of: Ints  # (E,), by link; -1 before and after
+    by_sender: Ints  # (F,)
+    by_end: Ints  # (F,)
+    grouped: Ints  # (hops,), by entry
+    spare: Ints  # (hops or F,)
 
 
 class Store:
