@@ -8,6 +8,7 @@ Cases are written from the sources that they name; answers of definitions are co
 code that they are compared with.
 """
 
+import argparse
 import random
 import sys
 from collections.abc import Iterator
@@ -234,10 +235,13 @@ def page(rows: list[Case]) -> str:
 
 def main() -> None:
     """Compute the cases; write the page or check it."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").strip().partition("\n")[0])
+    parser.add_argument("--check", action="store_true", help="write nothing")
+    check = parser.parse_args().check
     rows = list(cases())
     for row in rows:
         sys.stdout.write(f"{'equal  ' if row.expected == row.ours else 'DIFFERS'}  {row.what}\n")
-    if "--check" not in sys.argv[1:]:
+    if not check:
         replace_file(PAGE, page(rows).encode())
     sys.exit(any(row.expected != row.ours for row in rows))
 
