@@ -2,7 +2,7 @@
 Cases of other programs and definitions, their answers beside ours: docs/research/conformance.md.
 
     python -m benchmarks.conformance            # compute all and write the page
-    python -m benchmarks.conformance --check    # exit status 1 where an answer is another one
+    python -m benchmarks.conformance --check    # exit status 1 where an answer or the page differs
 
 Cases are written from the sources that they name; answers of definitions are counted without the
 code that they are compared with.
@@ -236,14 +236,17 @@ def page(rows: list[Case]) -> str:
 def main() -> None:
     """Compute the cases; write the page or check it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().partition("\n")[0])
-    parser.add_argument("--check", action="store_true", help="write nothing")
+    parser.add_argument("--check", action="store_true", help="write nothing; compare the page")
     check = parser.parse_args().check
     rows = list(cases())
     for row in rows:
         sys.stdout.write(f"{'equal  ' if row.expected == row.ours else 'DIFFERS'}  {row.what}\n")
+    stale = check and PAGE.read_text(encoding="utf-8") != page(rows)
+    if stale:
+        sys.stdout.write(f"{PAGE.name} is of other answers.\n")
     if not check:
         replace_file(PAGE, page(rows).encode())
-    sys.exit(any(row.expected != row.ours for row in rows))
+    sys.exit(stale or any(row.expected != row.ours for row in rows))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,15 @@
 """The page on other programs has the answers of today."""
 
-from benchmarks import conformance
+import subprocess
+import sys
+from pathlib import Path
 
 
 def test_every_case_has_the_answer_of_its_source_and_the_page_says_so():
-    rows = list(conformance.cases())
+    command = [sys.executable, "-m", "benchmarks.conformance", "--check"]
+    done = subprocess.run(  # noqa: S603 (our own module)
+        command, cwd=Path(__file__).parents[1], capture_output=True, text=True, check=False
+    )
 
-    assert [row.what for row in rows if row.expected != row.ours] == []
-    assert conformance.PAGE.read_text(encoding="utf-8") == conformance.page(rows)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "DIFFERS" not in done.stdout
