@@ -16,10 +16,11 @@ class CellTimes:
     """Forecast of the time of missing cells, by kind of cell."""
 
     # Cells of one allocator, queue, model, fabric and log take about the same time; a new kind
-    # takes the mean of the others for each job.
+    # takes the mean of the others for each job. The first cell is left out: it compiles kernels.
 
     cells: Sequence[tuple[Kind, float]]  # In the order in which they are computed
     _spent: dict[Kind, list[float]] = field(default_factory=dict)
+    _begun: bool = False  # Whether a cell has been computed
 
     @classmethod
     def of(cls, specs: Iterable[Spec]) -> "CellTimes":
@@ -37,7 +38,8 @@ class CellTimes:
 
     def add(self, cell: int, seconds: float) -> None:
         """Note how long a cell took."""
-        if cell < len(self.cells):
+        begun, self._begun = self._begun, True
+        if begun and cell < len(self.cells):
             self._spent.setdefault(self.cells[cell][0], []).append(seconds)
 
     def left_s(self, done: int) -> float | None:

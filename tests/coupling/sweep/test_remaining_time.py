@@ -9,12 +9,14 @@ SMALL, LARGE, OTHER = ("small",), ("large",), ("other",)
 
 
 def test_cells_are_weighed_by_their_kind():
-    """By hand: 10 small cells of 1 s, then 2 large ones of 100 s, none of which is finished."""
+    """By hand: 10 small cells of 1 s, the first beside 50 s of compiling, then 2 of 100 s."""
     job_rate = CellTimes([(SMALL, 100.0)] * 10 + [(LARGE, 10_000.0)] * 2)
 
     assert job_rate.left_s(0) is None
-    job_rate.add(0, 1.0)
-    assert job_rate.left_s(1) == pytest.approx(9 * 1.0 + 2 * 100.0)
+    job_rate.add(0, 51.0)
+    assert job_rate.left_s(1) is None
+    job_rate.add(1, 1.0)
+    assert job_rate.left_s(2) == pytest.approx(8 * 1.0 + 2 * 100.0)
     job_rate.add(10, 80.0)
     assert job_rate.left_s(11) == pytest.approx(80.0)
     assert job_rate.left_s(12) == 0
