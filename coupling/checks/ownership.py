@@ -35,7 +35,7 @@ def links_of(allocation: Allocation) -> list[int]:
     return [] if partition.links is None else partition.links.tolist()
 
 
-class Ledger:
+class OwnershipLedger:
     """Holders of nodes and links; says what is held twice. `tree`: The fabric, of one rail."""
 
     def __init__(self, tree: FatTree) -> None:
@@ -110,7 +110,7 @@ class Ownership:
 
     def __init__(self, fabric: Topology) -> None:
         self.tree = fabric if isinstance(fabric, FatTree) and fabric.ports[0] == 1 else None
-        self.ledger = Ledger(self.tree) if self.tree else None
+        self.ledger = OwnershipLedger(self.tree) if self.tree else None
         self.meter = Meter()
         self.usable = set(fabric.usable_nodes.tolist())
         self.taken: set[int] = set()

@@ -48,7 +48,7 @@ _MILLI = 1e3  # Bokeh counts time in milliseconds
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class TimeAxis:
     """
     Time as figures count it.
 
@@ -110,7 +110,7 @@ class Axis:
         )  # fmt: skip
 
 
-def time_figure(axis: Axis, x_range: Range1d, **options: Any) -> Figure:  # noqa: ANN401
+def time_figure(axis: TimeAxis, x_range: Range1d, **options: Any) -> Figure:  # noqa: ANN401
     """Return an empty figure over time."""
     kind = "datetime" if axis.begin_unix_s is not None else "auto"
     plot = figure(
@@ -123,7 +123,7 @@ def time_figure(axis: Axis, x_range: Range1d, **options: Any) -> Figure:  # noqa
     return plot
 
 
-def strips(axis: Axis, whole: Range1d) -> dict[str, Figure]:
+def strips(axis: TimeAxis, whole: Range1d) -> dict[str, Figure]:
     """Return the figures of the overview, each with the time that is shown as its last mark."""
     found = {}
     for name, title in TITLES.items():
@@ -180,7 +180,7 @@ def draw_strips(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Gantt:
+class GanttFigure:
     """The picture of nodes over time."""
 
     plot: Figure  # The figure
@@ -191,7 +191,7 @@ class Gantt:
     others: ColumnDataSource
 
 
-def gantt(axis: Axis, shown: Range1d, nodes: Range1d, name: str) -> Gantt:
+def gantt(axis: TimeAxis, shown: Range1d, nodes: Range1d, name: str) -> GanttFigure:
     """Return an empty picture of nodes over time."""
     plot = time_figure(
         axis, shown, y_range=nodes, height=430, name=name, output_backend="canvas",
@@ -213,7 +213,7 @@ def gantt(axis: Axis, shown: Range1d, nodes: Range1d, name: str) -> Gantt:
     plot.quad(
         "left", "right", "top", "bottom", source=marks, fill_alpha=0.0, line_width=2.2, name="marks"
     )
-    return Gantt(plot, image, marks, others)
+    return GanttFigure(plot, image, marks, others)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -224,7 +224,7 @@ class SlowdownFigure:
     lines: ColumnDataSource  # A line for each run that is shown
 
 
-def rate_figure(axis: Axis, shown: Range1d) -> SlowdownFigure:
+def rate_figure(axis: TimeAxis, shown: Range1d) -> SlowdownFigure:
     """Return an empty figure of a job's slowdown."""
     plot = time_figure(axis, shown, height=130, name="rate", title="slowdown", visible=False)
     plot.yaxis.ticker.desired_num_ticks = 3

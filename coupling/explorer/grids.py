@@ -21,7 +21,7 @@ _OTHERS = "others"
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class TableCell:
     """A cell of a table."""
 
     text: str  # What it says
@@ -68,21 +68,24 @@ def sent_by(flows: RankFlows, n_ranks: int) -> Floats:
     return sent.reshape(size, size)
 
 
-def blame_rows(matrix: pd.DataFrame, href: dict[str, str]) -> list[list[Cell]]:
+def blame_rows(matrix: pd.DataFrame, href: dict[str, str]) -> list[list[TableCell]]:
     """Return the rows of a table of victims and culprits, with their names first."""
     scale = named_most(matrix)
-    heads = [Cell("victim"), *(Cell(name, href.get(name, "")) for name in map(str, matrix.columns))]
+    heads = [
+        TableCell("victim"),
+        *(TableCell(name, href.get(name, "")) for name in map(str, matrix.columns)),
+    ]
     rows = [heads]
     for victim, values in matrix.iterrows():
         name = str(victim)
         cells = [_shaded_cell(float(value), scale) for value in values.to_numpy()]
-        rows.append([Cell(name, href.get(name, "")), *cells])
+        rows.append([TableCell(name, href.get(name, "")), *cells])
     return rows
 
 
-def _shaded_cell(value: float, scale: float) -> Cell:
+def _shaded_cell(value: float, scale: float) -> TableCell:
     """Return a number on the colour of its share."""
     if not value > 0:
-        return Cell("")
+        return TableCell("")
     place = round(min(1.0, value / scale) * (len(Cividis256) - 1))
-    return Cell(number(value, 2), "", Cividis256[place], place >= _LIGHT)
+    return TableCell(number(value, 2), "", Cividis256[place], place >= _LIGHT)

@@ -8,12 +8,12 @@ from bokeh.events import MouseMove, Tap
 from coupling.explorer.address import Address, replaced
 from coupling.explorer.channel import Follower
 from coupling.explorer.figures import Figure
-from coupling.explorer.grids import Cell, blame_rows, pattern_of
+from coupling.explorer.grids import TableCell, blame_rows, pattern_of
 from coupling.explorer.moment import Moment
 from coupling.explorer.network import Fabric
 from coupling.explorer.panel import (
     MOST,
-    Section,
+    PanelSection,
     list_section,
     panel_html,
     picture_section,
@@ -33,29 +33,29 @@ def moment_panel(moment: Moment, address: Address) -> str:
     return panel_html(_panel_sections(moment, address))
 
 
-def _panel_sections(moment: Moment, address: Address) -> Iterator[Section]:
+def _panel_sections(moment: Moment, address: Address) -> Iterator[PanelSection]:
     """Yield what is said of the chosen link, then of the chosen job or of all."""
     link = moment.link(address.cable)
     if link is not None:
         yield from _cable_sections(moment, address, link)
     elif address.cable:
-        yield Section(text=f"No link {address.cable} is in the fabric.", role="alert")
+        yield PanelSection(text=f"No link {address.cable} is in the fabric.", role="alert")
     own = moment.estimates.get(address.job)
     if own is not None:
         yield from _job_sections(moment, own, address)
         return
     unknown = f"No job {address.job} is in the snapshot." if address.job else ""
-    yield Section("Jobs", large=True, text=unknown, role="alert" if unknown else "")
+    yield PanelSection("Jobs", large=True, text=unknown, role="alert" if unknown else "")
     left = len(moment.jobs) - _MOST_JOBS
     yield list_section("By slowdown", ("job", "nodes", "slowdown", "by others"),
                        _job_rows(moment, address), "No job.",
                        more=f"and {left} more" if left > 0 else "")  # fmt: skip
     yield list_section("Busiest links", ("link", "busy", "jobs"), _busiest_rows(moment, address),
                        "No link carries anything.")  # fmt: skip
-    yield Section(text=accuracy_line(moment.found.setting), soft=True)
+    yield PanelSection(text=accuracy_line(moment.found.setting), soft=True)
 
 
-def blame_table(moment: Moment) -> list[list[Cell]]:
+def blame_table(moment: Moment) -> list[list[TableCell]]:
     """Return the table of victims and culprits; empty without losses."""
     if moment.blame.empty:
         return []
@@ -69,21 +69,21 @@ def moment_line(moment: Moment, name: str) -> str:
     return f"job {name}: {size} nodes, slowdown {ratio(own.network_slowdown)}"
 
 
-def _job_rows(moment: Moment, address: Address) -> list[list[Cell]]:
+def _job_rows(moment: Moment, address: Address) -> list[list[TableCell]]:
     """Return the jobs, those that lose most first."""
     found = sorted(moment.found.jobs, key=lambda own: -own.network_slowdown)[:_MOST_JOBS]
     return [
         [
             replace(to_job(address, str(own.id)), colour=moment.colours[str(own.id)]),
-            Cell(str(moment.nodes[str(own.id)].size)),
-            Cell(ratio(own.network_slowdown)),
-            Cell(ratio(own.interference)),
+            TableCell(str(moment.nodes[str(own.id)].size)),
+            TableCell(ratio(own.network_slowdown)),
+            TableCell(ratio(own.interference)),
         ]
         for own in found
     ]
 
 
-def _job_sections(moment: Moment, own: JobEstimate, address: Address) -> Iterator[Section]:
+def _job_sections(moment: Moment, own: JobEstimate, address: Address) -> Iterator[PanelSection]:
     """Yield what is said of the chosen job."""
     name = str(own.id)
     placed = moment.jobs[name]
@@ -100,7 +100,7 @@ def _job_sections(moment: Moment, own: JobEstimate, address: Address) -> Iterato
     ]
     worst = None if own.worst_link is None else to_cable(address, own.worst_link)
     text = "" if worst is None else "It is held up most on"
-    yield Section(f"Job {name}", large=True, facts=facts, text=text, link=worst)
+    yield PanelSection(f"Job {name}", large=True, facts=facts, text=text, link=worst)
     yield picture_section(pattern_of(flows, placed.partition.nodes.size), "It sends nothing.")
     delay_s = (own.together_s or 0.0) - (own.alone_s or 0.0)
     culprits = [(str(culprit), share * delay_s) for culprit, share in own.blame]
@@ -116,13 +116,13 @@ def _job_sections(moment: Moment, own: JobEstimate, address: Address) -> Iterato
                        "None.")  # fmt: skip
 
 
-def _other_rows(lost: list[tuple[str, float]], address: Address) -> list[list[Cell]]:
+def _other_rows(lost: list[tuple[str, float]], address: Address) -> list[list[TableCell]]:
     """Return jobs and what they cost or lose, the worst first."""
     dear = sorted((pair for pair in lost if pair[1] > 0), key=lambda pair: -pair[1])
-    return [[to_job(address, name), Cell(seconds(cost))] for name, cost in dear[:MOST]]
+    return [[to_job(address, name), TableCell(seconds(cost))] for name, cost in dear[:MOST]]
 
 
-def _cable_sections(moment: Moment, address: Address, link: int) -> Iterator[Section]:
+def _cable_sections(moment: Moment, address: Address, link: int) -> Iterator[PanelSection]:
     """Yield what is said of the chosen link."""
     topology, users = moment.snapshot.topology, moment.users.get(address.cable, [])
     facts = [
@@ -131,24 +131,28 @@ def _cable_sections(moment: Moment, address: Address, link: int) -> Iterator[Sec
         ("busy", percent(float(moment.load[link]))),
     ]
     back = topology.link_name(int(topology.reverse[link]))
-    yield Section(f"Link {address.cable}", large=True, facts=facts, text="The way back is",
+    yield PanelSection(f"Link {address.cable}", large=True, facts=facts, text="The way back is",
                   link=to_cable(address, back))  # fmt: skip
     rows = [
-        [to_job(address, str(own.job)), Cell(percent(own.utilization)), Cell(volume(own.nbytes))]
+        [
+            to_job(address, str(own.job)),
+            TableCell(percent(own.utilization)),
+            TableCell(volume(own.nbytes)),
+        ]
         for own in sorted(users, key=lambda own: -(own.utilization or 0.0))
     ]
     yield list_section("Jobs on it", ("job", "share", "an iteration"), rows, "None.")
 
 
-def _busiest_rows(moment: Moment, address: Address) -> list[list[Cell]]:
+def _busiest_rows(moment: Moment, address: Address) -> list[list[TableCell]]:
     """Return the busiest links with how many jobs use them."""
     numbers = {name: moment.snapshot.topology.link_number(name) for name in moment.users}
     order = sorted(numbers, key=lambda name: -moment.load[numbers[name]])[:MOST]
     return [
         [
             to_cable(address, name),
-            Cell(percent(float(moment.load[numbers[name]]))),
-            Cell(str(len(moment.users[name]))),
+            TableCell(percent(float(moment.load[numbers[name]]))),
+            TableCell(str(len(moment.users[name]))),
         ]
         for name in order
     ]

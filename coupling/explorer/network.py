@@ -10,7 +10,7 @@ from bokeh.plotting import figure
 
 from coupling.explorer.address import Address
 from coupling.explorer.colours import JobColours, points_of
-from coupling.explorer.figures import Axis, Figure, points_along, time_figure
+from coupling.explorer.figures import Figure, TimeAxis, points_along, time_figure
 from coupling.explorer.run_view import ViewedRun
 from coupling.report.plots.colours import LOAD
 from coupling.report.plots.layout import Layout, cables_of, layout_of, segments
@@ -180,7 +180,7 @@ class Fabric:
 class Heat:
     """Every link over time."""
 
-    def __init__(self, axis: Axis, shown: Range1d) -> None:
+    def __init__(self, axis: TimeAxis, shown: Range1d) -> None:
         self.axis = axis
         self.plot = time_figure(axis, shown, height=260, name="heat", title="links over time",
                                 y_range=Range1d(0, 1))  # fmt: skip

@@ -10,7 +10,7 @@ from bokeh.embed.util import RenderItem
 
 from coupling.explorer.address import BY
 from coupling.explorer.channel import Follower
-from coupling.explorer.figures import Axis
+from coupling.explorer.figures import TimeAxis
 from coupling.explorer.moment import Moment
 from coupling.explorer.moment_page import MomentSession, blame_table
 from coupling.explorer.panel import html, templates
@@ -66,7 +66,7 @@ def page_view(shown: RunView | Moment) -> PageView:
         "colours": {name: shown.colours[name] for name in shown.names[:_MOST_KEYED]},
         "by": BY,
         "end_s": shown.end_s,
-        "dates": Axis(shown.begin_unix_s, shown.zone).words,
+        "dates": TimeAxis(shown.begin_unix_s, shown.zone).words,
     }
     return PageView(shown.title, "page.html", _KEYS, fields, partial(Session, shown))
 

@@ -8,14 +8,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from coupling.explorer.address import Address, replaced
-from coupling.explorer.grids import Cell, Pattern
+from coupling.explorer.grids import Pattern, TableCell
 
 MOST = 12
 """Victims, culprits, cables that a list names."""
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class PanelSection:
     """A part of the panel; what is empty is left out."""
 
     heading: str = ""
@@ -23,11 +23,11 @@ class Section:
     facts: Sequence[tuple[str, str]] = ()  # Names and values
     # heads, rows: a table; without rows `text` stands instead
     heads: Sequence[str] = ()
-    rows: Sequence[Sequence[Cell]] = ()
+    rows: Sequence[Sequence[TableCell]] = ()
     kind: str = ""  # Style of the table
     picture: Pattern | None = None
     text: str = ""  # A paragraph, and
-    link: Cell | None = None  # the link at its end
+    link: TableCell | None = None  # the link at its end
     role: str = ""  # Of the paragraph: ``alert`` or ``status``
     soft: bool = False  # Whether the paragraph is in small letters
     folded: str = ""  # What is shown when the heading is opened
@@ -36,22 +36,24 @@ class Section:
 def list_section(
     heading: str,
     heads: Sequence[str],
-    rows: Sequence[Sequence[Cell]],
+    rows: Sequence[Sequence[TableCell]],
     empty: str,
     *,
     kind: str = "",
     more: str = "",
-) -> Section:
+) -> PanelSection:
     """Return a table, or what is said without rows; `more` stands below it."""
-    return Section(heading, heads=heads, rows=rows, kind=kind, text=more if rows else empty)
+    return PanelSection(heading, heads=heads, rows=rows, kind=kind, text=more if rows else empty)
 
 
-def picture_section(picture: Pattern | None, otherwise: str) -> Section:
+def picture_section(picture: Pattern | None, otherwise: str) -> PanelSection:
     """Return the traffic between the ranks of a job."""
     if picture is None:
-        return Section("Who sends to whom", text=otherwise)
+        return PanelSection("Who sends to whom", text=otherwise)
     words = "A row for each sender, a column for each receiver, the brighter the more: "
-    return Section("Who sends to whom", picture=picture, text=f"{words}{picture.words}.", soft=True)
+    return PanelSection(
+        "Who sends to whom", picture=picture, text=f"{words}{picture.words}.", soft=True
+    )
 
 
 @cache
@@ -66,7 +68,7 @@ def templates() -> Environment:
     )
 
 
-def panel_html(sections: Iterable[Section]) -> str:
+def panel_html(sections: Iterable[PanelSection]) -> str:
     """Write the panel."""
     return templates().get_template("panel.html").render(sections=list(sections))
 
@@ -76,16 +78,16 @@ def html(text: str) -> Markup:
     return Markup(text)  # noqa: S704 (escaped by the template)
 
 
-def to_job(address: Address, job: str) -> Cell:
+def to_job(address: Address, job: str) -> TableCell:
     """Return a job that leads to its sections."""
-    return Cell(job, f"#{replaced(address, {'job': job}).written()}")
+    return TableCell(job, f"#{replaced(address, {'job': job}).written()}")
 
 
-def to_cable(address: Address, cable: str) -> Cell:
+def to_cable(address: Address, cable: str) -> TableCell:
     """Return a link that leads to its sections."""
-    return Cell(cable, f"#{replaced(address, {'cable': cable}).written()}")
+    return TableCell(cable, f"#{replaced(address, {'cable': cable}).written()}")
 
 
-def to_moment(address: Address, words: str, at_s: float) -> Cell:
+def to_moment(address: Address, words: str, at_s: float) -> TableCell:
     """Return a time that leads to its moment."""
-    return Cell(words, f"#{replaced(address, {'at_s': at_s}).written()}")
+    return TableCell(words, f"#{replaced(address, {'at_s': at_s}).written()}")

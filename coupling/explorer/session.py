@@ -15,9 +15,9 @@ from coupling.explorer.channel import Follower
 from coupling.explorer.colours import JobColours, communicating_nodes, picture_of, shades_of
 from coupling.explorer.figures import (
     INKS,
-    Axis,
     Figure,
-    Gantt,
+    GanttFigure,
+    TimeAxis,
     draw_strips,
     dress,
     gantt,
@@ -42,7 +42,7 @@ class Session(Follower):
     def __init__(self, exhibit: RunView) -> None:
         super().__init__(exhibit.names)
         self.exhibit = exhibit
-        self.axis = Axis(exhibit.begin_unix_s, exhibit.zone)
+        self.axis = TimeAxis(exhibit.begin_unix_s, exhibit.zone)
         self.runs = exhibit.names
         self.address = Address(run=self.runs[0])
         begin, end = float(self.axis.place(0.0)), float(self.axis.place(exhibit.end_s))
@@ -199,7 +199,7 @@ class Session(Follower):
             begin, max(end, begin + _LEAST_S), min(low, len(run.names) - 1.0), max(high, low + 0.1)
         )
 
-    def _draw_gantt(self, own: Gantt, run: ViewedRun) -> None:
+    def _draw_gantt(self, own: GanttFigure, run: ViewedRun) -> None:
         """Draw nodes over time."""
         window = self._shown_window(run)
         low, high = float(np.floor(window.low)), float(np.ceil(window.high))
@@ -410,7 +410,7 @@ _DASHES = ("solid", "dashed")  # of the run, and of the one beside it
 
 
 def rate_lines(
-    exhibit: RunView, names: Sequence[str], job: str, axis: Axis, on_ready: OnReady
+    exhibit: RunView, names: Sequence[str], job: str, axis: TimeAxis, on_ready: OnReady
 ) -> dict[str, list[object]]:
     """Return the slowdown of a job over time in each run, as far as it is known by now."""
     lines: dict[str, list[object]] = {"xs": [], "ys": [], "colour": [], "dash": []}
@@ -440,7 +440,7 @@ def top_interferers(run: ViewedRun, row: int) -> list[int]:
     return found
 
 
-def marks_of(run: ViewedRun, rows: Sequence[int], axis: Axis) -> dict[str, list[float]]:
+def marks_of(run: ViewedRun, rows: Sequence[int], axis: TimeAxis) -> dict[str, list[float]]:
     """Return the bars of jobs, nodes beside each other as one."""
     bars: dict[str, list[float]] = {"left": [], "right": [], "bottom": [], "top": []}
     for row in rows:

@@ -7,10 +7,10 @@ import numpy as np
 
 from coupling.explorer.address import Address
 from coupling.explorer.colours import JobColours
-from coupling.explorer.grids import Cell
+from coupling.explorer.grids import TableCell
 from coupling.explorer.panel import (
     MOST,
-    Section,
+    PanelSection,
     list_section,
     panel_html,
     picture_section,
@@ -40,25 +40,25 @@ def run_panel(exhibit: RunView, run: ViewedRun, address: Address, on_ready: OnRe
 
 def _panel_sections(
     exhibit: RunView, run: ViewedRun, address: Address, on_ready: OnReady
-) -> Iterator[Section]:
+) -> Iterator[PanelSection]:
     """Yield what is said of the chosen cable, then of the chosen job or of the run."""
     if address.cable in run.link:
         yield from _cable_sections(exhibit, run, address, on_ready)
     elif address.cable:
-        yield Section(text=f"No link {address.cable} is in {run.name}.", role="alert")
+        yield PanelSection(text=f"No link {address.cable} is in {run.name}.", role="alert")
     row = run.row.get(int(address.job)) if address.job.isdecimal() else None
     if row is not None:
         yield from _job_sections(exhibit, run, address, row, on_ready)
         return
     unknown = f"No job {address.job} ran under {run.name}." if address.job else ""
-    yield Section(run.name, large=True, text=unknown, role="alert" if unknown else "")
-    yield Section(text=exhibit.about)
-    yield Section(facts=_run_facts(run), text="Click a bar, or press j, to look at a job.")
+    yield PanelSection(run.name, large=True, text=unknown, role="alert" if unknown else "")
+    yield PanelSection(text=exhibit.about)
+    yield PanelSection(facts=_run_facts(run), text="Click a bar, or press j, to look at a job.")
 
 
 def waiting_panel(words: str) -> str:
     """Return a panel that says what has to be awaited."""
-    return panel_html([Section(text=words, role="status")])
+    return panel_html([PanelSection(text=words, role="status")])
 
 
 def key_of(exhibit: RunView, by: str, shades: JobColours, ramp: Sequence[str]) -> str:
@@ -126,7 +126,7 @@ def _run_facts(run: ViewedRun) -> list[tuple[str, str]]:
 
 def _job_sections(
     exhibit: RunView, run: ViewedRun, address: Address, row: int, on_ready: OnReady
-) -> Iterator[Section]:
+) -> Iterator[PanelSection]:
     """Yield what is said of the chosen job."""
     job = run.jobs.iloc[row]
     number_, nodes = int(job["id"]), str(job["nodes"])
@@ -143,7 +143,7 @@ def _job_sections(
         ("by its placement", ratio(job["placement_factor"])),
         ("lost to others", duration(job["interference_delay_s"])),
     ]
-    yield Section(f"Job {number_}", large=True, facts=facts)
+    yield PanelSection(f"Job {number_}", large=True, facts=facts)
     waits = _wait_rows(run, address, number_)
     unrecorded = (
         "That is not recorded: an older version wrote the result; run its "
@@ -154,7 +154,7 @@ def _job_sections(
     pattern, why_not = _answer_or_reason(exhibit.flows(run.name, number_, on_ready))
     yield picture_section(pattern, why_not)
     yield from _slow_sections(exhibit, run, address, row, on_ready)
-    yield Section("Its nodes", folded=nodes if len(nodes) <= _LONG else f"{nodes[:_LONG]} ...")
+    yield PanelSection("Its nodes", folded=nodes if len(nodes) <= _LONG else f"{nodes[:_LONG]} ...")
     for heading, sides in (("Culprits", ("victim", "culprit")), ("Victims", ("culprit", "victim"))):
         others = _other_rows(run, address, number_, sides)
         yield list_section(heading, ("job", "cost", "mostly on"), others, "None.")
@@ -169,7 +169,7 @@ def _answer_or_reason(found: Any) -> tuple[Any, str]:  # noqa: ANN401 (an answer
     return (None, found) if isinstance(found, str) else (found, "")
 
 
-def _wait_rows(run: ViewedRun, address: Address, job: int) -> list[list[Cell]]:
+def _wait_rows(run: ViewedRun, address: Address, job: int) -> list[list[TableCell]]:
     """Return why a job waited, in the words of explain, the longest first."""
     if run.waits is None:
         return []
@@ -178,32 +178,32 @@ def _wait_rows(run: ViewedRun, address: Address, job: int) -> list[list[Cell]]:
         holder, words = row["holder"], why(row, job)
         leads = holder is not None and holder != job and holder in run.row
         when = f"{words}, between {duration(row['first_s'])} and {duration(row['last_s'])}"
-        cell = Cell(when, to_job(address, str(holder)).href if leads else "")
-        rows.append([Cell(duration(row["wait_s"])), cell])
+        cell = TableCell(when, to_job(address, str(holder)).href if leads else "")
+        rows.append([TableCell(duration(row["wait_s"])), cell])
     rest_s = sum(row["wait_s"] for row in found[_REASONS:])
     if rest_s > 0:
         words = f"{len(found) - _REASONS} more reasons (fabricsim explain)"
-        rows.append([Cell(duration(rest_s)), Cell(words)])
+        rows.append([TableCell(duration(rest_s)), TableCell(words)])
     return rows
 
 
 def _slow_sections(
     exhibit: RunView, run: ViewedRun, address: Address, row: int, on_ready: OnReady
-) -> Iterator[Section]:
+) -> Iterator[PanelSection]:
     """Yield when a job was slowed, on which link and by which jobs: its worst times, in order."""
     job, heading = run.jobs.iloc[row], "When it was slowed"
     found = exhibit.life(run.name, int(job["id"]), on_ready)
     if not isinstance(found, JobHistory):
-        yield Section(heading, text=_answer_or_reason(found)[1])
+        yield PanelSection(heading, text=_answer_or_reason(found)[1])
         return
     held = [stretch for stretch in found.stretches if stretch.interference_delay_s > 0]
     dear = sorted(held, key=lambda stretch: -stretch.interference_delay_s)[:MOST]
     rows = [
         [
             to_moment(address, duration(own.begin_s), own.begin_s),
-            Cell(ratio(own.interference * found.placement_factor)),
-            to_cable(address, own.cable) if own.cable else Cell("-"),
-            to_job(address, str(next(iter(own.culprits)))) if own.culprits else Cell("-"),
+            TableCell(ratio(own.interference * found.placement_factor)),
+            to_cable(address, own.cable) if own.cable else TableCell("-"),
+            to_job(address, str(next(iter(own.culprits)))) if own.culprits else TableCell("-"),
         ]
         for own in sorted(dear, key=lambda stretch: stretch.begin_s)
     ]
@@ -214,12 +214,12 @@ def _slow_sections(
     delay_s, recorded_s = found.interference_delay_s, job["interference_delay_s"]
     if abs(delay_s - recorded_s) > _APART * (job["end_s"] - job["start_s"]):
         words = f"Worked out, it lost {duration(delay_s)}; the result says {duration(recorded_s)}."
-        yield Section(text=words, role="alert")
+        yield PanelSection(text=words, role="alert")
 
 
 def _cable_sections(
     exhibit: RunView, run: ViewedRun, address: Address, on_ready: OnReady
-) -> Iterator[Section]:
+) -> Iterator[PanelSection]:
     """Yield what is said of the chosen link."""
     row = run.link[address.cable]
     link, bins = run.result.links.iloc[row], run.load.bins[row]
@@ -232,10 +232,10 @@ def _cable_sections(
     ]
     if address.at_s is not None and bins.size:
         facts.append(("busy at the moment", f"{run.load.at(address.at_s)[row]:.1%}"))
-    yield Section(f"Link {address.cable}", large=True, facts=facts)
+    yield PanelSection(f"Link {address.cable}", large=True, facts=facts)
     hot = np.argsort(-bins, kind="stable")[:_HOT]
     times = [
-        [to_moment(address, duration(begin_s), begin_s), Cell(f"{bins[place]:.1%}")]
+        [to_moment(address, duration(begin_s), begin_s), TableCell(f"{bins[place]:.1%}")]
         for place in hot.tolist()
         if bins[place] > 0
         for begin_s in (float(run.load.edges[place]),)
@@ -247,7 +247,7 @@ def _cable_sections(
 
 def _users_section(
     exhibit: RunView, run: ViewedRun, address: Address, link: int, on_ready: OnReady
-) -> Section:
+) -> PanelSection:
     """Return the jobs that used a link at the moment, or in what is shown."""
     if address.at_s is None:
         window = (address.begin_s or 0.0, exhibit.end_s if address.end_s is None else address.end_s)
@@ -258,9 +258,9 @@ def _users_section(
     rows = [
         [
             to_job(address, str(use.job)),
-            Cell(duration(use.begin_s)),
-            Cell(duration(use.end_s - use.begin_s)),
-            Cell(percent(use.share)),
+            TableCell(duration(use.begin_s)),
+            TableCell(duration(use.end_s - use.begin_s)),
+            TableCell(percent(use.share)),
         ]
         for use in uses[:_MOST_LISTED]
     ]
@@ -272,7 +272,7 @@ def _users_section(
 
 def _other_rows(
     run: ViewedRun, address: Address, job: int, sides: tuple[str, str]
-) -> list[list[Cell]]:
+) -> list[list[TableCell]]:
     """Return the jobs that delayed a job, or that it delayed, the worst first."""
     blame = run.result.blame
     rows = blame[(blame[sides[0]] == job) & (blame["interference_delay_node_s"] > 0)]
@@ -289,9 +289,9 @@ def _other_rows(
         known = int(str(other)) in run.row
         found.append(
             [
-                to_job(address, str(other)) if known else Cell("unknown"),
-                Cell(f"{number(lost / 3600)} node-hours"),
-                Cell(str(own["link_class"].iloc[0])),
+                to_job(address, str(other)) if known else TableCell("unknown"),
+                TableCell(f"{number(lost / 3600)} node-hours"),
+                TableCell(str(own["link_class"].iloc[0])),
             ]
         )
     return found

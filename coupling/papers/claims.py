@@ -18,7 +18,7 @@ _WHOLE = 1000  # numbers from which no digits follow the point
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class ClaimNumber:
     """A number of a claim."""
 
     case: str  # Which row of the table it is
@@ -34,7 +34,7 @@ class Decision:
     """A claim with its numbers, and what they say of it."""
 
     claim: Claim
-    numbers: tuple[Number, ...]
+    numbers: tuple[ClaimNumber, ...]
     verdict: str
 
 
@@ -128,7 +128,7 @@ def decide(claim: Claim, tables: Frames, *, quick: bool) -> Decision:
         if pd.isna(row[claim.value]) or (claim.paper and paper is None):
             continue
         ends = (float(row.get(f"{claim.value} {end}", np.nan)) for end in ("low", "high"))
-        numbers.append(Number(", ".join(cells), paper, float(row[claim.value]), *ends))
+        numbers.append(ClaimNumber(", ".join(cells), paper, float(row[claim.value]), *ends))
     held = [_number_holds(claim, one) for one in numbers]
     verdict = FAILS if False in held else HOLDS if held and all(held) else UNDECIDED
     if quick and not claim.quick:
@@ -140,7 +140,7 @@ def decide(claim: Claim, tables: Frames, *, quick: bool) -> Decision:
     return Decision(claim, tuple(numbers), verdict)
 
 
-def _number_holds(claim: Claim, number: Number) -> bool | None:
+def _number_holds(claim: Claim, number: ClaimNumber) -> bool | None:
     """Say whether a number agrees with its claim; None if its interval has both answers."""
     least, most = claim.least, claim.most
     if claim.near is not None and number.paper is not None:

@@ -8,7 +8,7 @@ from coupling.papers.charts import drawn_charts
 from coupling.papers.claims import Decision, claim_table, decide, number_table
 from coupling.papers.record import PaperRecord
 from coupling.papers.runs import words_of
-from coupling.report.figures import Section, write_figures
+from coupling.report.figures import FigureSection, write_figures
 
 
 def decisions_of(record: PaperRecord) -> list[Decision]:
@@ -52,7 +52,7 @@ def write_page(record: PaperRecord, folder: Path) -> Path:
     except OSError as error:
         raise ResultError(f"{folder}: cannot be used for results: {error.strerror}.") from error
     tables = paper.tables(record.frames)
-    write_figures({"": Section(tuple(drawn_charts(paper, tables)))}, inner)
+    write_figures({"": FigureSection(tuple(drawn_charts(paper, tables)))}, inner)
     decisions = decisions_of(record)
     written = {f"table-{name.replace(' ', '-')}": table for name, table in tables.items()}
     written |= {"claims": claim_table(decisions), "numbers": number_table(decisions)}

@@ -25,7 +25,7 @@ _LOOKED_UP = 512  # leaves, up to which levels stand in a table
 _BATCH = 1 << 17  # messages that are looked at together: calls of NumPy cost more than numbers
 
 
-class _Placed(NamedTuple):
+class _PlacedRanks(NamedTuple):
     """A job at its start: its messages, and leaf of each rank with those leaves as they were."""
 
     job: int
@@ -51,7 +51,7 @@ class HopLedger(Observer):
         self._costs: dict[int, float] = {}
         self._comm = [0] * cluster.n_leaves
         self._leaves_of: dict[int, _Spread] = {}
-        self._waiting: list[_Placed] = []
+        self._waiting: list[_PlacedRanks] = []
         self._n_waiting = 0
         geometry = cluster.geometry
         whole = geometry.hierarchy is not None and not geometry.in_parts
@@ -105,7 +105,7 @@ class HopLedger(Observer):
         if order is not None:
             slot = np.searchsorted(leaves, allocation.geometry.groups(allocation.nodes()))
         comm = [self._comm[leaf] for leaf in leaves]
-        self._waiting.append(_Placed(job.id, flows, slot, leaves, counts, comm))
+        self._waiting.append(_PlacedRanks(job.id, flows, slot, leaves, counts, comm))
         self._n_waiting += flows.src.size
         if self._n_waiting > _BATCH:
             self._settle_costs()
@@ -140,7 +140,7 @@ def _levels_of(levels: _Levels, n_leaves: int) -> _Levels:
     return lambda leaf_i, leaf_j: table[leaf_i * n_leaves + leaf_j]
 
 
-def _leaf_slots(waiting: Sequence[_Placed]) -> tuple[Ints, list[int]]:
+def _leaf_slots(waiting: Sequence[_PlacedRanks]) -> tuple[Ints, list[int]]:
     """Return the leaf of each rank, numbered over all jobs, and how many ranks each job has."""
     if all(job.slot is None for job in waiting):
         counts = [count for job in waiting for count in job.held]

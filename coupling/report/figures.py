@@ -76,7 +76,7 @@ class DrawnFigure:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class FigureSection:
     """Pictures that belong together, with a sentence on all of them."""
 
     figures: tuple[DrawnFigure, ...] = ()
@@ -87,7 +87,7 @@ def run_figures(
     results: Sequence[Result],
     fabrics: Mapping[str, Topology] | None = None,
     baseline: str | None = None,
-) -> dict[str, Section]:
+) -> dict[str, FigureSection]:
     """Return all figures of runs by section; those with nothing to draw are empty."""
     known = dict(fabrics or {})
     for result in results:
@@ -121,7 +121,9 @@ def run_figures(
     }
 
 
-def drawn_for_page(sections: Mapping[str, Section], workers: int = 1) -> dict[str, Section]:
+def drawn_for_page(
+    sections: Mapping[str, FigureSection], workers: int = 1
+) -> dict[str, FigureSection]:
     """Return sections whose pictures are drawn for a page, by several processes."""
     pictures = [own.picture for section in sections.values() for own in section.figures]
     svg = iter(spread(lambda number: pictures[number].html(), len(pictures), workers))
@@ -133,7 +135,7 @@ def drawn_for_page(sections: Mapping[str, Section], workers: int = 1) -> dict[st
     }
 
 
-def write_figures(sections: Mapping[str, Section], folder: Path) -> list[Path]:
+def write_figures(sections: Mapping[str, FigureSection], folder: Path) -> list[Path]:
     """Write every figure for a paper: PDF and SVG one column wide, and its numbers as CSV."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -164,9 +166,9 @@ def _free_name(stem: str, taken: set[str]) -> str:
 
 def _captioned_section(
     pictures: Mapping[str, Picture], captions: Mapping[str, str], note: str = ""
-) -> Section:
+) -> FigureSection:
     """Put captions to pictures."""
     drawn = (
         DrawnFigure(name, picture, captions.get(name, "")) for name, picture in pictures.items()
     )
-    return Section(tuple(drawn), note)
+    return FigureSection(tuple(drawn), note)

@@ -6,7 +6,7 @@ from typing import Any
 
 from coupling.errors import ResultError
 from coupling.rates.rate_models import rate_model
-from coupling.report.figures import Section, drawn_for_page, run_figures
+from coupling.report.figures import FigureSection, drawn_for_page, run_figures
 from coupling.report.page import Html, bullets, details, figures, page, paragraph
 from coupling.report.plots.colours import palette
 from coupling.report.plots.jobs import speedups_to
@@ -161,19 +161,19 @@ def _speedup_origin(results: Sequence[Result], model: object) -> tuple[str, str]
     return "Speed-up", f"{_EMERGENT}, but run times under {listing(assumed)} are {_ASSUMED}"
 
 
-def _section_pictures(section: Section) -> Html:
+def _section_pictures(section: FigureSection) -> Html:
     """Return the pictures of a section with their captions."""
     return figures((drawn.svg, drawn.caption) for drawn in section.figures)
 
 
-def _noted_pictures(section: Section) -> Html:
+def _noted_pictures(section: FigureSection) -> Html:
     """Return the pictures of a section below the sentence on all of them."""
     return (
         paragraph(section.note, "soft") + _section_pictures(section) if section.figures else Html()
     )
 
 
-def _jobs_section(results: Sequence[Result], colours: Colours, section: Section) -> Html:
+def _jobs_section(results: Sequence[Result], colours: Colours, section: FigureSection) -> Html:
     """Return the section of interference and slowdown."""
     if not section.figures:
         return paragraph("No job communicates, and none is slowed.")
@@ -182,7 +182,11 @@ def _jobs_section(results: Sequence[Result], colours: Colours, section: Section)
 
 
 def _speedup_section(
-    results: Sequence[Result], colours: Colours, name: str | None, origin: str, section: Section
+    results: Sequence[Result],
+    colours: Colours,
+    name: str | None,
+    origin: str,
+    section: FigureSection,
 ) -> Html:
     """Return the section of speed-ups."""
     baseline = comparable(results, name)
@@ -214,7 +218,7 @@ def _wait_section(results: Sequence[Result], colours: Colours) -> Html:
 
 
 def _link_section(
-    results: Sequence[Result], colours: Colours, drawn: Mapping[str, Section]
+    results: Sequence[Result], colours: Colours, drawn: Mapping[str, FigureSection]
 ) -> Html:
     if not drawn["links"].figures:
         return paragraph("No link carried anything.")

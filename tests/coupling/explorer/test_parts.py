@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from coupling.explorer.address import Address, read_address
 from coupling.explorer.colours import JobColours, picture_of, points_of, shades_of
-from coupling.explorer.figures import Axis
+from coupling.explorer.figures import TimeAxis
 from coupling.explorer.raster_kernels import Cells
 from coupling.explorer.run_view import lost_share, series_of
 from coupling.results.link_time import LinkLoads, heat, load_of
@@ -163,13 +163,13 @@ def test_heat_holds_the_largest_load_of_each_cell(n_links, n_bins, begin, column
 def test_dates_are_those_of_the_log_s_time_zone():
     """2026-01-15 12:00 UTC is 13:00 in Berlin, and half a year later 14:00."""
     noon = 1768478400.0
-    axis = Axis(noon, "Europe/Berlin")
+    axis = TimeAxis(noon, "Europe/Berlin")
 
     assert axis.words == "Dates are in Europe/Berlin (UTC+0100, as at the begin)."
     assert axis.place(60.0) == (noon + 3600 + 60) * 1e3  # Bokeh writes it as UTC
     assert axis.seconds(axis.place(7.5)) == pytest.approx(7.5)
     assert axis.date(0.0) == "2026-01-15 13:00"
     assert axis.date(181 * 86400.0) == "2026-07-15 14:00"
-    assert Axis(noon).date(60.0) == "2026-01-15 12:01"
-    assert Axis(noon, "clock of the record").date(0.0) == "2026-01-15 12:00"
-    assert Axis(None, "Europe/Berlin").words == Axis(None).date(3.0) == ""
+    assert TimeAxis(noon).date(60.0) == "2026-01-15 12:01"
+    assert TimeAxis(noon, "clock of the record").date(0.0) == "2026-01-15 12:00"
+    assert TimeAxis(None, "Europe/Berlin").words == TimeAxis(None).date(3.0) == ""
