@@ -159,7 +159,7 @@ _GROUPS = {  # tables whose rows belong together, and the fields of a job that s
     ("first_step", "n_steps"): ("steps",),
 }
 _BY_SLOT = ("jobs",)
-_SLOTS, _ROWS = 64, 1 << 16  # memory that is not written takes no room
+_SLOTS, _ROWS = 64, 1024
 
 
 class State(NamedTuple):
