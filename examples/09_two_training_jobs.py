@@ -1,7 +1,7 @@
 """Two training jobs on one GPU cluster: their step times, and a start that interleaves them."""
 
 from coupling import estimate
-from coupling.site.stagger import stagger_jobs
+from fabricsim import stagger
 
 RING = {"operation": "allreduce", "algorithm": "ring", "nbytes": "1 GB", "over": ["dp"]}
 JOB = {
@@ -24,7 +24,7 @@ SCENE = {
 for job in estimate(SCENE | {"model": "flow-level"}).jobs:
     print(f"{job.id}: {1e3 * job.alone_s:.1f} ms alone, {1e3 * job.together_s:.1f} together")
 
-found = stagger_jobs(SCENE)
+found = stagger(SCENE)
 for job in found.jobs:
     print(
         f"{job.id} starts {1e3 * job.shift_s:.1f} ms later: {1e3 * job.best_s:.1f} ms, "

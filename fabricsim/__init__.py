@@ -22,6 +22,8 @@ A thin front to the packages `netsim`, `patterns`, `scheduler` and `coupling`. P
 * `pattern`, `Pattern` -- the messages between the ranks of a job
 * `flows`, `Flows` -- rates and finish times of given flows
 * `ebb`, `EffectiveBisection` -- what random pairs of hosts get that exchange data at once
+* `ecmp_audit`, `EcmpAudit` -- iterations of jobs over seeds of ECMP's hash
+* `stagger`, `Stagger` -- shifts of start that keep jobs from communicating at once
 * `allocators`, `queues`, `patterns`, `topologies`, `routings`, `models` -- what can be named, with
   a line about each
 * `speedup`, `summarize`, `write_report` -- what results say
@@ -71,9 +73,11 @@ if TYPE_CHECKING:
     from coupling.site.answers import Now
     from coupling.site.comparison import WhatIf
     from coupling.site.ebb import EffectiveBisection
+    from coupling.site.ecmp_audit import EcmpAudit, ecmp_audit
     from coupling.site.estimate import Estimate
     from coupling.site.flows import Flows
     from coupling.site.placement_options import Placing
+    from coupling.site.stagger import Stagger, stagger
     from coupling.site.verify import Verification
     from coupling.sweep.comparison import Comparison
     from coupling.sweep.sweep import Sweep
@@ -88,6 +92,7 @@ __all__ = [
     "Calibration",
     "Campaign",
     "Comparison",
+    "EcmpAudit",
     "EffectiveBisection",
     "Estimate",
     "Experiment",
@@ -100,6 +105,7 @@ __all__ = [
     "Result",
     "Routing",
     "Snapshot",
+    "Stagger",
     "Sweep",
     "Topology",
     "Verification",
@@ -109,6 +115,7 @@ __all__ = [
     "calibrate",
     "calibrate_runs",
     "ebb",
+    "ecmp_audit",
     "estimate",
     "flows",
     "from_networkx",
@@ -127,6 +134,7 @@ __all__ = [
     "run",
     "run_campaign",
     "speedup",
+    "stagger",
     "summarize",
     "sweep",
     "topologies",

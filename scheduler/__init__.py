@@ -13,6 +13,8 @@ Names are loaded on first use, so that a command imports what it needs alone.
 * `WaitReasons`, `Verdict`, `REASONS`, `SwitchLimit` -- why others wait; limits of leaf switches
 * `RateModel`, `JobRate` -- how running jobs slow each other down, to be fulfilled by others
 * `simulate`, `Schedule`, `JobRecord` -- the event loop and what happened
+* `MachineEvents`, `MachineEvent`, `FailurePolicy`, `DrawnFailures`, `Window` -- what goes down, is
+  drained or kept, and what then becomes of jobs
 * `Observer` -- callbacks of a simulation
 * `SchedulerError` and its kinds -- what goes wrong
 """
@@ -26,9 +28,10 @@ if TYPE_CHECKING:
     from scheduler.allocators import ALLOCATORS, Allocator, NodeChooser, make_allocator
     from scheduler.cluster import Cluster
     from scheduler.errors import AllocationError, PolicyError, SchedulerError, WorkloadError
+    from scheduler.events import DrawnFailures, FailurePolicy, MachineEvent, MachineEvents
     from scheduler.geometry import Geometry
     from scheduler.job import Communication, Job
-    from scheduler.machine import Machine
+    from scheduler.machine import Machine, Window
     from scheduler.observer import Observer
     from scheduler.queues import POLICIES, QueuePolicy, make_policy
     from scheduler.rates import JobRate, RateModel
@@ -62,11 +65,15 @@ __all__ = [
     "Allocator",
     "Cluster",
     "Communication",
+    "DrawnFailures",
+    "FailurePolicy",
     "Geometry",
     "Job",
     "JobRate",
     "JobRecord",
     "Machine",
+    "MachineEvent",
+    "MachineEvents",
     "NodeChooser",
     "Observer",
     "PolicyError",
@@ -78,6 +85,7 @@ __all__ = [
     "SwitchLimit",
     "Verdict",
     "WaitReasons",
+    "Window",
     "Workload",
     "WorkloadError",
     "assign",

@@ -22,8 +22,18 @@ class MachineEvent(NamedTuple):
     """
     Something that happens to nodes, switches or cables.
 
-    `time_s`: when, in seconds. `action`: a key of `ACTIONS`. `nodes`: which nodes. `parts`: names
-    of switches and cables, which go down or come up. `cause`: for tables, what the user called it.
+    Parameters
+    ----------
+    time_s : float
+        When, in seconds of the simulation.
+    action : {"down", "up", "drain", "resume"}
+        What happens.
+    nodes : tuple of int
+        To which nodes.
+    parts : tuple of str
+        Names of switches and cables, which go down or come up.
+    cause : str
+        What the user called it, for tables.
     """
 
     time_s: float
@@ -35,12 +45,25 @@ class MachineEvent(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FailurePolicy:
-    """What becomes of a job whose node goes down."""
+    """
+    What becomes of a job whose node goes down.
 
-    requeue: bool = True  # it joins the end of the queue; else it has ended
-    delay_s: float = 120.0  # so long after its failure, positive
-    most: int = 100  # so often; then it has ended
-    checkpoint_s: float = inf  # work is kept every so many seconds of run time at full rate
+    Parameters
+    ----------
+    requeue : bool
+        Whether it joins the end of the queue; else it has ended.
+    delay_s : float
+        How long after its failure, in seconds, positive.
+    most : int
+        How often; then it has ended.
+    checkpoint_s : float
+        Seconds of run time at full rate after which work is kept.
+    """
+
+    requeue: bool = True
+    delay_s: float = 120.0
+    most: int = 100
+    checkpoint_s: float = inf
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,9 +82,16 @@ class DrawnFailures:
     """
     Failures by chance: each thing runs and is repaired by turns, for exponential times.
 
-    `things`: numbers of nodes, or names of switches or cables, at least one. `mtbf_s`: mean time
-    between the repair of one and its next failure, in seconds. `repair_s`: mean time until one is
-    repaired, in seconds. `seed`: Random seed; the times depend on nothing else.
+    Parameters
+    ----------
+    things : sequence of int or of str
+        Numbers of nodes, or names of switches or cables, at least one.
+    mtbf_s : float
+        Mean time between the repair of one and its next failure, in seconds.
+    repair_s : float
+        Mean time until one is repaired, in seconds.
+    seed : int
+        Random seed; the times depend on nothing else.
     """
 
     def __init__(
@@ -76,12 +106,26 @@ class DrawnFailures:
 
     @property
     def next_s(self) -> float:
-        """When the next one fails or is repaired, in seconds."""
+        """
+        When the next one fails or is repaired.
+
+        Returns
+        -------
+        float
+            Seconds of the simulation.
+        """
         next_s: float = self._due[0][0]
         return next_s
 
     def pop(self) -> MachineEvent:
-        """Return what happens next."""
+        """
+        Return what happens next.
+
+        Returns
+        -------
+        MachineEvent
+            A failure or a repair of one thing.
+        """
         time_s, place, fails = self._due[0]
         later_s = time_s + self._rng.exponential(self._mean_s[fails])
         heapq.heapreplace(self._due, (later_s, place, not fails))
@@ -130,12 +174,13 @@ class MachineEvents:
     drawn: Sequence[DrawnFailures] = ()
     policy: FailurePolicy = field(default_factory=FailurePolicy)
     without: Callable[[Collection[str]], Topology] | None = None
-    happened: list[MachineEvent] = field(default_factory=list)
+    happened: list[MachineEvent] = field(init=False, default_factory=list)
     _waiting: list[MachineEvent] = field(init=False)
     _ends: list[float] = field(init=False)
-    fabric: Topology | None = None
-    _why: dict[int | str, set[str]] = field(default_factory=dict)  # of what is down or drained
-    _cut_off: frozenset[int] = frozenset()  # nodes that nothing leads to
+    fabric: Topology | None = field(init=False, default=None)
+    # of what is down or drained
+    _why: dict[int | str, set[str]] = field(init=False, default_factory=dict)
+    _cut_off: frozenset[int] = field(init=False, default=frozenset())  # nothing leads to them
 
     def __post_init__(self) -> None:
         """Put the events in order."""
@@ -154,7 +199,19 @@ class MachineEvents:
         return {node for node in self._why if isinstance(node, int)} | self._cut_off
 
     def take(self, now_s: float) -> "Happened":
-        """Let happen what is due."""
+        """
+        Let happen what is due.
+
+        Parameters
+        ----------
+        now_s : float
+            Seconds of the simulation.
+
+        Returns
+        -------
+        Happened
+            What the instant has changed.
+        """
         down, before = dict[int, str](), set(self._why)
         while self._ends and self._ends[-1] <= now_s:
             self._ends.pop()

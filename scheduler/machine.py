@@ -24,12 +24,23 @@ OVERDUE_STEP_S = 60.0  # a job past its estimate is expected to end this much la
 
 
 class Window(NamedTuple):
-    """A time in which nodes take no jobs, known in advance: maintenance, or kept for some users."""
+    """
+    A time in which nodes take no jobs, known in advance: maintenance, or kept for some users.
+
+    Parameters
+    ----------
+    from_s, until_s : float
+        Begin and end in seconds of the simulation.
+    taken : Footprint
+        The nodes, as free nodes are counted.
+    users : frozenset of int
+        Users whose jobs may run there all the same.
+    """
 
     from_s: float
     until_s: float
-    taken: Footprint  # the nodes
-    users: frozenset[int] = frozenset()  # whose jobs may run there all the same
+    taken: Footprint
+    users: frozenset[int] = frozenset()
 
 
 @dataclass(slots=True, eq=False)
@@ -367,7 +378,12 @@ class Machine:
         """
         Let just these nodes take no jobs from now on; whatever was reserved is out of date.
 
-        `fabric`: the fabric as it is, where cables were down; None: as it was built.
+        Parameters
+        ----------
+        nodes : collection of int
+            All nodes that are closed.
+        fabric : Topology, optional
+            The fabric as it is, where cables are down. Default: as it was built.
         """
         self.cluster.set_closed(nodes, fabric)
         self.disturbances += 1

@@ -30,9 +30,9 @@ def ecmp_audit(
     """
     from coupling.inputs.snapshot import read_snapshot
     from coupling.report.phases import audit_answer
-    from coupling.site.ecmp_audit import audit_ecmp
+    from coupling.site.ecmp_audit import ecmp_audit
 
-    found = audit_ecmp(read_snapshot(snapshot), seeds=seeds, qps=qps)
+    found = ecmp_audit(read_snapshot(snapshot), seeds=seeds, qps=qps)
     write_answer(found, lambda _: audit_answer(found, str(snapshot)), html=html, as_json=as_json)
 
 
@@ -50,7 +50,7 @@ def stagger(
     """
     from coupling.inputs.snapshot import read_snapshot
     from coupling.report.phases import stagger_answer
-    from coupling.site.stagger import stagger_jobs
+    from coupling.site.stagger import stagger
 
-    found = stagger_jobs(read_snapshot(snapshot))
+    found = stagger(read_snapshot(snapshot))
     write_answer(found, lambda _: stagger_answer(found, str(snapshot)), html=html, as_json=as_json)

@@ -84,7 +84,7 @@ class EcmpAudit(Tabled):
         }
 
 
-def audit_ecmp(
+def ecmp_audit(
     snapshot: Snapshot | Mapping[str, Any], *, seeds: int = SEEDS, qps: int | None = None
 ) -> EcmpAudit:
     """

@@ -87,7 +87,7 @@ class Stagger(Tabled):
         }
 
 
-def stagger_jobs(snapshot: Snapshot | Mapping[str, Any]) -> Stagger:
+def stagger(snapshot: Snapshot | Mapping[str, Any]) -> Stagger:
     """
     Find by how much jobs should start later, so that they do not communicate at once.
 

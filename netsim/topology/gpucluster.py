@@ -202,38 +202,13 @@ def build_gpu_cluster(
     **common: Any,  # noqa: ANN401 (keywords of build_fat_tree)
 ) -> GpuCluster:
     """
-    Build a GPU cluster.
+    Build a GPU cluster of whole units; absent switches: as many as a switch below has links up.
 
-    Parameters
-    ----------
-    n_hosts : int
-        Hosts, whole units of them.
-    hosts : Hosts
-        What a host has.
-    fabric : {"rail", "rail-only", "clos", "dual-plane"}
-        Leaves of a unit: one for each adapter of a host, which share spines or not; one for all
-        adapters; or two for each adapter, in planes apart.
-    hosts_per_unit : int
-        Hosts below the same leaves.
-    units_per_pod : int, optional
-        Three tiers: units below the same spines. Default: two tiers.
-    spines, cores : int, optional
-        Switches of the second tier, in each pod, rail (rail-only) or plane, and of the third in
-        all (of a plane). Default: as many as a switch below has links up.
-    oversubscription : tuple of Fraction
-        Links down over links up of a leaf, and of a spine where there are three tiers.
-    **common
-        Keywords of `build_fat_tree`.
-
-    Returns
-    -------
-    GpuCluster
-        The cluster.
-
-    Raises
-    ------
-    TopologyError
-        If sizes do not fill units, pods or switches, or a choice needs another fabric.
+    Leaves of a unit, by `fabric`: one for each adapter of a host, which share spines ("rail") or do
+    not ("rail-only"); one for all adapters ("clos"); or two for each adapter, in planes apart
+    ("dual-plane"). `units_per_pod`: with three tiers. `spines` are of each pod, rail (rail-only) or
+    plane, `cores` of all pods (of a plane). `oversubscription`: links down over links up of a leaf,
+    and of a spine where there are three tiers.
     """
     _check_hosts(hosts, fabric)
     units = _divided("hosts", n_hosts, "hosts_per_unit", hosts_per_unit)

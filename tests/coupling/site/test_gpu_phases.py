@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from coupling import SnapshotError
-from coupling.site.ecmp_audit import audit_ecmp
-from coupling.site.stagger import stagger_jobs
+from coupling.site.ecmp_audit import ecmp_audit
+from coupling.site.stagger import stagger
 
 RING = {"operation": "allreduce", "algorithm": "ring", "nbytes": "1 GB", "over": ["dp"]}
 PAIR = {
@@ -43,7 +43,7 @@ def test_two_equal_jobs_gain_what_the_formula_says(share):
     """
     iteration_s = 0.035 / share
 
-    found = stagger_jobs(pair([iteration_s - 0.035] * 2))
+    found = stagger(pair([iteration_s - 0.035] * 2))
 
     for job in found.jobs:
         assert job.alone_s == pytest.approx(iteration_s)
@@ -54,14 +54,14 @@ def test_two_equal_jobs_gain_what_the_formula_says(share):
 
 def test_jobs_that_communicate_more_than_half_of_the_time_share_at_best():
     """D = 0.7: the best iteration is 2 d."""
-    found = stagger_jobs(pair([0.015, 0.015]))
+    found = stagger(pair([0.015, 0.015]))
 
     assert [job.best_s for job in found.jobs] == pytest.approx([0.070] * 2, rel=1e-2)
 
 
 def test_a_shift_in_the_middle_may_be_off_by_the_idle_time():
     """D = 0.35: from 0.5 down to 0.35 nothing is lost, and half of the gain is gone later."""
-    found = stagger_jobs(pair([0.065, 0.065]))
+    found = stagger(pair([0.065, 0.065]))
 
     assert found.jobs[1].shift_s == pytest.approx(0.050, abs=0.001)
     assert 0.015 <= found.slack_s <= 0.030
@@ -71,7 +71,7 @@ def test_a_shift_in_the_middle_may_be_off_by_the_idle_time():
 def test_jobs_without_a_common_cycle_are_refused():
     """Iterations of 100 ms and of the golden ratio times as long."""
     with pytest.raises(SnapshotError, match="have no common cycle below 10,000 iterations"):
-        stagger_jobs(pair([0.065, 0.05 * (1 + 5**0.5) - 0.035]))
+        stagger(pair([0.065, 0.05 * (1 + 5**0.5) - 0.035]))
 
 
 def test_jobs_that_share_no_link_are_refused():
@@ -79,7 +79,7 @@ def test_jobs_that_share_no_link_are_refused():
     alone["jobs"] = alone["jobs"][:1]
 
     with pytest.raises(SnapshotError, match="jobs: no two of them share a link"):
-        stagger_jobs(alone)
+        stagger(alone)
 
 
 def crossing(rails):
@@ -102,7 +102,7 @@ def test_the_mean_largest_load_is_that_of_balls_in_bins(rails, qps, mean):
 
     Paths go up and down by one spine, so a flow is one ball.
     """
-    found = audit_ecmp(crossing(rails), seeds=200, qps=qps).jobs[0]
+    found = ecmp_audit(crossing(rails), seeds=200, qps=qps).jobs[0]
     load = found.mean_s / 0.020
 
     assert found.sprayed_s == pytest.approx(0.020)
@@ -110,7 +110,7 @@ def test_the_mean_largest_load_is_that_of_balls_in_bins(rails, qps, mean):
 
 
 def test_the_audit_names_the_busiest_links_of_all_jobs():
-    found = audit_ecmp(pair([0.065, 0.065]), seeds=5)
+    found = ecmp_audit(pair([0.065, 0.065]), seeds=5)
 
     assert found.links == (("s1.0>s2.0", 5, pytest.approx(0.070)),)
     assert found.jobs[0].quantiles_s == pytest.approx((0.1,) * 4)
@@ -120,4 +120,4 @@ def test_an_audit_needs_messages():
     silent = {"topology": PAIR, "jobs": [{"id": "a", "nodes": [0]}]}
 
     with pytest.raises(SnapshotError, match="jobs: expected one that sends something"):
-        audit_ecmp(silent)
+        ecmp_audit(silent)
