@@ -1,6 +1,6 @@
 """Estimate what two jobs do to each other, and where one of them would be better off."""
 
-from coupling import estimate
+from fabricsim import estimate
 
 snapshot = {
     "topology": {"kind": "fat-tree", "children": [8, 8], "parents": [1, 4]},  # 2:1, 64 nodes

@@ -1,6 +1,6 @@
 """Run the same jobs under four allocators while interference slows them as they run."""
 
-from coupling import Experiment, run
+from fabricsim import Experiment, run
 
 for allocator in ("first-free", "random", "ta", "jigsaw"):
     experiment = Experiment(

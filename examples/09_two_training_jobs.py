@@ -1,7 +1,6 @@
 """Two training jobs on one GPU cluster: their step times, and a start that interleaves them."""
 
-from coupling import estimate
-from fabricsim import stagger
+from fabricsim import estimate, stagger
 
 RING = {"operation": "allreduce", "algorithm": "ring", "nbytes": "1 GB", "over": ["dp"]}
 JOB = {

@@ -1,6 +1,6 @@
 """One and two rails of eight are lost: what data-parallel training takes then."""
 
-from coupling import estimate
+from fabricsim import estimate
 
 GRADIENTS = {"operation": "allreduce", "algorithm": "ring", "nbytes": "1 GB", "over": ["dp"]}
 JOB = {

@@ -1,6 +1,6 @@
 """Gradients beside the backward pass: what is exposed, alone and beside another job."""
 
-from coupling import estimate
+from fabricsim import estimate
 
 RING = {"operation": "allreduce", "algorithm": "ring", "nbytes": "1 GB", "over": ["dp"]}
 SHARED = {"nodes": "n[0-31]", "ranks_per_node": 8, "parallel": {"tp": 8}}
