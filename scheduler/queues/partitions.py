@@ -53,7 +53,9 @@ class _Partition:
 
 class Partitions:
     """
-    Sets of nodes with a queue each; at every instant those of the highest tier start jobs first.
+    Sets of nodes with a queue, limits and a tier each.
+
+    At every instant those of the highest tier start jobs first.
 
     A job goes to the partition that its log names (column ``partition`` or ``queue``, or the
     number of its queue), else to the default one. A reservation holds against the jobs of its own

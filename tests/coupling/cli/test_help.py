@@ -7,6 +7,7 @@ import typer.main
 
 from coupling.cli.help_page import PANELS
 from coupling.cli.root import app
+from scheduler import POLICIES
 
 
 def commands():
@@ -54,4 +55,5 @@ def test_names_are_listed_with_a_line_each(command):
 
     assert status == 0
     assert re.search(r"(?m)^easy +EASY backfilling", out)
-    assert len(out.splitlines()) == 7
+    assert {line.split()[0] for line in out.splitlines()} == set(POLICIES)
+    assert max(map(len, out.splitlines())) <= 80
