@@ -37,7 +37,7 @@ class Ends:
         return up, down
 
 
-class Ledger(ownership.Ledger):
+class Ledger(ownership.OwnershipLedger):
     """Refuses anything held twice and unequal returns."""
 
     def place(self, allocation):

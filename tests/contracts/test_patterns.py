@@ -68,7 +68,7 @@ NAMES = {
     *("nearest-neighbor", "all-to-all", "sub-all-to-all", "one-to-all", "all-to-one"),
     *("recursive-doubling", "rhvd", "binomial", "bruck", "rabenseifner", "pairwise"),
     *("allreduce", "allgather", "reduce-scatter", "broadcast", "gather", "scatter"),
-    *("hybrid", "sequence", "mix", "matrix", "training"),
+    *("hybrid", "sequence", "mix", "matrix", "training", "gpu-collective"),
 }
 """Names that scripts rely on."""
 

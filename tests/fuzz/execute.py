@@ -20,6 +20,7 @@ import coupling.cli.root
 import coupling.explorer.server
 import coupling.report.report
 from coupling.cli.root import main
+from coupling.explorer.page_view import page_view
 from coupling.inputs import plugins
 from fuzz.cases import Case
 
@@ -111,7 +112,7 @@ class _OnePage:
 
     def __init__(self, shown, port=0):
         del port
-        self._open = coupling.explorer.server._Pages(shown).opened
+        self._open = coupling.explorer.server._Pages(page_view(shown)).opened
 
     def serve(self, on_end):
         """Open a page."""

@@ -91,11 +91,11 @@ def test_waiting_ports_of_nodes_tell_the_slowdown_without_the_model(noisy):
     for group in found.groups:
         own = [noisy.network_slowdown[job["job_id"]] for job in jobs if job["name"] == group.group]
         assert group.network_slowdown == pytest.approx(np.mean(own), rel=0.02)
-    assert not any("bytes alone tell no other share" in what for what in found.assumed)
+    assert not any("bytes alone determine no other share" in what for what in found.assumed)
 
 
 def test_bytes_alone_are_said_to_tell_the_fraction_at_full_speed_only(exact):
-    assert any("bytes alone tell no other share" in what for what in calibrated(exact).assumed)
+    assert any("bytes alone determine no other share" in what for what in calibrated(exact).assumed)
 
 
 @pytest.mark.parametrize("link", [SLOW, "s2.0>s1.1"])
