@@ -12,7 +12,7 @@ from benchmarks.finding.runs import (
     BASELINE,
     ISOLATING,
     LOGS,
-    NOBODY,
+    NO_NETWORK,
     SCATTERED,
     SCENARIOS,
     SHARING,
@@ -60,12 +60,12 @@ def losses(found: pd.DataFrame) -> pd.DataFrame:
     Columns ``log``, ``allocator``, ``scenario`` (empty: it emerged), ``mix``, ``fraction``,
     ``loss``, ``low`` and ``high``; losses are fractions of the work of the jobs.
     """
-    told = found[(found["part"] == "told") & (found["model"] != NOBODY)]
-    met = found[found["part"].isin(["met", "sharing"])]
+    assumed_rows = found[(found["part"] == "assumed") & (found["model"] != NO_NETWORK)]
+    simulated = found[found["part"].isin(["simulated", "sharing"])]
     table = []
-    for keys, own in pd.concat([met, told]).groupby(_KEYS, sort=False):
+    for keys, own in pd.concat([simulated, assumed_rows]).groupby(_KEYS, sort=False):
         row = dict(zip(_KEYS, keys, strict=True))
-        assumed = own["part"].iloc[0] == "told"
+        assumed = own["part"].iloc[0] == "assumed"
         values = own.sort_values("draw")["neighbours"].to_numpy(dtype=np.float64)
         loss, (low, high) = float(values.mean()), mean_interval(values)
         model = row.pop("model")
@@ -209,8 +209,10 @@ def _nearest_table(table: pd.DataFrame) -> str:
 
 def nearest(table: pd.DataFrame, log: str, loss: float) -> str:
     """Return the assumption under which Baseline loses most nearly as much."""
-    told = table[table["log"] == log].drop_duplicates("scenario").set_index("scenario")["loss"]
-    known = {"nothing": 0.0} | {name: float(told[name]) for name in SCENARIOS}
+    assumed_rows = (
+        table[table["log"] == log].drop_duplicates("scenario").set_index("scenario")["loss"]
+    )
+    known = {"nothing": 0.0} | {name: float(assumed_rows[name]) for name in SCENARIOS}
     if loss > _FAR_BEYOND * max(known.values()):
         return "more than all"
     return min(known, key=lambda name: abs(known[name] - loss))
@@ -240,14 +242,14 @@ def _pair(found: pd.DataFrame, row: pd.Series) -> tuple[pd.DataFrame, pd.DataFra
     if row["scenario"]:
         own = own[own["model"] == row["scenario"]]
     else:
-        own = own[(own["part"] == "met") & (own["mix"] == row["mix"])]
+        own = own[(own["part"] == "simulated") & (own["mix"] == row["mix"])]
         own = own[own["fraction"] == row["fraction"]]
     return _nobody(found, str(row["log"]), "jigsaw"), own
 
 
 def _nobody(found: pd.DataFrame, log: str, allocator: str) -> pd.DataFrame:
     """Return the runs of a policy in which nobody meets anybody."""
-    own = (found["part"] == "told") & (found["model"] == NOBODY)
+    own = (found["part"] == "assumed") & (found["model"] == NO_NETWORK)
     return found[own & (found["log"] == log) & (found["allocator"] == allocator)]
 
 

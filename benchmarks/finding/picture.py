@@ -57,10 +57,12 @@ def _paint_log(axes: Axes, table: pd.DataFrame, log: str, colours: dict[str, str
             own["fraction"], own["loss"], color=colour, marker=_MARKS[str(mix)], markersize=3.5,
             linewidth=1.2 if mix == "mixed" else 0.5,
         )  # fmt: skip
-    told = table[table["scenario"] != ""].sort_values("loss")
-    for value in told["loss"]:
+    assumed_rows = table[table["scenario"] != ""].sort_values("loss")
+    for value in assumed_rows["loss"]:
         axes.axhline(value, color=FAINT, linewidth=0.6, linestyle=":")
-    for names, value in _together(dict(zip(told["scenario"], told["loss"], strict=True))):
+    for names, value in _together(
+        dict(zip(assumed_rows["scenario"], assumed_rows["loss"], strict=True))
+    ):
         place = (1.05, value)
         axes.annotate(names, place, color=INK, fontsize=6, va="center", annotation_clip=False)
     low, high = min(PRICE[log].values()), max(PRICE[log].values())

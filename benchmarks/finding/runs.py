@@ -18,7 +18,7 @@ FRACTION, MIX, SEED = "communication.rule.*.comm_fraction", "communication", "ru
 BASELINE, SCATTERED, SHARING = "first-free", "random", "lc+s"
 ISOLATING = ("ta", "laas", "jigsaw")
 SCENARIOS = ("5%", "10%", "20%", "V1", "V2")
-NOBODY = "null"
+NO_NETWORK = "null"
 PLACED_FRACTIONS = (0.3, 1.0)
 HOUR_S = 3600.0
 Progress = Callable[[str], None]
@@ -29,20 +29,20 @@ def designs(log: str, most: int | None = None) -> dict[str, dict[str, Any]]:
     """
     Return what each sweep of a log varies, over the first draws of its file or all.
 
-    ``met``: jobs meet, as the file says. ``told``: nobody meets anybody, and the papers'
-    assumptions; isolated jobs run there as if alone, so Baseline alone has runs of its own.
-    ``sharing``: LC+S. ``placed``: as ``met``, and the own placement costs what it does; of real
-    logs alone.
+    ``simulated``: jobs share links, as the file says. ``assumed``: no job slows another, and the
+    papers' assumptions; isolated jobs run there as if alone, so Baseline alone has runs of its own.
+    ``sharing``: LC+S. ``placed``: as ``simulated``, and the own placement costs what it does; of
+    real logs alone.
     """
     own = parse_toml(_file(log).read_text(), log, ValueError)["sweep"]
     (zipped,) = own.pop("zip")
     draws = {name: values[:most] for name, values in zipped.items()}
-    met = {**own, "zip": [draws]}
-    assumed = [{"name": "assumed", "scenario": one, "label": one} for one in SCENARIOS]
-    nobody = [BASELINE, SCATTERED, *ISOLATING, SHARING]
-    told = {
-        ALLOCATOR: [*nobody, *[BASELINE] * len(SCENARIOS)],
-        MODEL: [*[NOBODY] * len(nobody), *assumed],
+    simulated = {**own, "zip": [draws]}
+    scenarios = [{"name": "assumed", "scenario": one, "label": one} for one in SCENARIOS]
+    without = [BASELINE, SCATTERED, *ISOLATING, SHARING]
+    assumed = {
+        ALLOCATOR: [*without, *[BASELINE] * len(SCENARIOS)],
+        MODEL: [*[NO_NETWORK] * len(without), *scenarios],
     }
     sharing = {ALLOCATOR: [SHARING], FRACTION: own[FRACTION]}
     placed = {
@@ -51,8 +51,8 @@ def designs(log: str, most: int | None = None) -> dict[str, dict[str, Any]]:
         FRACTION: list(PLACED_FRACTIONS),
     }
     parts: dict[str, dict[str, Any]] = {
-        "told": {"jobs": False, "zip": [told, draws]},
-        "met": met,
+        "assumed": {"jobs": False, "zip": [assumed, draws]},
+        "simulated": simulated,
         "placed": {"jobs": False, **placed, "zip": [draws]},
         "sharing": {"jobs": False, **sharing, "zip": [draws]},
     }
@@ -72,21 +72,21 @@ def sources(logs: Path | None, synthetic: bool) -> dict[str, list[str]]:
 
 
 def run_all(
-    settings: Mapping[str, list[str]], folder: Path, told: Progress, most: int | None = None
+    settings: Mapping[str, list[str]], folder: Path, progress: Progress, most: int | None = None
 ) -> dict[tuple[str, str], pd.DataFrame]:
     """Compute what is missing; return the cells by log and sweep. `settings`: see `sources`."""
     found = {}
     for log, own in settings.items():
         for part, varied in designs(log, most).items():
             spec = Spec.read(_file(log), own, varied)
-            progress = _progress(f"{log}, {part}", told)
-            sweep = run_sweep(spec, folder / log.lower() / part, progress=progress)
+            own_progress = _progress(f"{log}, {part}", progress)
+            sweep = run_sweep(spec, folder / log.lower() / part, progress=own_progress)
             found[log, part] = sweep.to_frame()
     return found
 
 
 def rows(found: Mapping[tuple[str, str], pd.DataFrame]) -> pd.DataFrame:
-    """Return a row per cell: which run it is, and what is told of it."""
+    """Return a row per cell: which run it is, and its results."""
     tables = []
     for (log, part), cells in found.items():
         defaults: Mapping[str, Any] = {FRACTION: 0.0, MIX: "mixed", MODEL: "fluid"}
@@ -94,7 +94,7 @@ def rows(found: Mapping[tuple[str, str], pd.DataFrame]) -> pd.DataFrame:
         neighbours = own["node_seconds_lost_to_interference"] / HOUR_S
         placement = own["node_seconds_lost_to_placement"] / HOUR_S
         work = own["node_hours"] - neighbours - placement
-        told = {
+        table = {
             "log": log,
             "part": part,
             "allocator": own[ALLOCATOR],
@@ -109,7 +109,7 @@ def rows(found: Mapping[tuple[str, str], pd.DataFrame]) -> pd.DataFrame:
             "neighbours": (neighbours / work).round(6),
             "placement": (placement / work).round(6),
         }
-        tables.append(pd.DataFrame(told))
+        tables.append(pd.DataFrame(table))
     return pd.concat(tables, ignore_index=True)
 
 
@@ -118,11 +118,11 @@ def _file(log: str) -> Path:
     return HERE / f"{log.lower().split('-', maxsplit=1)[0]}.toml"
 
 
-def _progress(what: str, told: Progress) -> Callable[[str, int, int], None]:
-    """Tell every tenth cell."""
+def _progress(what: str, progress: Progress) -> Callable[[str, int, int], None]:
+    """Report every tenth cell."""
 
-    def tell(phase: str, done: int, total: int) -> None:
+    def report(phase: str, done: int, total: int) -> None:
         if phase == "computed" and (done == total or done % 10 == 0):
-            told(f"{what}: {done} of {total} cells")
+            progress(f"{what}: {done} of {total} cells")
 
-    return tell
+    return report
