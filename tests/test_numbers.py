@@ -45,7 +45,12 @@ SETTINGS = {  # versions, defaults, choices of the code and numbers of other pro
     "docs/tutorials/gpu-training.md": {"0.35", "0.96"},
     "docs/tutorials/monday.md": {"95"},
 }
+_THUNDER = r"\| Thunder \| random \| {} \| {} KiB \| \d+ \| {}"  # packets, then the model
 MEASURED = {  # in `benchmarks/evidence.md`, which commands write
+    ("docs/concepts/limits.md", "1"): _THUNDER.format("adaptive", 32, r"1\.01\d "),
+    ("docs/concepts/limits.md", "8"): _THUNDER.format("adaptive", 256, r"1\.08\d "),
+    ("docs/concepts/limits.md", "13"): _THUNDER.format("static", 256, r"1\.12[5-9] "),
+    ("docs/concepts/limits.md", "7"): _THUNDER.format("static", 32, r"[^|]* \| 1\.07\d "),
     ("docs/concepts/model.md", "0.42"): r"\| dragonfly \| adaptive \| 40 .* / 0\.42 / ",
     ("docs/concepts/model.md", "0.5"): r"\| .*tree.* \| adaptive \| 40 .* / 0\.[0-5]\d / ",
     ("docs/concepts/model.md", "0.97"): r"\| torus \| dimension-order \| 40 .* / 0\.97 / ",
