@@ -275,12 +275,15 @@ def test_cells_of_logs_that_are_not_run_again_stay_recorded_with_their_date(tmp_
         finding._record(pd.DataFrame([["Atlas", 7]], columns=columns), ["Atlas"])
 
 
-def test_losses_of_the_finding_are_means_over_draws_and_the_nearest_assumption_is_told():
+def test_losses_of_the_finding_are_means_over_draws_and_the_nearest_assumption_is_named():
     """Baseline loses 1 and 3 % to neighbours, and 4, 8, 16, 5 and 7 % by the assumptions."""
     names = ["log", "part", "allocator", "model", "mix", "fraction", "draw", "neighbours"]
-    met = [("Atlas", "met", "first-free", "fluid", "far", 1.0, n, 0.02 * n - 0.01) for n in (1, 2)]
+    met = [
+        ("Atlas", "simulated", "first-free", "fluid", "far", 1.0, n, 0.02 * n - 0.01)
+        for n in (1, 2)
+    ]
     told = [
-        ("Atlas", "told", "first-free", name, "mixed", 0.0, n, loss)
+        ("Atlas", "assumed", "first-free", name, "mixed", 0.0, n, loss)
         for name, loss in (("5%", 0.04), ("10%", 0.08), ("20%", 0.16), ("V1", 0.05), ("V2", 0.07))
         for n in (1, 2)
     ]
