@@ -42,6 +42,11 @@ class MachineEvent(NamedTuple):
     parts: tuple[str, ...] = ()
     cause: str = ""
 
+    def __repr__(self) -> str:
+        """Return one line."""
+        what = f"{len(self.nodes)} nodes, {len(self.parts)} switches and cables"
+        return f"<MachineEvent: {self.action} at {self.time_s:g} s, {what}>"
+
 
 @dataclass(frozen=True, slots=True)
 class FailurePolicy:
@@ -103,6 +108,11 @@ class DrawnFailures:
         self._things = things
         self._due = [(time_s, place, True) for place, time_s in enumerate(first_s)]
         heapq.heapify(self._due)
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        mtbf_s, repair_s = self._mean_s
+        return f"<DrawnFailures of {len(self._things)}: MTBF {mtbf_s:g} s, repair {repair_s:g} s>"
 
     @property
     def next_s(self) -> float:
@@ -181,6 +191,13 @@ class MachineEvents:
     # of what is down or drained
     _why: dict[int | str, set[str]] = field(init=False, default_factory=dict)
     _cut_off: frozenset[int] = field(init=False, default=frozenset())  # nothing leads to them
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return (
+            f"<MachineEvents: {len(self.listed)} listed, {len(self.windows)} windows, "
+            f"{len(self.drawn)} kinds of failures by chance>"
+        )
 
     def __post_init__(self) -> None:
         """Put the events in order."""

@@ -42,6 +42,10 @@ class Window(NamedTuple):
     taken: Footprint
     users: frozenset[int] = frozenset()
 
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<Window: {self.from_s:g} to {self.until_s:g} s, {len(self.users)} users>"
+
 
 @dataclass(slots=True, eq=False)
 class Machine:

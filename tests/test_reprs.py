@@ -26,25 +26,37 @@ from scheduler import (
     DEFAULT_PROFILE,
     Cluster,
     Communication,
+    DrawnFailures,
+    FailurePolicy,
     Job,
     JobRate,
     Machine,
+    MachineEvent,
+    MachineEvents,
     NodeChooser,
     Observer,
     SwitchLimit,
     Verdict,
     WaitReasons,
+    Window,
     make_allocator,
     make_policy,
     simulate,
 )
 from scheduler.allocators import ALLOCATORS
+from scheduler.footprint import Footprint
 from scheduler.queues import POLICIES
 
 PACKAGES = ("netsim", "patterns", "scheduler", "coupling", "fabricsim")
 NEEDY = {"hybrid", "sequence", "matrix"}  # patterns that have to be told something
 LONG = "a name of many words\n" * 40
 PAIR = {"comm_fraction": 0.5, "pattern": {"name": "ring", "nbytes": 1e6}}
+
+SENDS = {"steps": [[[0, 1, "1 MB"]]], "compute_s": "1 ms"}
+ON_A_CABLE = {
+    "topology": {"kind": "fat-tree", "radix": 4, "levels": 2},
+    "jobs": [{"id": 1, "nodes": [0, 2], **SENDS}, {"id": 2, "nodes": [1, 4], **SENDS}],
+}
 
 
 def scene(topology="cab"):
@@ -106,6 +118,10 @@ def objects(tmp_path_factory):
         *(network, NetworkLedger(network), Observer(), Cluster(tree).geometry),
         Machine(Cluster(tree), make_allocator("jigsaw", {}, 1), lambda job: job.runtime_s),
         *(Verdict("nodes"), WaitReasons(), SwitchLimit("2@60")),
+        *(MachineEvents(), MachineEvent(1.0, "down", tuple(range(1000)), cause=LONG)),
+        *(FailurePolicy(), DrawnFailures(range(1000), 10.0, 1.0, 1)),
+        Window(0.0, 1.0, Footprint(), frozenset(range(1000))),
+        *(fs.ecmp_audit(ON_A_CABLE, seeds=1), fs.stagger(ON_A_CABLE)),
         *(swept, swept.plan.spec, swept.compare()),
         *(fs.flows(topology="cab", flows=[(0, 18, "1 MB")]), fs.ebb("cab", samples=1)),
         *(experiment, campaign, campaign.results[0], fs.estimate(scene()), fs.verify(scene())),
@@ -171,6 +187,7 @@ def test_answers_are_tables(objects):
     assert {type(own).__name__ for own in tables} == {
         *("Estimate", "Verification", "Result", "FlowReport", "Now", "WhatIf", "Placing", "Replay"),
         *("Sweep", "Comparison", "Calibration", "Flows", "Workload", "EffectiveBisection"),
+        *("EcmpAudit", "Stagger"),
     }
     for own in tables:
         assert own._repr_html_().startswith("<table")

@@ -58,6 +58,10 @@ class EcmpAudit(Tabled):
     qps: int
     topology: Topology
 
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<EcmpAudit: {len(self.jobs)} jobs over {self.seeds} seeds>"
+
     def _table_rows(self) -> list[dict[str, Any]]:
         """Return the jobs."""
         return [

@@ -58,6 +58,10 @@ class Stagger(Tabled):
     slack_s: float
     topology: Topology
 
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<Stagger: {len(self.jobs)} jobs, cycle {self.cycle_s:g} s>"
+
     @property
     def iterations(self) -> float:
         """Iterations of the longest job after which half of the gain is gone, at 0.1 % drift."""
