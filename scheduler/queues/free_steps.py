@@ -110,17 +110,10 @@ class FreeSteps:
 
     def close(self) -> None:
         """Enter nodes that take no jobs for a while, each once its running job has left."""
-        machine, cluster = self.machine, self.machine.cluster
-        spans = [(max(own.from_s, machine.now_s), *own[1:3]) for own in machine.windows]
-        if cluster.down is not None:
-            spans.append((machine.now_s, UNKNOWN_END_S, cluster.down))
-            links = Footprint(0, cluster.down.leaf_ports, cluster.down.l2_ports)
-            if links != Footprint():  # no job owns one
-                self._enter_span(machine.now_s, UNKNOWN_END_S, self._mask_row(links), 0, 1)
-        if spans:
-            self._closed_s = machine.now_s
+        spans = self._closed_spans()
         edges = sorted({edge for span in spans for edge in span[:2]})
-        held = [(own.end_s, cluster.footprint(own.allocation).nodes) for own in self._held.values()]
+        footprint = self.machine.cluster.footprint
+        held = [(own.end_s, footprint(own.allocation).nodes) for own in self._held.values()]
         for from_s, until_s in pairwise(edges):
             nodes = 0
             for begin_s, end_s, taken in spans:
@@ -131,6 +124,24 @@ class FreeSteps:
                     self._close(min(end_s, until_s), until_s, nodes & own)
                     nodes &= ~own
             self._close(from_s, until_s, nodes)
+
+    def _closed_spans(self) -> list[tuple[float, float, Footprint]]:
+        """Return from when to when which nodes take no jobs, whoever's they are."""
+        machine, down = self.machine, self.machine.cluster.down
+        spans = []
+        for own in machine.windows:
+            self._closed_s = machine.now_s
+            if own.users:  # whether its nodes are free depends on the job: the allocator is asked
+                self.mark(own.until_s, 1)
+            else:
+                spans.append((max(own.from_s, machine.now_s), own.until_s, own.taken))
+        if down is not None:
+            self._closed_s = machine.now_s
+            spans.append((machine.now_s, UNKNOWN_END_S, down))
+            links = Footprint(0, down.leaf_ports, down.l2_ports)
+            if links != Footprint():  # no job owns one
+                self._enter_span(machine.now_s, UNKNOWN_END_S, self._mask_row(links), 0, 1)
+        return spans
 
     def _close(self, from_s: float, until_s: float, nodes: int) -> None:
         """Enter a span in which nodes take no jobs."""
@@ -266,7 +277,7 @@ class FreeSteps:
         """
         machine = self.machine
         self._order = np.array([self._booked[job.id][1] for job in jobs], dtype=np.int64)
-        if machine.switch_limit is not None or not machine.allocator.monotone_in_free:
+        if not refusals_hold(machine):
             self._search_all(slice(None))
 
     def _search_all(self, rows: int | slice) -> None:
@@ -344,6 +355,14 @@ class FreeSteps:
         ends_s = self.machine.expected_end_s.items()
         ended = [job_id for job_id, end_s in ends_s if end_s <= time_s]
         return self.machine.cluster.expected(free, ended)
+
+
+def refusals_hold(machine: Machine) -> bool:
+    """Say whether a job that is refused a place is refused it where no more is free."""
+    kept_for_users = any(own.users for own in machine.windows)
+    return (
+        not kept_for_users and machine.switch_limit is None and machine.allocator.monotone_in_free
+    )
 
 
 def _mask_words(mask: int, width: int) -> Words:

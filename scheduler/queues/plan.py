@@ -10,7 +10,7 @@ from scheduler.cluster import Cluster
 from scheduler.footprint import Footprint, join_masks
 from scheduler.job import Job
 from scheduler.machine import Machine
-from scheduler.queues.free_steps import UNKNOWN_END_S, Booking, FreeSteps
+from scheduler.queues.free_steps import UNKNOWN_END_S, Booking, FreeSteps, refusals_hold
 from scheduler.queues.reservation import never_placed
 from scheduler.reasons import INSUFFICIENT_NODES, RESERVATION, WINDOW, Verdict, trace_roots
 
@@ -136,11 +136,7 @@ class Plan:
             cluster = self.without_bookings(job, machine.cluster_at(time_s), time_s, until_s)
             placement = (place or machine.place_at)(job, cluster, time_s)
         else:
-            sure = (
-                place is None
-                and machine.switch_limit is None
-                and machine.allocator.monotone_in_free
-            )
+            sure = place is None and refusals_hold(machine)
             knows = exhaustive(machine.allocator) if sure else None
             if knows is not None and knows.no_room_in(job, machine.cluster, nodes):
                 return None

@@ -52,10 +52,13 @@ def footprint(nodes):
     return Footprint(join_masks(cluster.nodes_per_leaf, cluster.geometry.masks(nodes).items()))
 
 
-def happening(events=(), windows=(), drawn=(), **policy):
+def happening(events=(), windows=(), drawn=(), users=(), **policy):
     return MachineEvents(
         [MachineEvent(float(at), action, tuple(nodes)) for at, action, nodes in events],
-        [Window(float(begin), float(until), footprint(nodes)) for begin, until, nodes in windows],
+        [
+            Window(float(begin), float(until), footprint(nodes), frozenset(users))
+            for begin, until, nodes in windows
+        ],
         drawn,
         FailurePolicy(**policy),
     )
@@ -64,7 +67,7 @@ def happening(events=(), windows=(), drawn=(), **policy):
 def runs_of(rows, events, queue="easy", allocator="first-free", **options):
     """Return all runs as the naive simulation does, and who still waits."""
     jobs = [
-        Job(number, float(at_s), size, float(run_s), float(ask_s))
+        Job(number, float(at_s), size, float(run_s), float(ask_s), user=number % 2)
         for number, at_s, run_s, size, ask_s in rows
     ]
     schedule = simulate(
@@ -110,7 +113,7 @@ def test_jobs_keep_off_windows_that_they_would_reach(drawn, windows, events):
     assert (found, waiting) == NaiveOutages(rows, 16, events, windows).run()
 
 
-@pytest.mark.parametrize(
+every_queue = pytest.mark.parametrize(
     "queue",
     [
         ("fcfs", {}),
@@ -124,6 +127,9 @@ def test_jobs_keep_off_windows_that_they_would_reach(drawn, windows, events):
         ("reckless", {}),
     ],
 )
+
+
+@every_queue
 @pytest.mark.parametrize("allocator", ["first-free", "jigsaw", "laas", "random"])
 @settings(deadline=None, max_examples=12)
 @given(drawn=ROWS, windows=WINDOWS, events=EVENTS)
@@ -154,6 +160,45 @@ def test_no_job_runs_where_it_may_not(queue, allocator, drawn, windows, events):
             if other != number and begin_s < end_s and start_s < until_s:
                 assert not set(which) & set(nodes)
     assert all(run.end_s > run.start_s for run in schedule.records)
+
+
+@every_queue
+@pytest.mark.parametrize("allocator", ["first-free", "jigsaw"])
+@settings(deadline=None, max_examples=12)
+@given(drawn=ROWS, windows=WINDOWS)
+def test_reserved_nodes_are_the_users_own_and_closed_to_all_others(
+    queue, allocator, drawn, windows
+):
+    """As without the reservation where it is for all users; as maintenance where for none."""
+    # none outlives its estimate: such a job is expected to end later at each instant, one of which
+    # is the end of a reservation
+    rows = [(*row[:4], max(row[2], row[4])) for row in rows_of(drawn)]
+    windows = [(begin, begin + length, nodes) for begin, length, nodes in windows]
+
+    def run(events):
+        return runs_of(rows, events, queue[0], allocator, **queue[1])[:2]
+
+    later = [(10**6, 10**6 + 1, [0])]  # places are reserved, not counts, in both
+    assert run(happening((), windows + later, users=(0, 1))) == run(happening((), later))
+    assert run(happening((), windows, users=(2,))) == run(happening((), windows))
+
+
+@every_queue
+@pytest.mark.parametrize("allocator", ["first-free", "jigsaw"])
+@settings(deadline=None, max_examples=12)
+@given(drawn=ROWS, windows=WINDOWS)
+def test_jobs_of_others_keep_off_reserved_nodes(queue, allocator, drawn, windows):
+    rows = rows_of(drawn)
+    windows = [(begin, begin + length, nodes) for begin, length, nodes in windows]
+
+    found, _, _ = runs_of(rows, happening((), windows, users=(1,)), queue[0], allocator, **queue[1])
+
+    ask_s = {row[0]: row[4] for row in rows}
+    assert {run[0] for run in found} == {row[0] for row in rows}
+    for number, start_s, _, nodes, _ in found:
+        for begin_s, until_s, which in windows:
+            if number % 2 == 0 and begin_s < start_s + ask_s[number] and until_s > start_s:
+                assert not set(which) & set(nodes)
 
 
 def test_failures_by_chance_have_the_mean_times_asked_for():
