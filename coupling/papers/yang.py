@@ -62,13 +62,13 @@ def derive(found: Frames) -> Frames:
     tables = {f"over {base}": summarise(samples, keys, TIMES, over={"policy": base})
               for base in (CC, NC, "Cautious")}  # fmt: skip
     means = summarise(samples, keys, VALUES)
-    crowd = found["crowd"].melt("pattern", ["alone", "crowd"], "machine", "ratio")
+    scattered = found["full_machine"].melt("pattern", ["alone", "full_machine"], "machine", "ratio")
     return {
         "policies": means,
         **tables,
         "capacity": differences(samples, keys[:2], "loss_of_capacity", "policy", [("chunks", NC)]),
         "slowdown": differences(samples, keys[:2], "mean_network_slowdown", "policy", [(NC, CC)]),
-        "scattered": crowd.replace({"machine": {"crowd": "full machine"}}),
+        "scattered": scattered.replace({"machine": {"full_machine": "full machine"}}),
     }
 
 

@@ -23,11 +23,11 @@ from scheduler.allocators.torus import (
 from scheduler.job import Communication
 from scheduler.traffic import TrafficOf
 
-MACHINE, CROWDED, CROWDED_QUICK = (32, 32, 32), (16, 16, 16), (8, 8, 8)
+MACHINE, FULL_MACHINE, FULL_QUICK = (32, 32, 32), (16, 16, 16), (8, 8, 8)
 LINK = 2e9  # bytes per second of a Blue Gene/Q link; the draft names no bandwidth
 LATENCY_BASE_S, LATENCY_PER_LINK_S = 315e-9, 417.7e-9  # 4 KiB at 100 Gb/s and 90 ns a link
 MESSAGES = {"2 KB": 2048.0, "2 MB": 2048.0 * 1024}
-SIZES, LARGE, DRAWS, CROWD_SIZE = (32, 64), 512, 3, 64
+SIZES, LARGE, DRAWS, FULL_SIZE = (32, 64), 512, 3, 64
 SHAPES = ("3D-B", "3D-UB", "2D-B", "2D-UB", "1D-B")
 NC = "NC"
 _HYBRID = {
@@ -81,7 +81,7 @@ class Shapes:
         found[NC] = [self.seconds(pattern, np.sort(nodes)) for nodes in drawn]
         return {"": [base]} | {name: [t / base for t in times] for name, times in found.items()}
 
-    def crowd(self, pattern: Pattern, size: int) -> float:
+    def full_machine(self, pattern: Pattern, size: int) -> float:
         """Return the mean iteration on a machine full of such jobs, nodes drawn at random."""
         model = make_contention_model("fluid", self.torus)
         nodes = np.random.default_rng(1).permutation(self.torus.n_nodes).reshape(-1, size)
@@ -98,12 +98,14 @@ class Shapes:
 
 def shape_frames(runs: Runs) -> Frames:
     """Compute the times by shape, and on a full machine."""
-    large, dims = not runs.quick, CROWDED_QUICK if runs.quick else CROWDED
+    large, dims = not runs.quick, FULL_QUICK if runs.quick else FULL_MACHINE
     common = [LINK, LATENCY_BASE_S, LATENCY_PER_LINK_S, PATTERNS, _HYBRID, MESSAGES, DRAWS]
     sizes = (*SIZES, LARGE) if large else SIZES
     return {
         "shapes": runs.stored("shapes", [common, MACHINE, sizes], lambda: _by_shape(large=large)),
-        "crowd": runs.stored("crowd", [common, dims, CROWD_SIZE], lambda: _full_machine(dims)),
+        "full_machine": runs.stored(
+            "full_machine", [common, dims, FULL_SIZE], lambda: _full_machine(dims)
+        ),
     }
 
 
@@ -127,14 +129,14 @@ def _full_machine(dims: Box) -> pd.DataFrame:
     """Return times on a full machine, relative to the undisturbed cube."""
     study, rows = Shapes(dims), []
     for label, name in PATTERNS.items():
-        pattern = pattern_of(name, MESSAGES["2 MB"], CROWD_SIZE)
-        times = study.by_shape(pattern, CROWD_SIZE)
+        pattern = pattern_of(name, MESSAGES["2 MB"], FULL_SIZE)
+        times = study.by_shape(pattern, FULL_SIZE)
         rows.append(
             {
                 "pattern": label,
                 "worst": max(max(times.get(shape, [0.0])) for shape in SHAPES),
                 "alone": float(np.mean(times[NC])),
-                "crowd": study.crowd(pattern, CROWD_SIZE) / times[""][0],
+                "full_machine": study.full_machine(pattern, FULL_SIZE) / times[""][0],
                 "side": dims[0],
             }
         )

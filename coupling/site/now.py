@@ -8,7 +8,7 @@ import numpy as np
 from coupling.results.formatting import counted
 from coupling.site.answers import JobNow, LinkNow, LostHours, Now
 from coupling.site.drawn_traffic import JobLoads, traffic_class_of_state
-from coupling.site.outcome import NOBODY, Outcome, solve
+from coupling.site.outcome import NO_JOB, Outcome, solve
 from coupling.site.site import Site, read_site
 from coupling.site.state import SiteState
 from fabricsim.checking.errors import public
@@ -153,7 +153,7 @@ def _job_now(scene: SiteState, found: Outcome, among: Bools, at: int) -> JobNow:
     low, middle, high = np.quantile(network_slowdown, (_LOW, 0.5, _HIGH)).tolist()
     culprit, share = _most_frequent(found.culprit[:, at])
     held = found.interference[:, at] > 1.0 + _ROUNDING
-    worst, _ = _most_frequent(np.where(held, found.worst[:, at], NOBODY))
+    worst, _ = _most_frequent(np.where(held, found.worst[:, at], NO_JOB))
     lost = HOURS * job.nodes.size * (1.0 - 1.0 / network_slowdown)
     return JobNow(
         id=job.id,
@@ -165,9 +165,9 @@ def _job_now(scene: SiteState, found: Outcome, among: Bools, at: int) -> JobNow:
         high=high,
         interference=float(np.median(found.interference[:, at])),
         among_worst=float(among[:, at].mean()),
-        culprit=None if culprit == NOBODY else scene.jobs[culprit].id,
+        culprit=None if culprit == NO_JOB else scene.jobs[culprit].id,
         culprit_share=share,
-        worst_link=None if worst == NOBODY else scene.topology.link_name(worst),
+        worst_link=None if worst == NO_JOB else scene.topology.link_name(worst),
         lost_node_hours=float(lost.mean()),
     )
 
@@ -182,9 +182,9 @@ def _latency_bound(loads: int) -> list[str]:
 
 def _most_frequent(values: Ints) -> tuple[int, float]:
     """Return what stands most often in some samples, the least of equals, and its share."""
-    there = values[values != NOBODY]
+    there = values[values != NO_JOB]
     if not there.size:
-        return NOBODY, 0.0
+        return NO_JOB, 0.0
     different, count = np.unique(there, return_counts=True)
     first = int(count.argmax())
     return int(different[first]), float(count[first] / values.size)

@@ -10,7 +10,7 @@ from coupling.site.state import SiteState
 from netsim.common.arrays import Bools, Floats, Ints
 from netsim.fluid.model import Fluid
 
-NOBODY = -1
+NO_JOB = -1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,7 +21,7 @@ class Outcome:
     # of the scene
     factor: Floats
     interference: Floats
-    culprit: Ints  # (D, J): place of the job that costs each most; `NOBODY` where nothing is lost
+    culprit: Ints  # (D, J): place of the job that costs each most; `NO_JOB` where nothing is lost
     worst: Ints  # (D, J): directed link that holds each up most; -1 for none
     # link, job: (K,): pairs of link and place of a job that uses it in some sample, by link
     link: Ints
@@ -44,7 +44,7 @@ def solve(scene: SiteState, loads: JobLoads | None = None) -> Outcome:
     place = {number: at for at, number in enumerate(numbers)}
     shape = len(drawn), len(numbers)
     factor, interference = np.ones(shape), np.ones(shape)
-    culprit, worst = np.full(shape, NOBODY), np.full(shape, -1)
+    culprit, worst = np.full(shape, NO_JOB), np.full(shape, -1)
     rows: list[tuple[Ints, Ints, Floats]] = []
     for row, here in enumerate(drawn):
         order = sorted(here)

@@ -121,7 +121,7 @@ def stagger(snapshot: Snapshot | Mapping[str, Any]) -> Stagger:
             if job.flows is not None and (own := _placed(traffic_of, job)) is not None
         }
         jobs, links = _sharing(snapshot, placed)
-        if len(jobs) < 2:  # noqa: PLR2004 (one has nobody to wait for)
+        if len(jobs) < 2:  # noqa: PLR2004 (one waits for no other)
             raise SnapshotError(f"{snapshot.source}: jobs: no two of them share a link.")
         grid = _Grid.of(snapshot, [placed[job.number] for job in jobs], links, times)
         shifts, slack = grid.descent()
