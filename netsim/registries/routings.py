@@ -70,11 +70,12 @@ def make_routing(spec: Mapping[str, Any] | str, topology: Topology, seed: int = 
     require_topology(topology, RoutingError)
     if not isinstance(spec, (str, Mapping)):
         raise RoutingError(f"routing: expected a name or a table, got {brief(spec)}.")
-    if isinstance(topology, GpuCluster):
-        if "lft" in spec or spec == "jigsaw":
-            raise RoutingError(f"routing: expected one of a GPU cluster, got {brief(spec)}.")
-        return ClusterRouting(make_routing(spec, topology.endpoint_tree, seed), topology)
     table = {"name": spec} if isinstance(spec, str) else spec
+    if isinstance(topology, GpuCluster):
+        if "lft" in table or table.get("name") == "jigsaw":
+            what = "'lft' (forwarding tables)" if "lft" in table else "'jigsaw' (owned links)"
+            raise RoutingError(f"routing {what} needs a fabric other than a GPU cluster.")
+        return ClusterRouting(make_routing(spec, topology.endpoint_tree, seed), topology)
     if "lft" in table:
         return _round_failures(_loaded_tables(table, topology), topology)
     options = {key: value for key, value in table.items() if key != "name"}

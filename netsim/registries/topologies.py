@@ -126,6 +126,11 @@ def _resolved_fields(spec: Mapping[str, Any]) -> Mapping[str, Any]:
         kind = spec["kind"]
     if not isinstance(kind, str) or kind not in TOPOLOGIES:
         names = [*sorted(TOPOLOGIES), *sorted(MACHINES)]
+        if kind == "rail-tree":  # of older versions
+            raise TopologyError(
+                "kind: expected 'gpu-cluster' with fabric = 'rail-only' or 'rail', as it is called "
+                "now, got 'rail-tree'."
+            )
         if "kind" not in spec:
             raise TopologyError(f"field 'kind' is missing; choose from {', '.join(names)}.")
         raise TopologyError(unknown("topology", kind, names))

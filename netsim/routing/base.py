@@ -95,6 +95,14 @@ class CheckedRouting:
         raise NotImplementedError
 
 
+def inner_routes(
+    inner: Routing, src: Ints, dst: Ints, partition: Partition | None, queue_pair: Ints | None
+) -> Routes:
+    """Route flows by another routing; only those that hash queue pairs take them."""
+    hashed = {} if queue_pair is None else {"queue_pair": queue_pair}
+    return inner.routes(src, dst, partition, **hashed)
+
+
 def queue_pairs(routing: Routing) -> int:
     """Return over how many queue pairs a routing splits a message, each on a path of its own."""
     return int(getattr(routing, "qps", 1))

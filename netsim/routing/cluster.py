@@ -7,7 +7,7 @@ import numpy as np
 from netsim.common.arrays import Ints
 from netsim.common.errors import RoutingError
 from netsim.flows.partition import Partition
-from netsim.routing.base import Routing, flow_ends, queue_pairs
+from netsim.routing.base import Routing, flow_ends, inner_routes, queue_pairs
 from netsim.topology.gpucluster import GpuCluster
 from netsim.topology.routes import Routes
 
@@ -41,6 +41,5 @@ class ClusterRouting:
         node = cluster.endpoints.node
         out, into = cluster.tree_end[src], cluster.tree_end[dst]
         into = np.where(node[src] == node[dst], out, into)
-        hashed = {} if queue_pair is None else {"queue_pair": queue_pair}
-        found = self.inner.routes(out, into, None, **hashed)
+        found = inner_routes(self.inner, out, into, None, queue_pair)
         return Routes(found.indptr, found.links, cluster.n_links, found.rule)

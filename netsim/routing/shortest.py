@@ -9,7 +9,14 @@ from netsim.common.arrays import Bools, Ints
 from netsim.common.errors import RoutingError
 from netsim.common.rng import whole_numbers
 from netsim.flows.partition import Partition
-from netsim.routing.base import CheckedRouting, Routing, flow_ends, no_path, queue_pairs
+from netsim.routing.base import (
+    CheckedRouting,
+    Routing,
+    flow_ends,
+    inner_routes,
+    no_path,
+    queue_pairs,
+)
 from netsim.routing.dmodk import rail_numbers
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
@@ -166,9 +173,8 @@ class Rerouted:
     ) -> Routes:
         """Route flows between endpoints over links in service."""
         src, dst = flow_ends(src, dst, self.detour.topology)
-        hashed = {} if queue_pair is None else {"queue_pair": queue_pair}
         try:
-            routes = self.inner.routes(src, dst, partition, **hashed)
+            routes = inner_routes(self.inner, src, dst, partition, queue_pair)
         except RoutingError as error:
             owned = None if partition is None else partition.links
             gone = [] if owned is None else owned[self.absent[owned]].tolist()

@@ -71,6 +71,12 @@ def test_a_job_that_a_lost_rail_stops_is_refused_by_name(cluster, words):
         alone(RINGS, {"failed_switches": ["s1.0"]} | cluster)
 
 
+@pytest.mark.parametrize("routing", ["jigsaw", {"name": "jigsaw"}, {"lft": "a", "fabric": "b"}])
+def test_routings_of_owned_links_and_loaded_tables_are_refused(routing):
+    with pytest.raises(SnapshotError, match="needs a fabric other than a GPU cluster"):
+        alone(RINGS, routing=routing)
+
+
 ALL_TO_ALL = {"name": "all-to-all", "nbytes": "1 MB"}
 
 

@@ -79,6 +79,7 @@ def test_a_rail_tree_gives_every_node_one_link_into_each_rail():
         ("cabb", r"unknown topology 'cabb' \(did you mean 'cab'\?\); choose from .*fat-tree.*cab"),
         ({}, "field 'kind' is missing; choose from"),
         ({"kind": 3}, "unknown topology 3"),
+        ({"kind": "rail-tree"}, "expected 'gpu-cluster' with fabric = 'rail-only'"),
         (None, "expected a table or a machine name, got None"),
         (["cab"], "expected a table or a machine name"),
         ("fat-tree", "radix: expected a whole number from 1, it is missing"),
