@@ -163,7 +163,8 @@ def _rows(path: Path) -> list[tuple[str, Mapping[str, Any]]]:
             if key in cells and cells[key].replace(".", "", 1).isdecimal():
                 cells[key] = float(cells[key])
         if "users" in cells:
-            cells["users"] = [int(user) for user in cells["users"].split() if user.isdecimal()]
+            names = cells["users"].split()
+            cells["users"] = [int(user) if user.isdecimal() else user for user in names]
         found.append((where, cells))
     return found
 
@@ -189,9 +190,11 @@ def _read(
         until_s = quantity(row.raw("until"), DURATION, ExperimentError, f"{place} until")
         if not until_s > at_s:
             raise row.error("until", "a time after its start")
-        users = row.raw("users", []) if action == "reservation" else []
-        if not isinstance(users, list) or any(type(user) is not int for user in users):
-            raise row.error("users", "a list of numbers of users")
+        users = []
+        if action == "reservation":
+            users = row.raw("users", None)
+            if not isinstance(users, list) or not users or any(type(u) is not int for u in users):
+                raise row.error("users", "a list of numbers of users")
         geometry = Geometry.of(topology)
         masks = sorted(geometry.masks(nodes).items())
         taken = Footprint(join_masks(geometry.nodes_per_leaf, masks))
@@ -216,5 +219,7 @@ def _meant(what: str, topology: Topology, *, whole: bool) -> tuple[list[int], li
     if whole and switches:
         left = exclude(topology, switches).usable_nodes
         nodes += np.setdiff1d(topology.usable_nodes, left).tolist()
+        if not nodes:
+            raise NetsimError(f"expected nodes, or a switch that all of some need, got {what!r}.")
         return nodes, []
     return nodes, switches

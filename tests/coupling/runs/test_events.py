@@ -129,6 +129,14 @@ def test_a_job_goes_on_by_other_links_when_a_cable_goes_down():
             "expected nodes or switches, got the cable 's1.0>s2.0'",
         ),
         ({"list": [{"time": 1, "what": "n0"}]}, "list[0] action: expected one of"),
+        (
+            {"list": [{"time": 1, "action": "drain", "what": "s2.0"}]},
+            "list[0] what: expected nodes, or a switch that all of some need, got 's2.0'",
+        ),
+        (
+            {"list": [{"time": 1, "action": "reservation", "what": "n0", "until": 2}]},
+            "list[0] users: expected a list of numbers of users, it is missing",
+        ),
         ({"node_repair": 3}, "node_mtbf: expected a time beside node_repair"),
         ({"node_mtbf": 0}, "node_mtbf: expected a positive time"),
         ({"on_failure": "cry"}, "on_failure: expected one of requeue, end"),
@@ -171,6 +179,14 @@ def test_a_table_of_events_is_read_as_a_list_is(tmp_path):
     pd.testing.assert_frame_equal(read.jobs, given.jobs)
     assert read.summary == given.summary
     assert read.extras["events"]["what"].tolist() == ["s1.3", "n[0-3]", "s1.3"]
+
+
+def test_users_by_name_in_a_table_of_events_are_refused(tmp_path):
+    (tmp_path / "events.csv").write_text(
+        "time,action,what,until,users\n2 h,reservation,s1.0,3 h,3 bob\n"
+    )
+    with pytest.raises(ExperimentError, match=r"events\.csv:2 users: expected a list of numbers"):
+        fs.run(experiment(events="events.csv", folder=tmp_path))
 
 
 def test_a_run_with_failures_by_chance_is_repeated_by_its_seed():
