@@ -11,7 +11,7 @@ from scheduler.workload.base import Workload
 COLUMN, THINK = "dependency", "think_s"
 _TERM = re.compile(r"(\w+):([0-9]+(?:\([a-z]+\))?(?::[0-9]+(?:\([a-z]+\))?)*)")
 _KINDS = {"afterany": "after", "after": "after", "afterok": "after_ok"}
-ABSENT = "dependencies on jobs that are not run: taken as met"
+ABSENT = "dependencies on jobs that are not run: taken as satisfied"
 
 
 def linked(jobs: Sequence[Job]) -> tuple[Job, ...]:

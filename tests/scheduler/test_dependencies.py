@@ -118,7 +118,7 @@ def test_fields_17_and_18_of_swf_are_used_when_asked_for_and_counted_otherwise(t
 
     assert run.jobs["start_s"].tolist() == [0, 14, 5]
     assert run.summary["log_remarks"] == {
-        "dependencies on jobs that are not run: taken as met": 1,
+        "dependencies on jobs that are not run: taken as satisfied": 1,
     }
     assert plain.jobs["start_s"].tolist() == [0, 3, 5]
     assert plain.summary["log_remarks"] == {
