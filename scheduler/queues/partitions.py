@@ -36,6 +36,15 @@ class Restricted:
         inside.block(self._outside)
         return self._allocator.allocate(job, inside) if job.n_nodes <= inside.n_free else None
 
+    def require_nodes(self, job: Job, cluster: Cluster, partition: str) -> None:
+        """Refuse a job of more nodes than there are."""
+        n_nodes = cluster.n_nodes - self._outside.nodes.bit_count()
+        if job.n_nodes > n_nodes:
+            raise PolicyError(
+                f"job {job.id}: expected no more than the {n_nodes} nodes of partition "
+                f"{partition!r}, got {job.n_nodes} nodes."
+            )
+
 
 @dataclass(slots=True, eq=False)
 class _Partition:
@@ -49,6 +58,7 @@ class _Partition:
     policy: QueuePolicy
     reasons: WaitReasons = field(default_factory=WaitReasons)
     allocator: Restricted | None = None
+    submitted: list[Job] = field(default_factory=list)  # since the last pass
 
 
 class Partitions:
@@ -116,6 +126,7 @@ class Partitions:
             raise PolicyError(
                 f"job {job.id}: expected no more than {least} of partition {name!r}, got {got}."
             )
+        own.submitted.append(job)
         own.policy.submit(job)
 
     def select(self, machine: Machine) -> None:
@@ -124,6 +135,9 @@ class Partitions:
         for own in self._by_tier:
             if own.allocator is None:
                 own.allocator = Restricted(allocator, _outside(own, machine.cluster))
+            for job in own.submitted:
+                own.allocator.require_nodes(job, machine.cluster, own.name)
+            own.submitted.clear()
             if not len(own.policy):
                 continue
             machine.allocator = cast("Allocator", own.allocator)

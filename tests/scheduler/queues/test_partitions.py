@@ -121,6 +121,14 @@ def test_jobs_that_no_partition_takes_are_refused_by_name(job, message):
     assert message in str(refused.value)
 
 
+def test_a_job_of_more_nodes_than_its_partition_is_refused():
+    half = {"partitions": {"half": {"nodes": "n[0-7]", "Default": True}}}
+    with pytest.raises(PolicyError, match="job 7: expected no more than the 8 nodes of partition"):
+        placed(
+            [Job(6, 0.0, 8, 5.0, 5.0), Job(7, 3.0, 9, 5.0, 5.0)], make_policy("partitions", half)
+        )
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
