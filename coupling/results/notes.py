@@ -89,8 +89,9 @@ def _keeps_jobs_apart(summary: Mapping[str, Any], setting: Setting) -> bool:
 
 
 def _assumed_lines(result: Result) -> list[str]:
-    """Return what was assumed of the switches of a run, and what its routing does not do."""
-    texts = (result.summary.get(key) for key in ("assumed_switch", "routing_limits"))
+    """Return what was assumed of the fabric of a run, and what its routing does not do."""
+    keys = ("assumed_fabric", "assumed_switch", "routing_limits")
+    texts = (result.summary.get(key) for key in keys)
     return [text for text in texts if text]
 
 

@@ -255,7 +255,7 @@ def _read_summary(path: Path) -> dict[str, Any]:
         _check_numbers(table.mapping(group), f"{place} {group}:")
     if "network" in summary:
         _check_network(Table(table.mapping("network"), f"{place} network:", ResultError))
-    texts = ("assumed_switch", "routing_limits", "log_time_zone")
+    texts = ("assumed_fabric", "assumed_switch", "routing_limits", "log_time_zone")
     for key in (key for key in texts if key in summary):
         table.text(key)
     if "on_common_links" in summary:

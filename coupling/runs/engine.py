@@ -45,7 +45,7 @@ from netsim.registries.accuracy import setting_of
 from netsim.registries.routings import limits_of
 from netsim.topology.base import Topology
 from netsim.topology.multipath import spread_over_links
-from netsim.topology.switches import assumed_switch
+from netsim.topology.switches import assumed_fabric, assumed_switch
 from scheduler.allocators.base import Allocator, Bounded
 from scheduler.cluster import Cluster
 from scheduler.events import MachineEvents
@@ -323,7 +323,7 @@ def _runtime_s(job: Job) -> float:
 def _result_remarks(
     setup: Setup, network: NetworkRateModel | None, allocator: Allocator
 ) -> dict[str, Any]:
-    """Count what a reader of the result must know, and tell what the network was."""
+    """Count what a reader of the result must know, and say what the network was."""
     found: dict[str, Any] = {} if network is None else {"latency_bound": network.latency_bound}
     if network is not None and network.on_common_links and True in network.owned:
         found["on_common_links"] = True
@@ -331,6 +331,8 @@ def _result_remarks(
         found["out_of_steps"] = allocator.out_of_steps
     if assumed := assumed_switch(setup.parts.topology):
         found["assumed_switch"] = assumed
+    if filled_in := assumed_fabric(setup.parts.topology):
+        found["assumed_fabric"] = "; ".join(filled_in)
     if network is not None and (limits := limits_of(network.routing)):
         found["routing_limits"] = "; ".join(limits)
     found["network"] = setting_of(  # by which the known error of the model is looked up

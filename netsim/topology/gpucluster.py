@@ -106,8 +106,9 @@ class GpuCluster(Topology):
         """What kind of fabric it is."""
         ratio = self.tree.oversubscription
         width = "" if ratio < 1.005 else f", oversubscribed {ratio:.3g}:1"  # noqa: PLR2004 (rounding)
-        own = self.hosts
-        return f"GPU cluster, {self.fabric}, {own.gpus} GPUs and {own.nics} adapters a host{width}"
+        gpus = f"{self.hosts.gpus} GPU{'s' * (self.hosts.gpus > 1)}"
+        nics = f"{self.hosts.nics} adapter{'s' * (self.hosts.nics > 1)}"
+        return f"GPU cluster, {self.fabric}, {gpus} and {nics} a host{width}"
 
     @property
     def n_fabric_links(self) -> int:

@@ -115,13 +115,19 @@ def assumed_switch(topology: Topology) -> str:
     return f"{parts} (not stated: preset {DEFAULT_SWITCH})" if parts else ""
 
 
-def assumptions_of(topology: Topology) -> tuple[str, ...]:
-    """Return a phrase for everything that was assumed of a fabric: of its file, of its switches."""
-    own, switch = topology.origin.assumed if topology.origin else (), assumed_switch(topology)
+def assumed_fabric(topology: Topology) -> tuple[str, ...]:
+    """Return a phrase for everything that was assumed of a fabric but its switches."""
+    own = topology.origin.assumed if topology.origin else ()
     if isinstance(topology, GpuCluster):
         rate = "links at their full rate, without the overhead of protocols and of NCCL"
         lost = lost_rails(topology)
         own = tuple(phrase for phrase in (*own, topology.filled_in, rate, lost) if phrase)
+    return own
+
+
+def assumptions_of(topology: Topology) -> tuple[str, ...]:
+    """Return a phrase for everything that was assumed of a fabric: of its file, of its switches."""
+    own, switch = assumed_fabric(topology), assumed_switch(topology)
     return (*own, switch) if switch else own
 
 
