@@ -27,12 +27,13 @@ class Part:
     nbytes: float
     times: int = 1  # one after the other
     hot: float = 1.0  # largest over mean bytes of a receiver of an all-to-all
+    dimension: str = ""  # what tables call `over`; absent: its names
 
     @property
     def label(self) -> str:
         """What tables call it."""
         what = "send" if self.collective is None else self.collective.operation
-        return f"{what} over {'+'.join(self.over) if self.over else 'all'}"
+        return f"{what} over {self.dimension or '+'.join(self.over) or 'all'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,11 +226,13 @@ class Model:
         nbytes = self.params / (self.tp * self.pp) * _BYTES
 
         def over_dp(operation: str) -> Part:
-            return Part(("dp", "cp"), Collective(operation, "auto", nbytes), nbytes)
+            collective = Collective(operation, "auto", nbytes)
+            return Part(("dp", "cp"), collective, nbytes, dimension=dimension)
 
+        dimension = "fsdp" if self.fsdp else "dp" if self.cp == 1 else "dp+cp"
         if self.fsdp:  # shards before the forward pass, and beside the backward one
             again = (over_dp("allgather"), over_dp("reduce-scatter"))
-            rows = [(1 / 3, (over_dp("allgather"),)), (2 / 3, (*again, *sends))]
+            rows = [(1 / 3, (over_dp("allgather"),)), (2 / 3, (*sends, *again))]
         else:  # beside the backward pass of the last micro-batch
             last = 2 / 3 / self.micro_batches
             rows = [(last, (over_dp("allreduce"),)), *([(1 - last, sends)] if sends else [])]

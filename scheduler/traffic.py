@@ -123,6 +123,7 @@ class PlacedTraffic:
     traffic: Traffic  # what the job puts on the network in each iteration
     ideal_s: float  # seconds of an iteration with communication at injection time
     alone_s: float  # seconds of an iteration alone on this placement and routing
+    labels: tuple[str, ...] = ()  # of steps, where they have some
 
     @property
     def placement_factor(self) -> float:
@@ -204,7 +205,7 @@ class TrafficOf:
         traffic, times, _ = self._routed_traffic(outside, partition, n_nodes)
         ideal_s = compute_s + times.injection_s
         alone_s = compute_s + times.communication_s
-        return PlacedTraffic(_with_compute(traffic, compute_s), ideal_s, alone_s)
+        return PlacedTraffic(_with_compute(traffic, compute_s), ideal_s, alone_s, outside.labels)
 
     def _on_hosts(self, flows: RankFlows, nodes: Ints) -> RankFlows:
         """Return the messages of ranks on these hosts, where a pattern depends on them."""
@@ -237,6 +238,7 @@ class TrafficOf:
             None if flows.rounds is None else flows.rounds[numbers],
             None if flows.channel is None else flows.channel[crossing],
             flows.hide_s,
+            labels=tuple(flows.labels[number] for number in numbers) if flows.labels else (),
         )
 
     def _placed(

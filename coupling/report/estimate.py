@@ -52,10 +52,11 @@ def estimate_answer(snapshot: Snapshot, found: Estimate, *, page: bool = False) 
         ],
         left=(0, 1),
     )
+    split = _step_sections(found.jobs)
     closing = [*(f"Assumed: {line}." for line in found.assumed), accuracy_line(found.setting)]
     if not page:
         blame = Section("", notes=[line for job in found.jobs if (line := _blame_line(job))])
-        sections = [jobs, blame, *_busy_sections(found), candidates]
+        sections = [jobs, blame, *split, *_busy_sections(found), candidates]
         title = f"{snapshot.topology.summary}, model {snapshot.model}, {snapshot.fairness}"
         return Answer("", [title], sections, closing)
     from coupling.report.moments import blame_section, load_picture  # noqa: PLC0415 (matplotlib)
@@ -69,6 +70,7 @@ def estimate_answer(snapshot: Snapshot, found: Estimate, *, page: bool = False) 
         ],
         [
             jobs,
+            *split,
             Section("The fabric", pictures=lambda: load_picture(snapshot, found)),
             blame_section(found.jobs),
             _busiest_section(snapshot.topology, found.links),
@@ -89,6 +91,33 @@ def _busy_sections(found: Estimate) -> list[Section]:
     return [
         Section("", ("shared link", "busy", "jobs"), _shared_rows(found.links), left=(0, 2)),
         Section("", ("longest queues", "busy", "mean wait"), rows),
+    ]
+
+
+def _step_sections(jobs: Sequence[JobEstimate]) -> list[Section]:
+    """Return what steps on a GPU cluster are made of, and what they send by class of link."""
+    parts = [
+        (
+            str(job.id),
+            part.what,
+            seconds(part.time_s),
+            seconds(part.exposed_s),
+            percent(part.exposed_s / job.together_s),
+        )
+        for job in jobs
+        if job.together_s
+        for part in job.parts
+    ]
+    sent = [
+        (str(job.id), own.links, volume(own.nbytes), own.busiest_link, seconds(own.busiest_s))
+        for job in jobs
+        for own in job.bytes_by_class
+    ]
+    heads = ("job", "part of a step", "time alone", "exposed", "of the step")
+    heads_sent = ("job", "links", "bytes each way", "busiest", "its time")
+    return [
+        Section("Steps", heads, parts, left=(0, 1)),
+        Section("Bytes of a step", heads_sent, sent, left=(0, 1, 3)),
     ]
 
 

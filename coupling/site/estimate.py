@@ -19,12 +19,14 @@ from coupling.site.predictions import (
     setting,
     worst_links,
 )
+from coupling.site.step_parts import ClassBytes, StepPart, class_bytes, step_parts
 from fabricsim.checking import flag
 from netsim.common.arrays import Tabled
 from netsim.common.errors import NetsimError
-from netsim.flows.traffic import bytes_per_link
+from netsim.flows.traffic import TrafficTimes, bytes_per_link
 from netsim.registries.accuracy import Setting, known_accuracy
 from netsim.registries.routings import limits_of
+from netsim.topology.gpucluster import GpuCluster
 from netsim.topology.multipath import link_names
 from netsim.topology.switches import assumptions_of
 from scheduler.traffic import PlacedTraffic, TrafficOf
@@ -54,6 +56,10 @@ class JobEstimate:
     blame: tuple[tuple[JobId, float], ...] = ()
     # 99th percentile of the iterations among the others, under the model `packets`
     p99_s: float | None = None
+    # On GPU clusters: parts of an iteration, whose exposed times add up to `together_s`, and what
+    # it sends by class of link
+    parts: tuple[StepPart, ...] = ()
+    bytes_by_class: tuple[ClassBytes, ...] = ()
 
     def summary(self) -> dict[str, Any]:
         """Return the fields without blame."""
@@ -67,6 +73,20 @@ class JobEstimate:
             "worst_link": self.worst_link,
             "end_s": self.end_s,
             "p99_s": self.p99_s,
+        }
+
+    def parts_to_dict(self) -> dict[str, Any]:
+        """Return the parts of an iteration; empty off GPU clusters."""
+        if not self.parts:
+            return {}
+        exposed_s: dict[str, float] = {}
+        for part in self.parts:
+            if part.dimension:
+                exposed_s[part.dimension] = exposed_s.get(part.dimension, 0.0) + part.exposed_s
+        return {
+            "parts": [asdict(part) for part in self.parts],
+            "exposed_s_by_dimension": exposed_s,
+            "bytes_by_class": [asdict(own) for own in self.bytes_by_class],
         }
 
 
@@ -134,7 +154,9 @@ class Estimate(Tabled):
         queues = [asdict(queue) for queue in self.queues]
         return ({"queues": queues} if queues else {}) | {
             "jobs": [
-                job.summary() | {"blame": [{"job": k, "share": share} for k, share in job.blame]}
+                job.summary()
+                | {"blame": [{"job": k, "share": share} for k, share in job.blame]}
+                | job.parts_to_dict()
                 for job in self.jobs
             ],
             "links": [dict(zip(_OF_LOAD, astuple(load), strict=True)) for load in self.links],
@@ -222,6 +244,7 @@ class _Estimator:
         self._jobs = {job.number: job for job in snapshot.jobs}
         self._ids = {job.number: job.id for job in snapshot.jobs}
         self._traffic_of = TrafficOf(snapshot.topology, snapshot.routing)
+        self._times_of = TrafficTimes(snapshot.topology)
         self._name = link_names(snapshot.topology)
 
     def estimate(self, *, blame: bool) -> Estimate:
@@ -297,12 +320,22 @@ class _Estimator:
             blame=tuple((self._ids[culprit], share) for culprit, share in blamed),
             p99_s=own.p99_s,
         )
+        if isinstance(self._snapshot.topology, GpuCluster):
+            found = self._with_parts(found, placed[job.number])
         if not 0.0 < own.alone_s * own.interference < _LONGEST_S:
             raise SnapshotError(
                 f"{self._snapshot.source}: job {job.id}: expected an iteration of at most "
                 f"{_LONGEST_S:g} s, got {own.alone_s * own.interference:g} s."
             )
         return found
+
+    def _with_parts(self, job: JobEstimate, placed: PlacedTraffic) -> JobEstimate:
+        """Return the estimate of a job with the parts of an iteration on a GPU cluster."""
+        cluster, times = self._snapshot.topology, self._times_of(placed.traffic)
+        assert isinstance(cluster, GpuCluster)  # noqa: S101 (for the type)
+        assert job.together_s is not None  # noqa: S101 (it sends)
+        parts = step_parts(placed, times, job.together_s)
+        return replace(job, parts=parts, bytes_by_class=class_bytes(cluster, placed))
 
     def _silent_estimate(self, job: PlacedJob) -> JobEstimate:
         """Return the estimate of a job that spends no time on the network."""
