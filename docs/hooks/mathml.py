@@ -12,7 +12,8 @@ def _inline(translator: HTML5Translator, node: nodes.math) -> None:
 
 
 def _block(translator: HTML5Translator, node: nodes.math_block) -> None:
-    translator.body.append(convert(node.astext(), display="block"))
+    formula = convert(node.astext(), display="block")
+    translator.body.append(f'<div class="formula">{formula}</div>')
     raise nodes.SkipNode
 
 
