@@ -54,11 +54,11 @@ class CellTimes:
 
 
 def _cell_kind(experiment: Experiment) -> tuple[Kind, float]:
-    """Return the kind of a cell, and its jobs; the bytes of a log stand for these."""
+    """Return the kind of a cell, and its jobs; the bytes of a whole log stand for these."""
     table = experiment.workload_table
     named = ("generator", "path", "n_jobs", "mean_nodes", "scale_nodes", "max_nodes")
     size = table.get("n_jobs", 1)
-    if "path" in table:
+    if "path" in table and "window_s" not in table:  # windows of logs are taken as alike
         place = experiment.resolve(Path(str(table["path"])))
         size = place.stat().st_size if place.is_file() else 1
     kind = (

@@ -32,3 +32,16 @@ def test_kinds_follow_from_experiments():
     assert len({kind for kind, _ in job_rate.cells}) == 2
     wrong = Spec.make(tables, {"scheduler.kill_at_limit": ["no"]})
     assert CellTimes.of([wrong]).cells == []
+
+
+def test_whole_logs_weigh_their_bytes_and_windows_of_logs_the_same(tmp_path):
+    (tmp_path / "long.csv").write_text("x" * 700)
+    (tmp_path / "short.csv").write_text("x" * 70)
+    varied = {"workload.path": ["long.csv", "short.csv"]}
+    whole = {"topology": "cab", "workload": {"path": "long.csv", "format": "csv"}}
+    windows = {"topology": "cab", "workload": whole["workload"] | {"window_s": [0, 9]}}
+
+    found = [CellTimes.of([Spec.make(one, varied, folder=tmp_path)]) for one in (whole, windows)]
+
+    assert [size for _, size in found[0].cells] == [700, 70]
+    assert [size for _, size in found[1].cells] == [1, 1]
