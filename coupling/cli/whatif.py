@@ -42,6 +42,12 @@ def whatif(
     each_cable: Annotated[
         bool, typer.Option("--each-cable", help="Rank the failures of each cable in use.")
     ] = False,
+    each_rail: Annotated[
+        bool, typer.Option("--each-rail", help="Rank the rails of a GPU cluster.")
+    ] = False,
+    each_nic: Annotated[
+        bool, typer.Option("--each-nic", help="Rank the adapters of a GPU cluster in use.")
+    ] = False,
     samples: of.Samples = 50,
     seed: of.Seed = 1,
     top: of.Top = 20,
@@ -65,9 +71,12 @@ def whatif(
     from coupling.site.site import read_site, refuse_two_stdins, site_of_snapshot
     from coupling.site.whatif import rank_failures, whatif_of
 
-    if each_switch and each_cable:
-        raise SnapshotError("expected --each-switch or --each-cable, got both.")
-    each = "switch" if each_switch else "cable" if each_cable else ""
+    kinds = {"switch": each_switch, "cable": each_cable, "rail": each_rail, "NIC": each_nic}
+    chosen = [kind for kind, wanted in kinds.items() if wanted]
+    if len(chosen) > 1:
+        both = " and ".join(f"--each-{kind.lower()}" for kind in chosen)
+        raise SnapshotError(f"expected one kind of part that fails, got {both}.")
+    each = chosen[0] if chosen else ""
     changes = Changes(
         fail=tuple(fail or ()),
         drain=tuple(drain or ()),
@@ -79,7 +88,8 @@ def whatif(
     if bool(changes.texts) == bool(each):
         raise SnapshotError(
             "expected a change (--fail, --drain, --add-cables, --routing, --taper, --move), or one "
-            f"of --each-switch and --each-cable; got {'both' if each else 'none'}."
+            "of --each-switch, --each-cable, --each-rail, --each-nic; got "
+            f"{'both' if each else 'none'}."
         )
     site: dict[str, Any] = {"topology": topology} | vars(jobs) | {"samples": samples, "seed": seed}
     refuse_two_stdins(site | {"snapshot": snapshot})

@@ -1,12 +1,13 @@
 """Before and after a change, and failures ranked, for people."""
 
 from coupling.report.answer import Answer, Section, more
-from coupling.report.columns import assumptions
+from coupling.report.columns import assumptions, seconds
 from coupling.report.now import NAME, USER, short_link
 from coupling.results import formatting as units
 from coupling.site.answers import LostHours
 from coupling.site.comparison import JobChange, Ranking, WhatIf
 from netsim.topology.base import Topology
+from netsim.topology.gpucluster import GpuCluster
 
 _JOBS = ("job", "user", "name", "nodes", "before", "after", "change", "5-95 %", "")
 _FAILURES = ("fails", "cut off", "slowed", "lost node-h/day", "5-95 %")
@@ -14,10 +15,15 @@ _FAILURES = ("fails", "cut off", "slowed", "lost node-h/day", "5-95 %")
 
 def whatif_answer(found: WhatIf, top: int | None = None, *, why: bool = True) -> Answer:
     """Return the jobs that a change touches, and the tapers that it leaves."""
-    touched = [job for job in found.jobs if job.status or job.low != 1.0 or job.high != 1.0]
+    touched = [job for job in found.jobs if job.is_touched]
     same = len(found.jobs) - len(touched)
     notes = more(touched, top, "job", "--top, --json")
     notes += [f"{units.counted(same, 'job')} as before."] if same else []
+    steps = Section(
+        "Iterations",
+        ("job", "iteration", "after", "change"),
+        [(str(job.id), *_step_cells(job)) for job in touched[:top] if job.before_s is not None],
+    )
     jobs = Section(
         "Jobs that the change touches",
         _JOBS,
@@ -44,7 +50,10 @@ def whatif_answer(found: WhatIf, top: int | None = None, *, why: bool = True) ->
         ],
     )
     return Answer(
-        "What the change does", _total_lines(found), [jobs, leaves], _note_lines(found, why=why)
+        "What the change does",
+        _total_lines(found),
+        [jobs, steps, leaves],
+        _note_lines(found, why=why),
     )
 
 
@@ -54,10 +63,9 @@ def ranking_answer(found: Ranking, top: int | None = None, *, why: bool = True) 
         f"{units.counted(len(found.failures), 'failure')} of one "
         f"{found.kind}, {units.counted(found.samples, 'sample')}"
     )
-    short = _short_switch if found.kind == "switch" else short_link
     rows = [
         (
-            short(found.topology, failure.what),
+            _failure_words(found, failure.what),
             f"{failure.cut_off:,}",
             f"{failure.slowed:,}",
             units.number(failure.lost_node_hours),
@@ -72,11 +80,35 @@ def ranking_answer(found: Ranking, top: int | None = None, *, why: bool = True) 
     )
     closing = more(found.failures, top, "failure", "--top, --json")
     if found.idle:
-        closing.append(f"{units.counted(found.idle, 'cable')} without traffic now, not tried.")
+        closing.append(f"{units.counted(found.idle, found.kind)} without traffic now, not tried.")
     closing += [read, *_note_lines(found, why=why)]
     failures = Section("Failures, worst first", _FAILURES, rows, whole=(0,))
+    steps = Section(
+        "Iterations",
+        ("fails", "job", "iteration", "after", "change"),
+        [
+            (failure.what, str(job.id), *_step_cells(job))
+            for failure in found.failures[:top]
+            for job in failure.jobs
+        ],
+        left=(0, 1),
+        whole=(0,),
+    )
     lines = [found.topology.summary, head]
-    return Answer("What each failure would do", lines, [failures], closing)
+    return Answer("What each failure would do", lines, [failures, steps], closing)
+
+
+def _failure_words(found: Ranking, name: str) -> str:
+    """Write a part as sites call it, or as a GPU cluster does."""
+    if isinstance(found.topology, GpuCluster) and found.kind != "cable":
+        return name
+    return (_short_switch if found.kind == "switch" else short_link)(found.topology, name)
+
+
+def _step_cells(job: JobChange) -> tuple[str, str, str]:
+    """Return the iterations of a job before and after, in seconds."""
+    after = job.status if job.after_s is None else seconds(job.after_s)
+    return seconds(job.before_s), after, units.change(job.change)
 
 
 def _short_switch(topology: Topology, name: str) -> str:

@@ -9,7 +9,10 @@ from fabricsim.checking import shortened
 from netsim.common.arrays import Tabled
 from netsim.topology.base import Topology
 
-CUT_OFF, DISCONNECTED, DRAINED, MOVED = "cut off", "disconnected", "drained", "moved"
+CUT_OFF, DISCONNECTED, STOPPED = "cut off", "disconnected", "stops"
+ENDED = frozenset((CUT_OFF, DISCONNECTED, STOPPED))
+"""A job that has lost nodes or the paths between them, or stops by its rule on failures."""
+DRAINED, MOVED = "drained", "moved"
 SLOWED = 0.01
 """A job counts as slowed by a change where its slowdown grows by more, in the median sample."""
 
@@ -24,7 +27,7 @@ class JobChange:
     name: str
     nodes: int  # Its nodes
     # Empty, or cut off (nodes lost), disconnected (no path between its nodes), drained (on a
-    # drained node) or moved
+    # drained node), stops (a lost rail, by `on_failure`) or moved
     status: str
     lost_nodes: int  # Nodes that are cut off
     # before, after: total slowdown, together / ideal, median; None where it does not run
@@ -34,6 +37,19 @@ class JobChange:
     change: float | None
     low: float | None
     high: float | None
+    # before_s, after_s: on GPU clusters, seconds of an iteration, median
+    before_s: float | None = None
+    after_s: float | None = None
+
+    @property
+    def is_touched(self) -> bool:
+        """Whether the change stops the job, or makes it slower or faster."""
+        return bool(self.status) or self.low != 1.0 or self.high != 1.0
+
+    def summary(self) -> dict[str, Any]:
+        """Return the fields, seconds where they are known."""
+        found = asdict(self)
+        return found if self.before_s is not None else dict(list(found.items())[:-2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +113,11 @@ class WhatIf(Tabled):
     @property
     def cut_off(self) -> int:
         """Jobs that are cut off or disconnected."""
-        return sum(job.status in {CUT_OFF, DISCONNECTED} for job in self.jobs)
+        return sum(job.status in ENDED for job in self.jobs)
 
     def _table_rows(self) -> list[dict[str, Any]]:
         """Return the jobs."""
-        return [asdict(job) for job in self.jobs]
+        return [job.summary() for job in self.jobs]
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `fabricsim whatif --json` prints."""
@@ -129,9 +145,9 @@ class WhatIf(Tabled):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What the failure of one switch or cable would do."""
+    """What the failure of one switch, cable, rail or adapter would do."""
 
-    what: str  # The switch, or the cable by one of its directions
+    what: str  # The switch with its place, the cable by one of its directions, the rail, the NIC
     cut_off: int  # Jobs that would be cut off or disconnected
     slowed: int  # Further jobs whose slowdown would grow by more than 1 %
     # lost_node_hours, low, high: node-hours that would be lost in a day beyond those lost now,
@@ -140,6 +156,7 @@ class Failure:
     lost_node_hours: float
     low: float
     high: float
+    jobs: tuple[JobChange, ...] = ()  # On GPU clusters: jobs that stop or whose iteration changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +165,9 @@ class Ranking(Tabled):
 
     source: str  # File of the jobs
     topology: Topology  # The fabric
-    kind: str  # switch, cable: what fails
+    kind: str  # switch, cable, rail, NIC: what fails
     failures: tuple[Failure, ...]  # Those that hurt most first
-    idle: int  # Cables that carry nothing now and were not tried
+    idle: int  # Cables or adapters that carry nothing now and were not tried
     samples: int  # How often patterns and fractions were drawn
     # assumed, remarks: what had to be assumed; what is odd
     assumed: tuple[str, ...]
@@ -163,8 +180,9 @@ class Ranking(Tabled):
         )
 
     def _table_rows(self) -> list[dict[str, Any]]:
-        """Return the failures."""
-        return [asdict(failure) for failure in self.failures]
+        """Return the failures, without jobs."""
+        names = ("what", "cut_off", "slowed", "lost_node_hours", "low", "high")
+        return [{name: getattr(failure, name) for name in names} for failure in self.failures]
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `fabricsim whatif --each-switch --json` prints."""
@@ -173,7 +191,10 @@ class Ranking(Tabled):
             "fabric": self.topology.summary,
             "kind": self.kind,
             "samples": self.samples,
-            "failures": self._table_rows(),
+            "failures": [
+                row | ({"jobs": [job.summary() for job in own.jobs]} if own.jobs else {})
+                for row, own in zip(self._table_rows(), self.failures, strict=True)
+            ],
             "idle": self.idle,
             "assumed": list(self.assumed),
             "remarks": list(self.remarks),

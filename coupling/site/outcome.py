@@ -21,6 +21,7 @@ class Outcome:
     # of the scene
     factor: Floats
     interference: Floats
+    together_s: Floats  # (D, J): seconds of an iteration among the others; nan where none is sent
     culprit: Ints  # (D, J): place of the job that costs each most; `NO_JOB` where nothing is lost
     worst: Ints  # (D, J): directed link that holds each up most; -1 for none
     # link, job: (K,): pairs of link and place of a job that uses it in some sample, by link
@@ -44,6 +45,7 @@ def solve(scene: SiteState, loads: JobLoads | None = None) -> Outcome:
     place = {number: at for at, number in enumerate(numbers)}
     shape = len(drawn), len(numbers)
     factor, interference = np.ones(shape), np.ones(shape)
+    together_s = np.full(shape, np.nan)
     culprit, worst = np.full(shape, NO_JOB), np.full(shape, -1)
     rows: list[tuple[Ints, Ints, Floats]] = []
     for row, here in enumerate(drawn):
@@ -55,12 +57,13 @@ def solve(scene: SiteState, loads: JobLoads | None = None) -> Outcome:
         at = [place[n] for n in order]
         factor[row, at] = [here[n].placement_factor for n in order]
         interference[row, at] = [found[n] for n in order]
+        together_s[row, at] = [found[n] * here[n].demand.iteration_s for n in order]
         worst[row, at] = model.worst_links(order)
         _note_blame(culprit[row], model, order, place)
         rows.append(_note_use(here, found, order, place))
     link, job, share, shared = _mean_use(rows, len(numbers), scene.topology.n_links)
     gone = frozenset(place[number] for number in apart)
-    return Outcome(factor, interference, culprit, worst, link, job, share, shared, gone)
+    return Outcome(factor, interference, together_s, culprit, worst, link, job, share, shared, gone)
 
 
 def _note_blame(

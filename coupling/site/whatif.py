@@ -14,8 +14,10 @@ from coupling.site.comparison import (
     CUT_OFF,
     DISCONNECTED,
     DRAINED,
+    ENDED,
     MOVED,
     SLOWED,
+    STOPPED,
     Failure,
     JobChange,
     LeafChange,
@@ -32,6 +34,7 @@ from netsim.common.arrays import Floats, Ints
 from netsim.routing.shortest import Shortest
 from netsim.routing.updown import LeastLoaded
 from netsim.topology.base import Topology
+from netsim.topology.gpucluster import GpuCluster
 from netsim.topology.levels import links_in_service
 from netsim.topology.multipath import as_built
 from netsim.topology.outage import leaf_tapers
@@ -118,7 +121,7 @@ def whatif_of(site: Site, changes: Changes, seed: int = 1) -> WhatIf:
     made = changed(site.scene, changes, seed)
     before, after = solve(made.before), solve(made.after)
     jobs = _job_changes(made, before, after)
-    order = {CUT_OFF: 0, DISCONNECTED: 1, DRAINED: 2}
+    order = {CUT_OFF: 0, DISCONNECTED: 1, STOPPED: 1, DRAINED: 2}
     jobs.sort(key=lambda job: (order.get(job.status, 3), -(job.change or 0.0), str(job.id)))
     hours_before, hours_after = _hours_of_those_that_go_on(made, before, after)
     cut_off_hours = _cut_off_hours(jobs)
@@ -141,14 +144,14 @@ def whatif_of(site: Site, changes: Changes, seed: int = 1) -> WhatIf:
 def rank_failures(
     site: Site, kind: str, progress: Callable[[int, int], None] | None = None
 ) -> Ranking:
-    """Let each switch or cable fail alone, and rank what that does, worst first."""
+    """Let each part of a kind fail alone, and rank what that does, worst first."""
     scene = site.scene
     loads = JobLoads(scene)
     before = solve(scene, loads)
     names, idle, remarks = _single_failures(scene, before, kind)
     failures = []
-    for tried, name in enumerate(names):
-        failures.append(_fail_part(scene, loads, before, name))
+    for tried, (name, parts) in enumerate(names.items()):
+        failures.append(_fail_part(scene, loads, before, name, parts))
         if progress is not None:
             progress(tried + 1, len(names))
     failures.sort(key=lambda own: (-own.lost_node_hours, -own.cut_off, -own.slowed, own.what))
@@ -164,9 +167,11 @@ def rank_failures(
     )
 
 
-def _fail_part(scene: SiteState, loads: JobLoads, before: Outcome, name: str) -> Failure:
+def _fail_part(
+    scene: SiteState, loads: JobLoads, before: Outcome, name: str, parts: tuple[str, ...]
+) -> Failure:
     """Let one part fail."""
-    made = changed(scene, Changes(fail=(name,)))
+    made = changed(scene, Changes(fail=parts))
     after = JobLoads(made.after)
     after.keep(_loads_without(loads, made))
     jobs = _job_changes(made, before, found := solve(made.after, after))
@@ -174,17 +179,18 @@ def _fail_part(scene: SiteState, loads: JobLoads, before: Outcome, name: str) ->
     more = spread(hours_after - hours_before + _cut_off_hours(jobs))
     return Failure(
         name,
-        sum(job.status in {CUT_OFF, DISCONNECTED} for job in jobs),
+        sum(job.status in ENDED for job in jobs),
         sum(job.change is not None and job.change > 1.0 + SLOWED for job in jobs),
         more.median,
         more.low,
         more.high,
+        tuple(job for job in jobs if job.before_s is not None and job.is_touched),
     )
 
 
 def _cut_off_hours(jobs: Sequence[JobChange]) -> float:
     """Return the node-hours a day of jobs that are cut off or disconnected."""
-    return HOURS * sum(job.nodes for job in jobs if job.status in {CUT_OFF, DISCONNECTED})
+    return HOURS * sum(job.nodes for job in jobs if job.status in ENDED)
 
 
 def _hours_of_those_that_go_on(
@@ -213,9 +219,15 @@ def _loads_without(loads: JobLoads, made: ChangedState) -> dict[tuple[int, objec
 
 def _single_failures(
     scene: SiteState, before: Outcome, kind: str
-) -> tuple[list[str], int, list[str]]:
-    """Return the parts that may fail, how many cables carry nothing, and what is left out."""
+) -> tuple[dict[str, tuple[str, ...]], int, list[str]]:
+    """
+    Return what may fail, and how many cables or adapters carry nothing and are not tried.
+
+    The former as the parts of each name; last, what is left out.
+    """
     topology = scene.topology
+    if kind in {"rail", "NIC"}:
+        return *_rails_or_nics(topology, before, kind), []
     works = np.flatnonzero(links_in_service(topology))
     tail, head = topology.link_tail[works], topology.link_head[works]
     between = works[(tail >= topology.n_nodes) & (head >= topology.n_nodes)]
@@ -224,12 +236,49 @@ def _single_failures(
         switches = np.setdiff1d(tail[tail >= topology.n_nodes], stand_ins).tolist()
         names = ", ".join(topology.vertex_name(switch) for switch in stand_ins.tolist())
         remarks = [f"Not tried, as they stand for a network that the file does not show: {names}."]
-        return [topology.vertex_name(own) for own in switches], 0, remarks if names else []
+        return _tried_switches(topology, switches), 0, remarks if names else []
     one_way = between[between < topology.reverse[between]]
     used = np.zeros(topology.n_links, dtype=np.bool_)
     used[before.link] = True
     busy = one_way[used[one_way] | used[topology.reverse[one_way]]]
-    return [topology.link_name(link) for link in busy.tolist()], one_way.size - busy.size, []
+    tried = [topology.link_name(link) for link in busy.tolist()]
+    return {name: (name,) for name in tried}, one_way.size - busy.size, []
+
+
+def _tried_switches(topology: Topology, switches: list[int]) -> dict[str, tuple[str, ...]]:
+    """Return switches by name; on a GPU cluster with tier, rail and unit, without inner ones."""
+    if not isinstance(topology, GpuCluster):
+        return {name: (name,) for name in map(topology.vertex_name, switches)}
+    last = topology.n_nodes + topology.tree.n_switches
+    return {
+        topology.switch_words(own): (topology.vertex_name(own),) for own in switches if own < last
+    }
+
+
+def _rails_or_nics(
+    topology: Topology, before: Outcome, kind: str
+) -> tuple[dict[str, tuple[str, ...]], int]:
+    """Return the rails of a GPU cluster as their leaves, or its adapters in use as their cables."""
+    if not isinstance(topology, GpuCluster) or (kind == "rail" and topology.fabric == "clos"):
+        rails = " with rails" if kind == "rail" else ""
+        raise SnapshotError(
+            f"--each-{kind.lower()}: expected a GPU cluster{rails}, got {topology.summary}."
+        )
+    hosts, tried = topology.hosts, {}
+    if kind == "rail":
+        for rail in range(hosts.nics):
+            leaves = topology.switches_of_rail(rail).tolist()
+            tried[f"rail {rail}"] = tuple(map(topology.vertex_name, leaves))
+        return tried, 0
+    used = np.zeros(topology.n_links, dtype=np.bool_)
+    used[before.link] = True
+    links = topology.node_links[0]
+    busy = (used[links] | used[topology.reverse[links]]).reshape(-1, hosts.planes, hosts.nics)
+    ports = links.reshape(busy.shape)
+    for host, nic in np.argwhere(busy.any(axis=1)).tolist():
+        cables = tuple(map(topology.link_name, ports[host, :, nic].tolist()))
+        tried[f"NIC {nic} of {topology.vertex_name(host)}"] = cables
+    return tried, topology.n_nodes * hosts.nics - len(tried)
 
 
 def _lost_hours(scene: SiteState, found: Outcome, going: set[int]) -> Floats:
@@ -242,6 +291,10 @@ def _lost_hours(scene: SiteState, found: Outcome, going: set[int]) -> Floats:
 def _job_changes(made: ChangedState, before: Outcome, after: Outcome) -> list[JobChange]:
     """Return every job before and after."""
     place = {job.number: at for at, job in enumerate(made.after.jobs)}
+    cluster = made.before.topology
+    in_seconds = isinstance(cluster, GpuCluster)
+    stops = isinstance(cluster, GpuCluster) and cluster.hosts.on_failure in {"abort", "plane"}
+    apart = STOPPED if stops else DISCONNECTED
     rows = []
     for at, job in enumerate(made.before.jobs):
         if at in before.apart:
@@ -254,7 +307,7 @@ def _job_changes(made: ChangedState, before: Outcome, after: Outcome) -> list[Jo
         elif job.number in made.drained:
             status = DRAINED
         elif then in after.apart:
-            status, then = DISCONNECTED, None
+            status, then = apart, None
         ratio = None if then is None else after.network_slowdown[:, then] / now
         rows.append(
             JobChange(
@@ -267,9 +320,17 @@ def _job_changes(made: ChangedState, before: Outcome, after: Outcome) -> list[Jo
                 float(np.median(now)),
                 None if then is None else float(np.median(after.network_slowdown[:, then])),
                 *(_ratio_range(ratio)),
+                _seconds(before, at) if in_seconds else None,
+                _seconds(after, then) if in_seconds and then is not None else None,
             )
         )
     return rows
+
+
+def _seconds(found: Outcome, at: int) -> float | None:
+    """Return the median iteration of a job, None of one that sends nothing."""
+    middle = float(np.median(found.together_s[:, at]))
+    return None if np.isnan(middle) else middle
 
 
 def _ratio_range(ratio: Floats | None) -> Sequence[float | None]:

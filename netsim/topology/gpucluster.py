@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from netsim.common.arrays import Ints
+from netsim.common.arrays import Bools, Ints
 from netsim.common.errors import TopologyError
 from netsim.topology.base import Endpoints, Topology
 from netsim.topology.building import check_size, reverse_links
@@ -137,6 +137,50 @@ class GpuCluster(Topology):
         if self.absent is not None:
             fields["absent"] = self.absent[self.absent < self.n_fabric_links]
         return replace(self.tree, **fields)
+
+    @cached_property
+    def _ports_below(self) -> Bools:
+        """Which ports of some host reach each switch by going up, (switches, ends)."""
+        head, tail = self.link_head - self.n_nodes, self.link_tail - self.n_nodes
+        below = np.zeros((self.tree.n_switches, self.hosts.ends), dtype=np.bool_)
+        below[head[self.node_links[0]], np.arange(self.tree_end.size) % self.hosts.ends] = True
+        for kind in ("leaf-up", "L2-up"):
+            start = self.first_of_kind.get(kind)
+            if start is not None:
+                up = slice(start, start + self._n_like(start))
+                np.logical_or.at(below, head[up], below[tail[up]])
+        return below
+
+    def _n_like(self, start: int) -> int:
+        """Return how many links are of the kind whose first is given."""
+        after = [first for first in (*self.first_of_kind.values(), self.n_links) if first > start]
+        return min(after) - start
+
+    def switches_of_rail(self, rail: int) -> Ints:
+        """Return the leaves of adapter number `rail` alone, in all units and planes."""
+        own = np.arange(self.hosts.ends) % self.hosts.nics == rail
+        leaves = np.unique(self.link_head[self.node_links[0]])
+        below = self._ports_below[leaves - self.n_nodes]
+        found: Ints = leaves[~below[:, ~own].any(axis=1)]
+        return found
+
+    def switch_words(self, switch: int) -> str:
+        """Name a switch with its tier, and with the rail, the plane or the unit it is of."""
+        ports = np.flatnonzero(self._ports_below[switch - self.n_nodes])
+        rails, planes = np.unique(ports % self.hosts.nics), np.unique(ports // self.hosts.nics)
+        name = self.vertex_name(switch)
+        usual = self._usual_name(switch)
+        tier = {"s1": "leaf", "s2": "spine"}.get(usual.partition(".")[0], "core")
+        words = [f"{tier} {name}"]
+        if rails.size == 1 and self.hosts.nics > 1:
+            words.append(f"rail {rails[0]}")
+        if planes.size == 1 and self.hosts.planes > 1:
+            words.append(f"plane {planes[0]}")
+        if tier == "leaf":
+            links, _ = self.node_links
+            host = int(np.argmax(self.link_head[links] == switch)) // self.hosts.ends
+            words.append(f"unit {host // self.hosts_per_unit}")
+        return ", ".join(words)
 
     def between_hosts(self) -> "GpuCluster":
         """Return the cluster without the networks inside hosts."""
