@@ -88,6 +88,8 @@ class Experiment:
         Also run the same schedule on an infinite network, to show what the network costs.
     links_timeline : bool, default False
         Also write the load of every link over time.
+    attribution : bool, default True
+        Attribute lost time to the jobs that cause it; half of a run's time on large machines.
     compare : tuple of str, optional
         Allocators to run one after the other; `allocator`, if given, is one of them.
     compare_options : mapping of str to mapping, optional
@@ -139,6 +141,7 @@ class Experiment:
     runtime_means: str = "isolated"
     self_check: bool = True
     links_timeline: bool = False
+    attribution: bool = True
     compare: tuple[str, ...] = ()
     compare_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     window: int | None = None

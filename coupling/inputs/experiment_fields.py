@@ -80,6 +80,7 @@ PLACES: Mapping[str, Mapping[str, str]] = {
         "runtime_means": "runtime_means",
         "self_check": "self_check",
         "links_timeline": "links_timeline",
+        "attribution": "attribution",
         "plugins": "plugins",
     },
     "compare": {"allocators": "compare", "options": "compare_options"},
@@ -325,6 +326,7 @@ def _check_run(table: Table) -> dict[str, Any]:
         "runtime_means": table.text("runtime_means", choices=RUNTIME_MEANS),
         "self_check": table.flag("self_check"),
         "links_timeline": table.flag("links_timeline"),
+        "attribution": table.flag("attribution"),
     }
 
 

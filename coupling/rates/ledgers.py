@@ -58,6 +58,8 @@ class NetworkLedger(Observer):
     ----------
     network : NetworkRateModel
         The rate model of the simulation.
+    attribution : bool, default True
+        Whether to ask for culprits; otherwise all losses are of unknown culprits.
 
     Attributes
     ----------
@@ -67,7 +69,8 @@ class NetworkLedger(Observer):
         Which job delayed which, over jobs that have ended.
     """
 
-    def __init__(self, network: NetworkRateModel) -> None:
+    def __init__(self, network: NetworkRateModel, *, attribution: bool = True) -> None:
+        self._attribution = attribution
         self.links = LinkLedger(network.topology.n_links)
         self.blame = BlameLedger(network.topology)
         self._network = network
@@ -110,7 +113,9 @@ class NetworkLedger(Observer):
         self.blame.write(keys, interference_delay_node_s)
         for number in gone:
             self._attributed.pop(number, None)
-        if model is not None and (victims := self._changed_jobs(jobs, interference)):
+        if model is None or not self._attribution:
+            return
+        if victims := self._changed_jobs(jobs, interference):
             accounts.blame(victims, model.culprits(victims, self.blame.kind))
 
     def _changed_jobs(self, jobs: Sequence[int], interference: Sequence[float]) -> list[int]:

@@ -220,7 +220,7 @@ def _run_coupled(setup: Setup, progress: Progress | None) -> _Coupled:
         costs = HopLedger(cluster)
         watchers.append(costs)
     if pacing.network is not None:
-        ledger = NetworkLedger(pacing.network)
+        ledger = NetworkLedger(pacing.network, attribution=setup.experiment.attribution)
         watchers.append(ledger)
         if setup.experiment.links_timeline:
             over_time = LinkTimeline(pacing.network)

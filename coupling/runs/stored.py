@@ -26,6 +26,7 @@ _NO_DIFFERENCE = (  # in the name; change no run
     "scheduler.allocator",
     "run.self_check",
     "run.links_timeline",
+    "run.attribution",
 )
 
 

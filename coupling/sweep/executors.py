@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock, Thread
@@ -67,7 +68,7 @@ def _compute(desk: _WorkerContext, folder: str, index: int) -> None:
         )
     began_s, cpu_s = time.monotonic(), time.process_time()
     try:
-        result = desk.bench.run(experiment)
+        result = desk.bench.run(replace(experiment, attribution=False))  # no table of it is kept
     except MemoryError:
         raise ExperimentError(
             f"{folder}: cell {cell.name} needs more memory than there is."

@@ -81,13 +81,13 @@ class CellRunner:
             return run_parts(experiment, self._reference[1], report)
 
     def pilot(self, experiment: Experiment, n_jobs: int) -> tuple[Result, float, int]:
-        """Run the first jobs; return the result, CPU seconds a job, and jobs in all."""
+        """Run the first jobs as a sweep does; return the result, CPU s a job, and jobs in all."""
         parts = self.parts(experiment)
         jobs = parts.workload.jobs
         few = replace(parts, workload=replace(parts.workload, jobs=jobs[:n_jobs]))
         begin_s = time.process_time()
         with shielded(None) as report:
-            result = run_parts(experiment, few, report)
+            result = run_parts(replace(experiment, attribution=False), few, report)
         return result, (time.process_time() - begin_s) / min(n_jobs, len(jobs)), len(jobs)
 
 

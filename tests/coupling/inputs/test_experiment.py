@@ -202,6 +202,7 @@ WRONG = {
     "runtime_means": [None, "basline", 3],
     "self_check": [None, 1, "yes"],
     "links_timeline": [None, 1, "yes"],
+    "attribution": [None, 1, "yes"],
     "compare": [None, "ta", ("ta", "ta"), ("baseline", "first-free"), (3,)],
     "compare_options": [None, 3, {"ta": {}}],
     "plugins": [3, "mine.py", [3], ["no-such-file.py"]],

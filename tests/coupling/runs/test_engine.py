@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from coupling.inputs.experiment_fields import DEFAULT_MODEL, DRAWN
@@ -10,6 +11,7 @@ from coupling.runs import engine
 from coupling.runs.assembly import assemble
 from coupling.runs.campaign import run_campaign
 from coupling.runs.engine import run, run_parts, with_reference_runtimes
+from netsim.fluid.model import Fluid
 from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster
 from scheduler.queues import make_policy
@@ -62,6 +64,23 @@ def test_jobs_that_share_links_slow_each_other_down(experiment, allocator):
         result.summary["node_seconds_lost_to_interference"],
         rel=1e-3,  # the model's tolerance
     )
+
+
+def test_a_run_without_attribution_differs_in_culprits_alone(experiment, monkeypatch):
+    asked = experiment(allocator="random")
+    usual = run(asked)
+    monkeypatch.setattr(Fluid, "culprits", None)  # not called
+
+    found = run(asked.replace("run.attribution=false"))
+
+    pd.testing.assert_frame_equal(found.jobs, usual.jobs)
+    pd.testing.assert_frame_equal(found.links, usual.links)
+    assert len(found.blame) > 10
+    assert set(found.blame["culprit"]) == {-1}
+    lost, known = (
+        own.blame.groupby("victim")["interference_delay_node_s"].sum() for own in (found, usual)
+    )
+    pd.testing.assert_series_equal(lost, known)
 
 
 def test_run_time_is_reference_times_slowdown(experiment):

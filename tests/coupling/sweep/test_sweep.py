@@ -23,6 +23,7 @@ from coupling.sweep.plan import PLAN, SWEEP, Plan, digest_of, make_plan
 from coupling.sweep.spec import Spec
 from coupling.sweep.store import Store
 from coupling.sweep.sweep import Sweep, gather, run_sweep
+from netsim.fluid.model import Fluid
 
 ROOT = Path(__file__).parents[3]
 COMMAND = [sys.executable, "-m", "coupling.cli", "sweep"]
@@ -120,6 +121,14 @@ def test_a_killed_worker_is_one_line_and_finished_cells_stay(spec, done, tmp_pat
 def _is_worker(pid):
     """Whether a child is a worker of a pool, no tracker of resources."""
     return b"resource_tracker" not in Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+def test_a_sweep_attributes_nothing(spec, done, tmp_path, monkeypatch, contents):
+    monkeypatch.setattr(Fluid, "culprits", None)  # not called
+
+    run_sweep(spec, tmp_path / "again")
+
+    assert contents(tmp_path / "again") == contents(done)
 
 
 def test_finished_cells_are_never_computed_again(spec, done, monkeypatch):
