@@ -24,9 +24,9 @@ from coupling.runs.campaign import run_campaign
 
 KILLS = 100
 MOST = 5  # kills of one result
-SIZES = (2_000, 20_000, 45_000, 300_000)  # of the smallest tables, of larger ones, of the report
+SIZES = (2_000, 20_000, 45_000)  # of the smallest tables, and of larger ones
 COMPILED_S = 6.0  # after that a run that compiles everything is killed
-STATES = ("begin", "runs", "report")
+STATES = ("begin", "runs")
 Found = dict[str, tuple[int, list[str]]]
 """By disturbance: how often, and what was wrong."""
 
@@ -96,14 +96,13 @@ def _lines(killer: Killer, chains: int, others: Found) -> list[str]:
         f"{sum(killer.kills.values())} SIGKILLs at random moments of a run that compares four "
         f"allocators, and of its resumptions; {chains} results, each killed up to {MOST} times and "
         "resumed in the end. Tables, summaries, experiment and manifest (but for dates and CPU "
-        "seconds) were compared byte by byte with those of a run that nobody disturbed, the report "
-        "with one written anew."
+        "seconds) were compared byte by byte with those of a run that nobody disturbed."
     )
     lines = [
         what,
         "",
-        "| workers | run | killed as it begins | while jobs run | while the report is written |",
-        "| ---: | --- | ---: | ---: | ---: |",
+        "| workers | run | killed as it begins | while jobs run |",
+        "| ---: | --- | ---: | ---: |",
     ]
     for workers in killer.workers:
         for which in ("first", "resumed"):

@@ -126,7 +126,7 @@ def experiments(log: Path, folder: Path) -> list[tuple[str, Path]]:
 
 
 def coupled(options: argparse.Namespace) -> None:
-    """Time coupled runs of the Thunder log, with report and self-check."""
+    """Time coupled runs of the Thunder log, with self-check."""
     with tempfile.TemporaryDirectory() as name:
         short, whole = Path(name) / "short", Path(name) / "whole"
         short.mkdir()

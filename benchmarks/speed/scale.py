@@ -178,8 +178,7 @@ def workers(options: argparse.Namespace) -> None:
     parts = (f"{both.cpu_s:.1f}", f"{parent_s:.1f}", shown)
     lines = [
         f"{options.jobs:,} jobs on 1024 nodes under four allocators, CPU seconds. *Path*: the",
-        "parent and its busiest worker, which is what a machine with idle cores would wait for;",
-        "processes that only draw pictures of the report do so while the parent draws others.",
+        "parent and its busiest worker, which is what a machine with idle cores would wait for.",
         "",
         "| workers | all processes | parent | workers | path | times as fast |",
         "| ---: | ---: | ---: | --- | ---: | ---: |",

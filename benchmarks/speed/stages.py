@@ -34,7 +34,6 @@ STAGES: dict[Place, str] = {
     ("coupling/runs/engine.py", "on_decided"): "stopwatch",
     ("coupling/runs/engine.py", "_run_uncoupled"): "pass without network",
     ("coupling/runs/engine.py", "_result_tables"): "tables",
-    ("coupling/report/report.py", "write_report"): "report",
 }
 REST = "start, files, rest"
 COMPILED = {

@@ -61,7 +61,6 @@ def replay(
       fabricsim replay records.txt --topology topology.conf \
         --free-from 2024-05-30T09:00 --then scheduler.allocator=jigsaw
     """
-    from coupling.cli.report import write_pages
     from coupling.replay import replay as replaying
     from coupling.report.replay import replay_answer
     from coupling.report.terminal import ProgressDisplay
@@ -91,10 +90,10 @@ def replay(
         if folder.exists():
             stop.add_note(f"go on with --resume --out {folder}")
         raise
-    names = [""]
+    folders = [folder]
     if found.freed is not None:
-        names = [replaying.RECORDED, replaying.FREED, *([replaying.THEN] if found.then else [])]
-    write_pages([folder / name for name in names], folder / "report.html")
+        names = (replaying.RECORDED, replaying.FREED, *([replaying.THEN] if found.then else []))
+        folders = [folder / name for name in names]
     write_answer(
         found,
         lambda rows: replay_answer(found, rows, why=why or rows is None),
@@ -102,4 +101,6 @@ def replay(
         html=html,
         as_json=as_json,
     )
-    remark(f"Results and report.html are in {folder}")
+    to = f" --out {folder / 'report.html'}" if len(folders) > 1 else ""
+    drawn = f"fabricsim report {' '.join(map(str, folders))}{to}"
+    remark(f"Results are in {folder}; pictures: {drawn}")

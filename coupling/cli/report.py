@@ -1,4 +1,4 @@
-"""The command `report`: write the HTML report of results or of a sweep again."""
+"""The command `report`: write the HTML report of results or of a sweep."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def report(
     as_json: of.AsJson = False,
 ) -> None:
     """
-    Write the HTML report of results or of a sweep again.
+    Write the HTML report of results or of a sweep: pictures and tables.
 
     Example:
 

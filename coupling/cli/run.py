@@ -46,13 +46,11 @@ def run(
       fabricsim run examples/synth16.toml --set run.seed=2
     """
     from coupling.inputs.experiment import Experiment
-    from coupling.report.report import write_report
     from coupling.report.terminal import ProgressDisplay, comparison_table
     from coupling.results.formatting import counted
     from coupling.results.notes import accuracy_of
     from coupling.runs.campaign import run_campaign
     from coupling.runs.engine import planned
-    from coupling.runs.given_objects import drawable_fabrics
 
     fields = [*(changes or ()), *(["run.links_timeline=true"] if links_timeline else [])]
     asked = Experiment.read(experiment, fields)
@@ -81,14 +79,4 @@ def run(
         head = f"{campaign.manifest['fabric']}; {counted(int(campaign.manifest['jobs']), 'job')}"
         table = comparison_table(campaign.results, full=full)
         sys.stdout.write(f"{visible(head)}\n\n{table}\n")
-    sys.stdout.flush()  # pictures take seconds
-    write_report(
-        campaign.results,
-        asked.tables(),
-        campaign.manifest,
-        folder / "report.html",
-        fabrics=drawable_fabrics([(asked, campaign.results)]),
-        workers=workers,
-    )
-    if not as_json:
-        remark(f"Results and report.html are in {campaign.folder}")
+        remark(f"Results are in {campaign.folder}; pictures: fabricsim report {campaign.folder}")

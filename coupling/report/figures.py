@@ -21,7 +21,6 @@ from coupling.report.plots.wiring import wiring_of
 from coupling.results.comparison import comparable
 from coupling.results.picture_values import begin_of
 from coupling.results.result import Result
-from coupling.runs.process_pool import spread
 from netsim.topology.base import Topology
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_+.-]")  # in names of files
@@ -121,15 +120,12 @@ def run_figures(
     }
 
 
-def drawn_for_page(
-    sections: Mapping[str, FigureSection], workers: int = 1
-) -> dict[str, FigureSection]:
-    """Return sections whose pictures are drawn for a page, by several processes."""
-    pictures = [own.picture for section in sections.values() for own in section.figures]
-    svg = iter(spread(lambda number: pictures[number].html(), len(pictures), workers))
+def drawn_for_page(sections: Mapping[str, FigureSection]) -> dict[str, FigureSection]:
+    """Return sections whose pictures are drawn for a page."""
     return {
         name: replace(
-            section, figures=tuple(replace(own, svg=next(svg)) for own in section.figures)
+            section,
+            figures=tuple(replace(own, svg=own.picture.html()) for own in section.figures),
         )
         for name, section in sections.items()
     }

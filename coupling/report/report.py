@@ -46,7 +46,6 @@ def write_report(
     baseline: str | None = None,
     notes: Sequence[str] = (),
     fabrics: Mapping[str, Topology] | None = None,
-    workers: int = 1,
 ) -> None:
     """
     Write a report of one or more runs of an experiment.
@@ -68,8 +67,6 @@ def write_report(
     fabrics : mapping of str to Topology, optional
         Fabric of each run, by its name, for maps of its links; without one, the names of the links
         tell what they can.
-    workers : int, default 1
-        Processes that draw; the file does not depend on it.
 
     Raises
     ------
@@ -93,7 +90,6 @@ def write_report(
         baseline=baseline,
         notes=notes,
         fabrics=fabrics,
-        workers=workers,
     )
     try:
         require_apart(path, *manifest.get("inputs_sha256", {}))
@@ -110,14 +106,13 @@ def report_html(
     baseline: str | None = None,
     notes: Sequence[str] = (),
     fabrics: Mapping[str, Topology] | None = None,
-    workers: int = 1,
 ) -> str:
     """Return the report as HTML; parameters as for `write_report`."""
     colours = palette([result.name for result in results])
     found = find_baseline(results, baseline)
     against = "Baseline" if found is None else found.name
     kind, origin = _speedup_origin(results, experiment_tables.get("network", {}).get("model"))
-    drawn = drawn_for_page(run_figures(results, fabrics, baseline), workers)
+    drawn = drawn_for_page(run_figures(results, fabrics, baseline))
     over_time = drawn["link-time"]
     sections = [
         ("Runs compared" if len(results) > 1 else "The run", run_table(results, colours, baseline)),

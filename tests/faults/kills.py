@@ -7,13 +7,11 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import redirect_stdout, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
-from io import StringIO
 from pathlib import Path
 from random import Random
 
-from coupling.cli.report import report
 from coupling.inputs.experiment import Experiment
 from coupling.runs.campaign import run_campaign
 from faults.same import EXPERIMENT, differences, faults_of, is_complete
@@ -24,8 +22,6 @@ _N_RUNS = 4  # that the experiment compares
 _MOST_KILLS = 5  # of one result, before it may end
 _LOOK_S = 0.005
 _LONG_S = 600.0
-_REPORT_SHARE = 0.1  # of the attempts that wait until the report is written
-_MOST_REPORTS = 2  # kills of one result while its report is written; its runs are there then
 _WORKER = "a worker process was killed (out of memory?)"
 
 
@@ -47,7 +43,6 @@ class Killer:
     results: Counter = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
     run_s: dict[int, float] = field(default_factory=dict)
-    report_s: float = 0.0
 
     def __post_init__(self) -> None:
         """Run once for each number of workers without disturbance; that measures the rate."""
@@ -56,11 +51,8 @@ class Killer:
         experiment = Experiment.read(file)
         run_campaign(experiment, self.desk / "warm")  # what it compiles is no part of the rate
         began_s = time.monotonic()
-        campaign = run_campaign(experiment, self.reference)
+        run_campaign(experiment, self.reference)
         self.run_s[1] = time.monotonic() - began_s
-        with redirect_stdout(StringIO()):
-            report([campaign.folder], as_json=True)
-        self.report_s = time.monotonic() - began_s - self.run_s[1]
         for workers in self.workers[1:]:
             folder = self.desk / f"whole-{workers}"
             process = start(self.desk, folder, workers)
@@ -81,13 +73,11 @@ class Killer:
         """Kill and resume one result until it ends; return how often it was killed."""
         folder = self.desk / f"killed-{number}"
         done = 0
-        reports = 0
-        while done < most and reports < _MOST_REPORTS:
+        while done < most:
             if not self._attempt(folder, workers, resume=done > 0):
                 break
             done += 1
             self.faults += faults_of(folder) if folder.exists() else []
-            reports += bool(is_complete(folder))
         process = start(self.desk, folder, workers, resume=True)
         err = process.communicate(timeout=_LONG_S)[1]
         if process.returncode:
@@ -103,16 +93,11 @@ class Killer:
 
     def _attempt(self, folder: Path, workers: int, *, resume: bool) -> bool:
         """Start a run and kill it; say whether it was killed before it ended."""
-        late = self.chance.random() < _REPORT_SHARE
         process = start(self.desk, folder, workers, resume=resume)
         _until(process, lambda: _claimed_by(folder, process.pid))
-        if late:
-            _until(process, lambda: is_complete(folder))
-        time.sleep(
-            self.chance.uniform(0.0, self.report_s if late else self._left_s(folder, workers))
-        )
+        time.sleep(self.chance.uniform(0.0, self._left_s(folder, workers)))
         state = _state(folder)
-        whom = self._kill(process, workers, late=late)
+        whom = self._kill(process, workers)
         err = process.communicate(timeout=_LONG_S)[1]  # workers hold the pipe while they live
         if process.returncode == 0:  # it was faster
             return False
@@ -128,9 +113,9 @@ class Killer:
         there = len(list(folder.glob("[!.]*/summary.json")))
         return self.run_s[workers] * max(_N_RUNS - there, 1) / _N_RUNS
 
-    def _kill(self, process: subprocess.Popen, workers: int, *, late: bool) -> str:
+    def _kill(self, process: subprocess.Popen, workers: int) -> str:
         """Kill the command, a worker of it, or all its processes; say which."""
-        children = [] if late or workers == 1 else _workers_of(process.pid)
+        children = [] if workers == 1 else _workers_of(process.pid)
         whom = self.chance.choice(
             ("the command", "all", "a worker") if children else ("the command",)
         )
@@ -196,7 +181,4 @@ def _workers_of(pid: int) -> list[int]:
 
 def _state(folder: Path) -> str:
     """Say what a process is doing, as its folder shows it."""
-    complete = is_complete(folder)
-    if complete is None:
-        return "begin"
-    return "report" if complete else "runs"
+    return "begin" if is_complete(folder) is None else "runs"

@@ -1,12 +1,8 @@
 """Whether a result that was resumed is the one of a run that nobody disturbed, byte by byte."""
 
 import json
-from contextlib import redirect_stdout
-from io import StringIO
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from coupling.cli.report import report
 from coupling.errors import CouplingError
 from coupling.runs.stored import Stored
 
@@ -23,7 +19,6 @@ allocators = ["first-free", "random", "ta", "jigsaw"]
 [run]
 self_check = false
 """
-REPORT = "report.html"
 _MEASURED = "cost.json"  # CPU seconds, which are never the same
 
 
@@ -38,8 +33,6 @@ def differences(folder: Path, reference: Path) -> list[str]:
         Stored.open(folder).results()
     except CouplingError as error:
         found.append(str(error))
-    if (folder / REPORT).exists() and _written_anew(folder) != (folder / REPORT).read_bytes():
-        found.append(f"{REPORT}: not that of the result")
     return found
 
 
@@ -63,11 +56,9 @@ def is_complete(folder: Path) -> bool | None:
 
 
 def _contents(folder: Path) -> dict[str, bytes]:
-    """Return all files by name, without what was measured; a report is compared apart."""
+    """Return all files by name, without what was measured."""
     files = {
-        str(path.relative_to(folder)): b""
-        if path.name in (_MEASURED, REPORT)
-        else path.read_bytes()
+        str(path.relative_to(folder)): b"" if path.name == _MEASURED else path.read_bytes()
         for path in folder.rglob("*")
         if not path.is_dir()
     }
@@ -79,11 +70,3 @@ def _contents(folder: Path) -> dict[str, bytes]:
     }
     folders = {f"{path.relative_to(folder)}/": b"" for path in folder.rglob("*") if path.is_dir()}
     return files | folders | {"manifest.json": json.dumps(manifest, sort_keys=True).encode()}
-
-
-def _written_anew(folder: Path) -> bytes:
-    """Return the report of a result, written again."""
-    with TemporaryDirectory() as desk, redirect_stdout(StringIO()):
-        page = Path(desk) / REPORT
-        report([folder], page, as_json=True)
-        return page.read_bytes()

@@ -18,7 +18,6 @@ from bokeh.document import Document
 
 import coupling.cli.root
 import coupling.explorer.server
-import coupling.report.report
 from coupling.cli.root import main
 from coupling.explorer.page_view import page_view
 from coupling.inputs import plugins
@@ -58,7 +57,7 @@ def execute(case: Case, folder: Path) -> Outcome:
     shutil.rmtree(folder, ignore_errors=True)
     lay_out(case.files, folder)
     before = _files(folder)
-    with inside(folder), _plain_report(case):
+    with inside(folder):
         status, out, err, crash, trace = _call(case.argv, case.files.get(STDIN, b""))
     written = tuple(sorted(_files(folder) - before))
     overwritten = tuple(n for n, data in case.files.items() if _contents(folder / n) != data)
@@ -93,16 +92,6 @@ def inside(folder: Path):
         yield
     finally:
         os.chdir(before)
-
-
-@contextmanager
-def _plain_report(case: Case):
-    """Leave the pictures of a run out, which take a second, unless the case is about them."""
-    if case.seed.pictures:
-        yield
-        return
-    with patch.object(coupling.report.report, "write_report", lambda *_, **__: None):
-        yield
 
 
 class _OnePage:

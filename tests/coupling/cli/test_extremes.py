@@ -9,9 +9,6 @@ import pytest
 import tomli_w
 from fuzz.documents_seeds import EXPERIMENTS, FLOWS, PROFILE, SNAPSHOTS
 
-from coupling.report import report
-from coupling.runs import given_objects
-
 VALUES = (math.nan, math.inf, -1, 0, 1e-320, 1e308, 1e30, 10**30)
 QUANTITY = re.compile(r"[0-9.]+ ?(B|[KM]i?B|GB|GB/s|Gb/s|m?s|ns|%)")
 LOG = "".join(f"{n} {n} -1 60 2 -1 -1 2 90 -1 1 3 4 5 1 -1 -1 -1\n" for n in range(1, 7))
@@ -89,13 +86,6 @@ def name_of(path):
     """Return what an error must call a number: its field, or the one that is drawn or scaled."""
     *outer, name = [key for key in path if isinstance(key, str)]
     return outer[-1] if name in ("log_uniform", "scale") else name
-
-
-@pytest.fixture(autouse=True)
-def no_page(monkeypatch):
-    """Leave out the page of a run, which takes most of its time and shows the same numbers."""
-    monkeypatch.setattr(report, "write_report", lambda *_, **__: None)
-    monkeypatch.setattr(given_objects, "drawable_fabrics", lambda _: {})
 
 
 @pytest.mark.filterwarnings("error")

@@ -40,37 +40,20 @@ def fabricsim(tmp_path, monkeypatch, capfd):
     return call
 
 
-@pytest.fixture
-def without_report(monkeypatch):
-    """Return a function after which runs draw no pages: they take most of the time."""
-
-    def leave_out():
-        monkeypatch.setattr("coupling.report.report.write_report", lambda *_, **__: None)
-
-    return leave_out
-
-
-@pytest.fixture
-def quick(fabricsim, without_report):
-    """Return the command, which draws no pages."""
-    without_report()
-    return fabricsim
-
-
-def test_run_prints_a_table_and_writes_results_and_report(fabricsim, tmp_path):
+def test_run_prints_a_table_and_writes_results(fabricsim, tmp_path):
     """The main job: a table on stdout, files in results/NAME, a second run beside it."""
     done = fabricsim("run", "try.toml")
     again = fabricsim("run", "try.toml")
 
     assert (done.returncode, again.returncode) == (0, 0), done.stderr
     assert "random" in done.stdout
-    assert (tmp_path / "results" / "try" / "report.html").exists()
+    assert (tmp_path / "results" / "try" / "jobs.parquet").exists()
     assert (tmp_path / "results" / "try-2" / "jobs.parquet").exists()
 
 
-def test_json_alone_is_on_stdout(quick):
+def test_json_alone_is_on_stdout(fabricsim):
     """Programs read the summaries."""
-    done = quick("run", "try.toml", "--json", "--out", "there")
+    done = fabricsim("run", "try.toml", "--json", "--out", "there")
 
     (summary,) = json.loads(done.stdout)
     assert summary["jobs"] == 40
@@ -103,7 +86,7 @@ def test_json_alone_is_on_stdout(quick):
     ],
 )
 def test_a_run_says_whether_its_kind_of_network_was_compared_with_packets(
-    fabricsim, without_report, tmp_path, changes, words
+    fabricsim, tmp_path, changes, words
 ):
     """In the terminal, in JSON and in the report, with the same words."""
     if "children" in str(changes):
@@ -112,12 +95,12 @@ def test_a_run_says_whether_its_kind_of_network_was_compared_with_packets(
     sets = [word for change in changes for word in ("--set", change)]
 
     done = fabricsim("run", "try.toml", "--out", "one", *sets)
-    without_report()
     told = json.loads(fabricsim("run", "try.toml", "--out", "two", "--json", *sets).stdout)
 
     (run,) = told
     assert words in run["network"]["accuracy"]
     assert run["network"]["accuracy"] in " ".join(done.stdout.split())
+    assert fabricsim("report", "one").returncode == 0
     assert run["network"]["accuracy"] in (tmp_path / "one" / "report.html").read_text()
     stored = json.loads((tmp_path / "one" / "summary.json").read_text())["network"]
     assert stored.items() <= run["network"].items()
@@ -144,35 +127,35 @@ def test_a_run_says_how_most_of_its_jobs_talk(fabricsim, tmp_path, pattern, mode
     assert told["traffic_class"] == traffic_class
 
 
-def test_experiment_is_read_from_standard_input(quick):
+def test_experiment_is_read_from_standard_input(fabricsim):
     """- stands for standard input; paths start where the command runs."""
-    done = quick("run", "-", "--out", "there", "--json", stdin=EXPERIMENT)
+    done = fabricsim("run", "-", "--out", "there", "--json", stdin=EXPERIMENT)
 
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)[0]["jobs"] == 40
 
 
-def test_jobs_larger_than_the_machine_are_counted_with_the_reason(quick, tmp_path):
+def test_jobs_larger_than_the_machine_are_counted_with_the_reason(fabricsim, tmp_path):
     """16 nodes: a job of 17 is dropped, and table, manifest and job table say so."""
     with (tmp_path / "log.swf").open("a") as log:
         log.write(LINE.format(id=99, submit=1, run=10, procs=17, asked=10, status=1))
 
-    done = quick("run", "try.toml", "--out", "there")
+    done = fabricsim("run", "try.toml", "--out", "there")
 
     assert "larger than the machine (16 nodes)" in done.stdout
     manifest = json.loads((tmp_path / "there" / "manifest.json").read_text())
     assert manifest["dropped"] == {"larger than the machine (16 nodes)": 1}
 
 
-def test_a_result_as_a_workload_leaves_out_what_it_has_dropped(quick, tmp_path):
+def test_a_result_as_a_workload_leaves_out_what_it_has_dropped(fabricsim, tmp_path):
     """The job table holds what a dropped job asked for; it is not run the second time either."""
     with (tmp_path / "log.swf").open("a") as log:
         log.write(LINE.format(id=99, submit=1, run=10, procs=17, asked=10, status=1))
-    assert quick("run", "try.toml", "--out", "there").returncode == 0
+    assert fabricsim("run", "try.toml", "--out", "there").returncode == 0
     last = pd.read_parquet(tmp_path / "there" / "jobs.parquet").iloc[-1]
     assert (last["id"], last["n_nodes"], last["runtime_reference_s"]) == (99, 17, 10)
 
-    done = quick("trace", "inspect", "there/jobs.parquet", "--json")
+    done = fabricsim("trace", "inspect", "there/jobs.parquet", "--json")
 
     found = json.loads(done.stdout)
     assert found["dropped_by_reason"] == {"larger than the machine (16 nodes)": 1}
@@ -264,11 +247,11 @@ def assert_refused(done, words, folder):
     assert not (folder / "results").exists()
 
 
-def test_a_queue_without_a_window_ignores_it(quick):
+def test_a_queue_without_a_window_ignores_it(fabricsim):
     """Changing the queue of a file that has a window is no error."""
     changes = ["--set", "scheduler.queue=fcfs", "--set", "scheduler.window=5"]
 
-    done = quick("run", "try.toml", "--json", "--out", "there", *changes)
+    done = fabricsim("run", "try.toml", "--json", "--out", "there", *changes)
 
     assert done.returncode == 0, done.stderr
 

@@ -132,6 +132,7 @@ def test_the_command_runs_the_model_and_its_report_names_the_assumption(command,
     status, _, problem = command("run", path, "--out", tmp_path / "out")
 
     assert (status, [line for line in problem.splitlines() if "error" in line.lower()]) == (0, [])
+    assert command("report", tmp_path / "out")[0] == 0
     page = (tmp_path / "out" / "report.html").read_text()
     assert "no network is simulated" in page
     assert "Assumed speed-up" in page

@@ -182,6 +182,8 @@ def test_results_are_ordinary_folders_of_the_same_jobs(tmp_path, command):
     assert lineup.same_jobs
     names = ["recorded/recorded", "freed/slurm-best-fit", "then/jigsaw"]
     assert [result.name for result in lineup.results] == names
+    drawn = err.splitlines()[-1].split("pictures: fabricsim ")[1].split()
+    assert command(*drawn)[0] == 0
     assert "then/jigsaw" in (out / "report.html").read_text()
     assert command("rerun", out / "then")[0] == 0
     assert command("export", out / "recorded", "--to", "perfetto", "--out", tmp_path / "p")[0] == 0
