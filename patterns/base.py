@@ -38,6 +38,8 @@ class Step:
         next step starts when both have ended.
     label : str
         What tables call it.
+    latency_s : float
+        Seconds of all rounds together beside the latency of their messages.
     """
 
     src: Ints
@@ -47,6 +49,7 @@ class Step:
     channel: Ints | None = None
     hide_s: float | None = 0.0
     label: str = ""
+    latency_s: float = 0.0
 
     def __repr__(self) -> str:
         """Return one line."""

@@ -77,7 +77,12 @@ def scaled_steps(steps: Sequence[Step], factor: float) -> list[Step]:
 
 def repeated(step: Step, rounds: int) -> Step:
     """Return a step that is done so many times over, as one step of equal rounds."""
-    return replace(step, nbytes=step.nbytes * rounds, rounds=step.rounds * rounds)
+    return replace(
+        step,
+        nbytes=step.nbytes * rounds,
+        rounds=step.rounds * rounds,
+        latency_s=step.latency_s * rounds,
+    )
 
 
 def replaced(steps: Sequence[Step], replacement: Callable[[Step], Step]) -> list[Step]:

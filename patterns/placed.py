@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import floor, log2
+from math import ceil, floor, log2
 
 import numpy as np
 
@@ -27,9 +27,15 @@ from patterns.base import (
 from patterns.errors import PatternError
 
 _BASE_S, _RING_S, _TREE_S, _NET_S = 8.4e-6, 3.4e-6, 4.0e-6, 14e-6
+_NVLS_S, _NVLS_NET_S = 25e-6, 18e-6
 _TREE_EFFICIENCY = 0.92
 """NCCL's tuner, protocol Simple on NVLink (src/graph/tuning.cc of June 2026): base, a step of a
-ring and of a tree inside a host, a step between hosts; share of the bandwidth that a tree gets."""
+ring and of a tree inside a host, a step between hosts; NVLS inside and between hosts; share of the
+bandwidth that a tree gets."""
+
+_NVLS_SLOWER = (1.75 / 476) / (1.125 / 370)
+"""Of NVLS beside a ring, for each byte out of a GPU: 476 GB/s busbw on eight H100 (nccl-tests
+290), which is 1.125 S out of a GPU where a ring has 1.75 S at 370 GB/s."""
 
 _TREE_BYTES = (0.0, 0.0, 1.0, 1.5)  # that an adapter sends, of S/k, by hosts; 2 beyond
 
@@ -49,6 +55,11 @@ class Layout:
         GPUs and adapters of a host.
     nic_rate : float
         Bytes per second of an adapter.
+    nccl : float
+        Share of an adapter's rate that NCCL reaches, where collectives have what it adds to their
+        bytes and latencies; 0: without.
+    known : bool
+        Whether these are the hosts of the job, or any.
     """
 
     host: Ints
@@ -56,11 +67,14 @@ class Layout:
     gpus: int
     nics: int
     nic_rate: float
+    nccl: float = 0.0
+    known: bool = True
 
     @cached_property
     def _key(self) -> tuple[object, ...]:
         """What tells layouts apart."""
-        return self.host.tobytes(), self.gpu.tobytes(), self.gpus, self.nics, self.nic_rate
+        rest = self.gpus, self.nics, self.nic_rate, self.nccl, self.known
+        return self.host.tobytes(), self.gpu.tobytes(), *rest
 
     def __eq__(self, other: object) -> bool:
         """Return whether all ranks are at like places."""
@@ -74,7 +88,7 @@ class Layout:
     def apart(cls, n_ranks: int) -> "Layout":
         """Return that of ranks on a host each, of one GPU and one adapter."""
         rank = np.arange(n_ranks)
-        return cls(rank, np.zeros_like(rank), 1, 1, 1.0)
+        return cls(rank, np.zeros_like(rank), 1, 1, 1.0, known=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +266,45 @@ def _hierarchical(group: _Group, nbytes: float, root: int) -> list[Step]:
     return [_step(edges, 2 * (n_hosts - 1) + 2 * (longest - 1))]
 
 
+def _nvls(group: _Group, nbytes: float, root: int) -> list[Step]:
+    """
+    Return an allreduce in the switch of a host's GPUs.
+
+    S (1 + 1/j) leave each of j GPUs and come in: its array to be summed, its part of the sums. So
+    much is put on these links by a message to the next GPU.
+    """
+    del root
+    return [_step(_in_hosts(group, nbytes))]
+
+
+def _in_hosts(group: _Group, nbytes: float) -> _Edges:
+    """Return what NVLS puts on the links of GPUs."""
+    edges: _Edges = []
+    for members in group.hosts:
+        sent = nbytes * (1 + 1 / members.size)
+        pairs = zip(members.tolist(), np.roll(members, -1).tolist(), strict=True)
+        edges += [(a, b, -1, sent) for a, b in pairs]
+    return edges
+
+
+def _in_network(group: _Group, nbytes: float, root: int) -> list[Step]:
+    """
+    Return an allreduce in the switches between hosts (SHARP), and NVLS in these.
+
+    S/k leave and enter each adapter, and each leaf sends and gets as much once. A message to the
+    next host puts so much on these links, where ranks are in the order of leaves.
+    """
+    del root
+    n_hosts, share = len(group.hosts), nbytes / group.channels
+    edges = _in_hosts(group, nbytes)
+    for channel in range(group.channels if n_hosts > 1 else 0):
+        for host in range(n_hosts):
+            after = (host + 1) % n_hosts
+            ends = group.head(host, channel), group.head(after, channel)
+            edges.append((*ends, group.nics[after][channel], share))
+    return [_step(edges)]
+
+
 def _direct(group: _Group, nbytes: float, root: int) -> list[Step]:
     """Return an all-to-all in one step, `nbytes` for each pair."""
     del root
@@ -262,7 +315,13 @@ def _direct(group: _Group, nbytes: float, root: int) -> list[Step]:
 
 
 _ALGORITHMS: Mapping[str, Mapping[str, Callable[[_Group, float, int], list[Step]]]] = {
-    "allreduce": {"ring": _ring(2), "tree": _tree, "hierarchical": _hierarchical},
+    "allreduce": {
+        "ring": _ring(2),
+        "tree": _tree,
+        "hierarchical": _hierarchical,
+        "nvls": _nvls,
+        "in-network": _in_network,
+    },
     "allgather": {"ring": _ring(1)},
     "reduce-scatter": {"ring": _ring(1)},
     "broadcast": {"ring": _chain},
@@ -274,13 +333,19 @@ def nccl_latency_s(algorithm: str, passes: int, ranks: int, hosts: int) -> float
     """
     Return what NCCL's tuner has for the latency of a collective, in seconds.
 
-    `passes`: of a ring: 2 for an allreduce, 1 for the others.
+    `passes`: of a ring: 2 for an allreduce, 1 for the others. NCCL has no latency of its own for
+    ``hierarchical``, which has the steps of its rings, nor for ``direct`` and a broadcast's chain.
     """
+    inside, between = passes * (ranks - hosts), passes * (hosts - 1)
     if algorithm == "tree":
-        steps = (ranks / hosts - 1) * _TREE_S + floor(log2(hosts)) * _NET_S
-        return _BASE_S + 2 * steps
-    between = passes * (hosts - 1)
-    return _BASE_S + (passes * (ranks - 1) - between) * _RING_S + between * _NET_S
+        return _BASE_S + 2 * ((ranks / hosts - 1) * _TREE_S + floor(log2(hosts)) * _NET_S)
+    if algorithm in {"nvls", "in-network"}:
+        return _BASE_S + _NVLS_S + (_NVLS_NET_S if hosts > 1 else 0.0)
+    if algorithm == "hierarchical":
+        inside = 2 * (ceil(ranks / hosts) - 1)
+    if algorithm == "direct":
+        inside, between = (0, 1) if hosts > 1 else (1, 0)
+    return _BASE_S + inside * _RING_S + between * _NET_S
 
 
 def _fastest(group: _Group, nbytes: float, nic_rate: float) -> str:
@@ -314,17 +379,52 @@ class Collective:
         alike = []
         for own in by_place.values():
             host, gpu = _renumbered(layout.host[own[0]]), layout.gpu[own[0]]
-            steps = self._of_one(_Group.of(host, gpu, layout), layout.nic_rate)
+            steps = self._of_one(_Group.of(host, gpu, layout), layout)
             alike.append([_everywhere(step, np.stack(own)) for step in steps])
         return _at_once(alike)
 
-    def _of_one(self, group: _Group, nic_rate: float) -> list[Step]:
+    def _of_one(self, group: _Group, layout: Layout) -> list[Step]:
         """Return the steps of one group, by places in it."""
         algorithms, name = _ALGORITHMS[self.operation], self.algorithm
+        if name in {"tree", "nvls"} and layout.known:
+            _require_several(name, group, layout)
+        elif name == "nvls":
+            name = "ring"
         if name == "auto":
-            many = len(algorithms) > 1
-            name = _fastest(group, self.nbytes, nic_rate) if many else next(iter(algorithms))
-        return algorithms[name](group, self.nbytes, self.root)
+            many = len(algorithms) > 1 and layout.gpus > 1
+            name = _fastest(group, self.nbytes, layout.nic_rate) if many else next(iter(algorithms))
+        steps = algorithms[name](group, self.nbytes, self.root)
+        if not layout.nccl:
+            return steps
+        passes = 2 if self.operation == "allreduce" else 1
+        latency_s = nccl_latency_s(name, passes, group.size, len(group.hosts))
+        return [_as_nccl(step, name, layout.nccl, latency_s) for step in steps]
+
+
+def _require_several(algorithm: str, group: _Group, layout: Layout) -> None:
+    """Refuse trees in hosts of one GPU, and NVLS of one rank or beyond a host."""
+    if layout.gpus == 1:
+        raise PatternError(f"algorithm: {algorithm!r} needs hosts of several GPUs, they have one.")
+    if algorithm == "tree":
+        return
+    if len(group.hosts) > 1:
+        raise PatternError(
+            f"algorithm: 'nvls' needs a group within the {layout.gpus} GPUs of a host, it is on "
+            f"{len(group.hosts)} hosts; expected 'in-network'."
+        )
+    if group.size == 1:
+        raise PatternError("algorithm: 'nvls' needs several ranks in a host, the group has one.")
+
+
+def _as_nccl(step: Step, algorithm: str, reached: float, latency_s: float) -> Step:
+    """Return the step of a collective with what NCCL adds to its bytes and its latency."""
+    between = np.zeros(step.src.size, dtype=np.bool_) if step.channel is None else step.channel >= 0
+    more = np.ones(step.src.size)
+    if algorithm == "tree":
+        more[between] = reached / _TREE_EFFICIENCY
+    if algorithm in {"nvls", "in-network"}:
+        more[~between] = _NVLS_SLOWER
+    return replace(step, nbytes=step.nbytes * more, latency_s=latency_s)
 
 
 def checked_collective(operation: str, algorithm: str, nbytes: object, root: int) -> Collective:
@@ -365,7 +465,9 @@ def _at_once(alike: Iterable[list[Step]]) -> list[Step]:
             for name in ("src", "dst", "nbytes")
         )
         rounds = max(step.rounds for step in steps)
-        found.append(Step(src, dst, nbytes, rounds, np.concatenate(channels)))
+        latency_s = max(step.latency_s for step in steps)
+        channel = np.concatenate(channels)
+        found.append(Step(src, dst, nbytes, rounds, channel, latency_s=latency_s))
     return found
 
 
@@ -395,11 +497,13 @@ class GpuCollective(PlacedPattern):
     A ring has a channel for each adapter of the hosts, which visits all GPUs of a host and leaves
     by that adapter. ``tree`` is NCCL's double binary tree of hosts with chains inside these,
     ``hierarchical`` a reduce-scatter inside hosts, rings between them and an allgather inside.
-    ``auto`` chooses ring or tree by the latencies and bandwidths of NCCL's tuner.
+    ``auto`` chooses ring or tree by the latencies and bandwidths of NCCL's tuner. ``nvls`` sums in
+    the NVLink switch of a host, ``in-network`` in the switches between hosts too.
     """
 
     operation: str = "allreduce"  # or "allgather", "reduce-scatter", "broadcast", "all-to-all"
-    algorithm: str = "auto"  # "ring"; of an allreduce also "tree" and "hierarchical"
+    # "ring"; of an allreduce also "tree", "hierarchical", "nvls" and "in-network"
+    algorithm: str = "auto"
     nbytes: float = DEFAULT_NBYTES  # the whole array; of an all-to-all, of a rank for each other
     root: int = 0  # of a broadcast
 

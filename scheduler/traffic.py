@@ -16,7 +16,7 @@ from netsim.registries.accuracy import ANY, FEW, MANY, ONE, STEPS
 from netsim.routing.base import RankRouting, Routing
 from netsim.routing.path_sets import nonminimal_part
 from netsim.topology.base import Topology
-from netsim.topology.gpucluster import GpuCluster
+from netsim.topology.gpucluster import NIC_EFFICIENCY, GpuCluster
 from netsim.topology.rails import senders
 from patterns.base import Pattern, Step
 from patterns.placed import Layout, PlacedPattern
@@ -48,6 +48,8 @@ class RankFlows:
     # each
     placed: PlacedPattern | None = None
     labels: tuple[str, ...] = ()  # of steps, where they have some
+    # (A,): seconds of each step beside the latency of its messages; absent: none
+    latency_s: Floats | None = None
 
     @property
     def flow_rounds(self) -> Ints:
@@ -89,7 +91,7 @@ def layout_of(cluster: GpuCluster, nodes: Ints) -> Layout:
         )
     gpu[count[host] == 1] = -1
     rate = float(cluster.capacity[cluster.node_links[0][0]]) * own.planes
-    return Layout(order[host], gpu, own.gpus, own.nics, rate)
+    return Layout(order[host], gpu, own.gpus, own.nics, rate, NIC_EFFICIENCY * own.nccl)
 
 
 def _flat(steps: Sequence[Step]) -> RankFlows:
@@ -99,6 +101,7 @@ def _flat(steps: Sequence[Step]) -> RankFlows:
         return RankFlows(none, none, none, np.empty(0))
     rounds = np.array([step.rounds for step in steps])
     hide_s = np.array([-1.0 if step.hide_s is None else step.hide_s for step in steps])
+    latency_s = np.array([step.latency_s for step in steps])
     channel = None
     if any(step.channel is not None for step in steps):
         channel = np.concatenate(
@@ -113,6 +116,7 @@ def _flat(steps: Sequence[Step]) -> RankFlows:
         channel,
         hide_s if hide_s.any() else None,
         labels=tuple(step.label for step in steps) if any(step.label for step in steps) else (),
+        latency_s=latency_s if latency_s.any() else None,
     )
 
 
@@ -239,6 +243,7 @@ class TrafficOf:
             None if flows.channel is None else flows.channel[crossing],
             flows.hide_s,
             labels=tuple(flows.labels[number] for number in numbers) if flows.labels else (),
+            latency_s=None if flows.latency_s is None else flows.latency_s[numbers],
         )
 
     def _placed(
@@ -292,6 +297,9 @@ class TrafficOf:
         nonminimal = nonminimal_part(self._topology, routes, step, nbytes)
         rounds = 1 if flows.rounds is None else flows.rounds[step]
         latency = self._latency_of(routes, step, nonminimal, rounds)
+        if flows.latency_s is not None:
+            more_s = flows.latency_s[step] / rounds
+            latency = replace(latency, fixed_s=latency.fixed_s + more_s)
         latency_s = latency.of(nbytes)
         traffic = Traffic(
             step, sender, nbytes, routes, 0.0, latency_s, n_nodes, nonminimal, flows.rounds

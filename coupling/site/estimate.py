@@ -29,6 +29,7 @@ from netsim.registries.routings import limits_of
 from netsim.topology.gpucluster import GpuCluster
 from netsim.topology.multipath import link_names
 from netsim.topology.switches import assumptions_of
+from patterns.errors import PatternError
 from scheduler.traffic import PlacedTraffic, TrafficOf
 
 _OF_LOAD = ("link", "job", "bytes", "utilization")
@@ -290,7 +291,7 @@ class _Estimator:
             return self._traffic_of.of_flows(
                 job.flows, job.partition, fraction=job.fraction, compute_s=job.compute_s
             )
-        except NetsimError as error:
+        except (NetsimError, PatternError) as error:
             raise SnapshotError(f"{self._snapshot.source}: {place}job {job.id}: {error}") from None
 
     def _job_estimate(

@@ -15,8 +15,11 @@ from netsim.topology.building import FabricTooLargeError
 from netsim.topology.dragonfly import VARIANTS, build_dragonfly
 from netsim.topology.fattree import FatTree, build_fat_tree, fat_tree_of_radix
 from netsim.topology.gpucluster import (
+    EFFICIENCIES,
     FABRICS,
+    GPU_EFFICIENCY,
     GPU_LINKS,
+    NIC_EFFICIENCY,
     ON_FAILURE,
     GpuCluster,
     Hosts,
@@ -187,13 +190,20 @@ def _gpu_cluster(fields: Fields, common: Common) -> Topology:
     """Read a GPU cluster."""
     gpus = fields.integer("gpus", 8, least=1)
     fabric = fields.text("fabric", "rail", FABRICS)
+    nccl = fields.text("efficiency", "none", EFFICIENCIES) == "nccl"
+    if nccl:
+        rates = common["bandwidth"]
+        several = isinstance(rates, tuple)
+        reached = tuple(NIC_EFFICIENCY * rate for rate in (rates if several else (rates,)))
+        common = {**common, "bandwidth": reached if several else reached[0]}
     hosts = Hosts(
         gpus,
         fields.integer("nics", gpus, least=1),
         planes=2 if fabric == "dual-plane" else 1,
-        gpu_rate=_gpu_rate(fields),
+        gpu_rate=_gpu_rate(fields) * (GPU_EFFICIENCY if nccl else 1.0),
         pxn=fields.flag("pxn", default=True),
         on_failure=fields.text("on_failure", "respread", ON_FAILURE),
+        nccl=nccl,
     )
     optional = ("units_per_pod", "spines", "cores")
     given = {name: fields.integer(name, least=1) for name in optional if name in fields}

@@ -17,6 +17,11 @@ from netsim.topology.fattree import FatTree, build_fat_tree
 
 FABRICS = ("rail", "rail-only", "clos", "dual-plane")
 ON_FAILURE = ("respread", "double", "plane", "abort")
+EFFICIENCIES = ("none", "nccl")
+
+NIC_EFFICIENCY, GPU_EFFICIENCY = 0.96, 370 / 450
+"""What NCCL reaches of an adapter's rate (192 of 200, 96 of 100 GB/s: nccl 812, nccl-tests 119) and
+of NVLink's (370 of 450: nccl-tests 212)."""
 
 GPU_LINKS: Mapping[str, float] = {
     "nvlink3": 300e9,
@@ -46,6 +51,8 @@ class Hosts:
         PXN has it; else by that of the sender's.
     on_failure : str
         What messages of a lost adapter do: ``respread``, ``double``, ``plane`` or ``abort``.
+    nccl : bool
+        Whether collectives have NCCL's latencies; rates of links are then those it reaches.
     """
 
     gpus: int
@@ -54,6 +61,7 @@ class Hosts:
     gpu_rate: float = 0.0
     pxn: bool = True
     on_failure: str = "respread"
+    nccl: bool = False
 
     @property
     def ends(self) -> int:
@@ -66,7 +74,7 @@ class Hosts:
 
     def gpu_of(self, nic: Ints) -> Ints:
         """Return the first GPU of adapters."""
-        return -(-nic * self.gpus // self.nics)
+        return nic * self.gpus // self.nics
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

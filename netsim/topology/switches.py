@@ -115,11 +115,21 @@ def assumed_switch(topology: Topology) -> str:
     return f"{parts} (not stated: preset {DEFAULT_SWITCH})" if parts else ""
 
 
+_FULL_RATE = (
+    "efficiency 1 of all links, no latency of NCCL's steps (efficiency = 'nccl': 0.96 of adapters, "
+    "0.82 of GPUs' links)"
+)
+_NCCL = (
+    "NCCL reaches 0.96 of adapters, 0.92 with trees, 0.82 of GPUs' links; its tuner of June 2026: "
+    "8.4 us, and 3.4 us a step inside hosts (trees 4), 14 us between"
+)
+
+
 def assumed_fabric(topology: Topology) -> tuple[str, ...]:
     """Return a phrase for everything that was assumed of a fabric but its switches."""
     own = topology.origin.assumed if topology.origin else ()
     if isinstance(topology, GpuCluster):
-        rate = "links at their full rate, without the overhead of protocols and of NCCL"
+        rate = _NCCL if topology.hosts.nccl else _FULL_RATE
         lost = lost_rails(topology)
         own = tuple(phrase for phrase in (*own, topology.filled_in, rate, lost) if phrase)
     return own

@@ -120,6 +120,7 @@ def collective(operation, algorithm="ring", nbytes="1 GB"):
         (collective("allreduce"), 4.9805),  # 2 x 255/256 x 1 GB / 8 by each adapter
         (collective("allreduce", "hierarchical"), 4.8438),  # 2 x 31/32
         (collective("allreduce", "tree"), 5.0),  # 2: to a parent, and to one of two children
+        (collective("allreduce", "in-network"), 2.5),  # S / 8 by each adapter, once
         (collective("allgather"), 2.4902),  # 255/256
         (collective("reduce-scatter"), 2.4902),
         (collective("broadcast"), 2.5),
@@ -155,6 +156,98 @@ def test_a_double_tree_sends_least_between_two_hosts(hosts, algorithm, expected)
 def test_where_links_inside_hosts_are_slower_they_decide():
     """1.75 GB out of each GPU at 450 GB/s."""
     assert alone(collective("allreduce", "tree"), nodes=2) == pytest.approx(1.75 / 450)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "hosts", "ranks", "expected"),
+    [
+        ("nvls", 1, 8, 1.125 / 450),  # each array, and an eighth of the sums
+        ("nvls", 1, 4, 1.25 / 450),
+        ("in-network", 4, 8, 1.125 / 450),  # 2.5 ms, as 1/8 by each adapter
+        ("in-network", 4, 2, 1.5 / 450),  # beside a half by each of two adapters
+        ("in-network", 4, 1, 1 / 400),  # whole hosts have no part inside
+    ],
+)
+def test_sums_in_switches_send_each_array_once(algorithm, hosts, ranks, expected):
+    """1 GB by hand; between hosts 1/k GB by each adapter of 50 GB/s."""
+    adapters = 8 if ranks == 1 else ranks
+    by_nic = 1 / adapters / 50 if hosts > 1 else 0
+
+    found = alone(collective("allreduce", algorithm), nodes=hosts, ranks=ranks)
+
+    assert found == pytest.approx(max(expected, by_nic))
+
+
+def test_a_sum_in_switches_crosses_each_leaf_once():
+    """32 hosts on two leaves a rail: each of 16 uplinks in use carries 1/8 GB, one way and back."""
+    job = {"id": "a", "nodes": list(range(32)), "ranks_per_node": 8, "compute_s": 0}
+    topology = CLUSTER | {"hosts_per_unit": 16}
+
+    (found,) = estimate(
+        scene(job | {"pattern": collective("allreduce", "in-network")}, topology=topology)
+    ).jobs
+
+    sent = {own.links: own.nbytes for own in found.bytes_by_class}
+    assert sent["leaf to spine"] == pytest.approx(16 * 1e9 / 8)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "fabric", "nodes", "ranks", "words"),
+    [
+        ("nvls", {}, 2, 8, "'nvls' needs a group within the 8 GPUs of a host, it is on 2 hosts"),
+        ("nvls", {"gpus": 1}, 2, 1, "'nvls' needs hosts of several GPUs, they have one"),
+        ("tree", {"gpus": 1}, 2, 1, "job a: algorithm: 'tree' needs hosts of several GPUs"),
+    ],
+)
+def test_algorithms_that_hosts_cannot_run_are_refused(algorithm, fabric, nodes, ranks, words):
+    with pytest.raises(SnapshotError, match=words):
+        alone(collective("allreduce", algorithm), fabric, nodes=nodes, ranks=ranks)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "nodes", "busbw"),
+    [
+        ("ring", 32, 8 * 48),  # 192 of 200, 96 of 100 GB/s: nccl 812, nccl-tests 119
+        ("ring", 1, 370),  # nccl-tests 212
+        ("nvls", 1, 476),  # nccl-tests 290
+    ],
+)
+def test_with_the_efficiency_of_nccl_peaks_are_those_measured(algorithm, nodes, busbw):
+    """64 GB, so that latency is below 1 %; within 3 %."""
+    pattern, n = collective("allreduce", algorithm, "64 GB"), 8 * nodes
+
+    found = alone(pattern, {"efficiency": "nccl"}, nodes=nodes)
+
+    assert 2 * (n - 1) / n * 64 / found == pytest.approx(busbw, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "expected_us"),
+    [
+        ("ring", 8.4 + 56 * 3.4 + 6 * 14),  # 62 steps on 4 hosts of 8, of which 6 between hosts
+        ("tree", 8.4 + 2 * (7 * 4 + 2 * 14)),
+        ("hierarchical", 8.4 + 14 * 3.4 + 6 * 14),
+        ("in-network", 8.4 + 25 + 18),
+    ],
+)
+def test_latencies_of_the_tuner_are_added_to_the_time(algorithm, expected_us):
+    """At 8 bytes nothing else is left."""
+    pattern = collective("allreduce", algorithm, "8 B")
+
+    found = alone(pattern, {"efficiency": "nccl"}, nodes=4)
+
+    assert found == pytest.approx(expected_us * 1e-6, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("efficiency", "words"), [("none", "efficiency 1 of all links"), ("nccl", "0.96 of adapters")]
+)
+def test_results_state_the_efficiency_of_links(efficiency, words):
+    job = {"id": "a", "nodes": [0, 1], "ranks_per_node": 8, "pattern": RINGS, "compute_s": 0}
+
+    found = estimate(scene(job, topology=CLUSTER | {"efficiency": efficiency}))
+
+    assert any(words in line for line in found.assumed)
 
 
 @pytest.mark.parametrize(("lost", "left"), [(1, 7), (2, 6)])
@@ -317,7 +410,7 @@ def test_a_hot_expert_stretches_the_exchange():
             {"phases": [{"collectives": [RING | {"over": ["tp"]}]}]},
             "allreduce over tp: a group has one rank of 256",
         ),
-        ({"phases": [{"collectives": [RING | {"algorithm": "nvls"}]}]}, "algorithm: expected one"),
+        ({"phases": [{"collectives": [RING | {"algorithm": "star"}]}]}, "algorithm: expected one"),
         ({"phases": [{"collectives": [RING | {"hot": 2}]}]}, "hot: expected it of an all-to-all"),
         ({"phases": [{"collectives": [RING | {"over": ["xp"]}]}]}, "over: expected a list of tp"),
         (
