@@ -12,7 +12,13 @@ from patterns.messages import repeated
 from patterns.placed import Collective, Layout, PlacedPattern, require_groups
 
 DIMENSIONS = ("tp", "cp", "pp", "dp")
-"""Tensor, context, pipeline and data parallelism; ``ep``, of experts, divides ``dp``."""
+"""
+Tensor, context, pipeline and data parallelism; ``ep``, of experts, divides ``dp``.
+
+``edp`` are the replicas of an expert: ``dp`` without ``ep``.
+"""
+
+REPLICAS = "edp"
 
 _BYTES = 2  # of a number in 16 bits: parameters, gradients and activations
 _PASSES = 4  # collectives of a layer in both directions of tensor and of expert parallelism
@@ -81,7 +87,9 @@ class Phases(PlacedPattern):
     def groups(self, n_ranks: int, over: Sequence[str]) -> Ints:
         """Return the groups (G, m) of ranks that differ in some dimensions; all where empty."""
         axes = self.axes(n_ranks)
-        names = [*over, "ep"] if "dp" in over and "ep" not in over else list(over)
+        names = [*over, "ep"] if "dp" in over else list(over)
+        if REPLICAS in over:
+            names.append("dp")
         ranks = np.arange(n_ranks).reshape(tuple(axes.values()), order="F")
         moved = [at for at, name in enumerate(axes) if name in names or not over]
         ranks = np.moveaxis(ranks, moved[::-1], range(-len(moved), 0))

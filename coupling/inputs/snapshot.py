@@ -268,7 +268,7 @@ class _Reader:
         table = table.renamed(f"{self._source}: jobs[{place}] (id {name})")
         partition = self._read_partition(table)
         n_ranks = self._sizes[name] = partition.nodes.size
-        trained = training_flows(table, n_ranks)
+        trained = training_flows(table, n_ranks, self._folder)
         if trained is None:
             flows = job_flows(table, n_ranks, self._folder)
             fraction, compute_s = _read_computation(table, required=flows is not None)

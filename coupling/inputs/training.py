@@ -1,38 +1,47 @@
 """What a training job of a snapshot does in an iteration: a model, or its phases."""
 
+from pathlib import Path
+
 from coupling.errors import SnapshotError
+from coupling.inputs.aicb import read_aicb
 from coupling.inputs.table import Table
 from netsim.common.errors import UnitError
 from netsim.common.units import parse_size, parse_time
 from patterns.base import LEAST_BYTES
 from patterns.errors import PatternError
-from patterns.phases import DIMENSIONS, Model, Part, Phase, Phases, sizes_of
+from patterns.phases import DIMENSIONS, REPLICAS, Model, Part, Phase, Phases, sizes_of
 from patterns.placed import checked_collective
 from scheduler.traffic import RankFlows, rank_flows
 
 _MOST_SIZE = 10**6
+_NAMES = (*DIMENSIONS, "ep", REPLICAS)
 
 
-def training_flows(table: Table, n_ranks: int) -> tuple[RankFlows, float] | None:
+def training_flows(table: Table, n_ranks: int, folder: Path) -> tuple[RankFlows, float] | None:
     """
-    Read ``model``, or ``phases`` and ``parallel``; None where a job has neither.
+    Read ``model``, ``phases`` and ``parallel``, or ``aicb``; None where a job has none.
 
     Result: messages of ranks on a host each, and the computation that none runs beside.
     """
     model, phases = table.raw("model"), table.raw("phases")
-    parallel = table.raw("parallel")
-    if model is None and phases is None:
+    parallel, aicb = table.raw("parallel"), table.raw("aicb")
+    if model is None and phases is None and aicb is None:
         if parallel is not None:
             raise table.fault("parallel", "expected phases beside it, they are missing.")
         return None
     for key in ("pattern", "steps", "comm_fraction", "compute_s"):
         if table.raw(key) is not None:
             raise table.fault(key, "expected none beside a model or phases, which say what it is.")
-    if model is not None and (phases is not None or parallel is not None):
-        raise table.fault("model", "expected either a model or phases, got both.")
-    key = "phases" if model is None else "model"
+    stated = {"model": model, "phases": phases, "aicb": aicb}
+    kinds = [name for name, value in stated.items() if value is not None]
+    if len(kinds) > 1 or (parallel is not None and phases is None):
+        raise table.fault(kinds[0], "expected one of model, phases (with parallel) and aicb.")
+    (key,) = kinds
     try:
-        if model is None:
+        if key == "aicb":
+            found = read_aicb(folder / table.text("aicb"), n_ranks)
+            found.check(n_ranks)
+        elif key == "phases":
             found = _phases(table, phases, parallel or {})
             found.check(n_ranks)
         else:
@@ -87,9 +96,9 @@ def _phase(table: Table) -> Phase:
 def _part(table: Table) -> Part:
     """Read a collective of groups, or sends between neighbours."""
     over = table.names("over")
-    unknown = [name for name in over if name not in (*DIMENSIONS, "ep")]
+    unknown = [name for name in over if name not in _NAMES]
     if unknown:
-        raise table.error("over", f"a list of {', '.join((*DIMENSIONS, 'ep'))}, or none for all")
+        raise table.error("over", f"a list of {', '.join(_NAMES)}, or none for all")
     operation = table.text("operation")
     nbytes, times = _bytes(table, "nbytes"), table.integer("times", 1, least=1, most=_MOST_SIZE)
     if operation == "send":

@@ -402,7 +402,7 @@ def test_a_hot_expert_stretches_the_exchange():
         ({"model": MODEL | {"ep": 3}}, r"ep = 3 must divide the replicas \(dp\)"),
         ({"model": MODEL | {"x": 3}}, "model: x: unknown key"),
         ({"model": MODEL, "compute_s": 1}, "compute_s: expected none beside a model or phases"),
-        ({"model": MODEL, "phases": []}, "model: expected either a model or phases, got both"),
+        ({"model": MODEL, "phases": []}, "model: expected one of model, phases"),
         ({"parallel": {"tp": 8}}, "parallel: expected phases beside it"),
         ({"phases": []}, "phases: expected a list of phases"),
         ({"phases": [{"hidden": True, "compute_s": 1}]}, r"phases\[0\]: hidden: expected coll"),
