@@ -7,6 +7,7 @@ Names are loaded on first use, so that a command imports what it needs alone.
 * `make_workload`, `READERS`, `GENERATORS`, `read_swf`, `write_swf`, `synth` -- where they come from
 * `Profile`, `read_profile`, `profile_from`, `assign`, `DEFAULT_PROFILE` -- how jobs communicate
 * `Cluster`, `Allocation`, `Geometry` -- free nodes and links; a job placed; how nodes lie in groups
+* `NodeUnits` -- cores, GPUs and memory of a node that jobs share
 * `Allocator`, `ALLOCATORS`, `make_allocator`, `NodeChooser` -- where a job runs; the base for one's
   own
 * `QueuePolicy`, `Machine`, `POLICIES`, `make_policy` -- which waiting jobs start, on what they see
@@ -24,7 +25,7 @@ from typing import TYPE_CHECKING
 from fabricsim.checking.onuse import on_use
 
 if TYPE_CHECKING:
-    from scheduler.allocation import Allocation
+    from scheduler.allocation import Allocation, NodeUnits
     from scheduler.allocators import ALLOCATORS, Allocator, NodeChooser, make_allocator
     from scheduler.cluster import Cluster
     from scheduler.errors import AllocationError, PolicyError, SchedulerError, WorkloadError
@@ -75,6 +76,7 @@ __all__ = [
     "MachineEvent",
     "MachineEvents",
     "NodeChooser",
+    "NodeUnits",
     "Observer",
     "PolicyError",
     "Profile",

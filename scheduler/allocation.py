@@ -3,16 +3,35 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from netsim.common.arrays import Ints
 from netsim.flows.partition import Partition
 from netsim.topology.fattree import FatTree
+from netsim.topology.gpucluster import GpuCluster
 from scheduler.geometry import Geometry
 from scheduler.job import Job
 
 LEAF_UP, L2_UP = 1, 2  # levels of the tree at which leaf and L2 uplinks start
+
+
+class NodeUnits(NamedTuple):
+    """
+    What a node has, or what a job takes of each of its nodes.
+
+    Parameters
+    ----------
+    cores, gpus : int
+        Processors and GPUs; 0 of a node: not counted.
+    memory_mb : int
+        Memory in MiB; 0 of a node: not counted.
+    """
+
+    cores: int = 0
+    gpus: int = 0
+    memory_mb: int = 0
 
 
 def mask_bits(mask: int) -> Iterator[int]:
@@ -68,6 +87,13 @@ class Allocation:
     units : int
         0: the masks of links are owned exclusively; else capacity units taken on each of them
         (LC+S).
+    share : NodeUnits or None
+        What it takes of each node; None: whole nodes.
+    gpus : tuple of (int, int)
+        (place of a node, mask of its GPUs that the job has) where it takes some of them.
+    part : float
+        Part of a node that it counts as on each: of the GPUs where nodes have some, else of the
+        cores, else of the memory.
     """
 
     job: Job
@@ -77,6 +103,9 @@ class Allocation:
     order: tuple[int, ...] | None = None
     idle: int = 0
     units: int = 0
+    share: NodeUnits | None = None
+    gpus: tuple[tuple[int, int], ...] = ()
+    part: float = 1.0
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -89,6 +118,11 @@ class Allocation:
     def held(self) -> int:
         """Nodes held, those beyond the request among them."""
         return self.job.n_nodes + self.idle
+
+    @property
+    def weight(self) -> float:
+        """Nodes asked for, of shared ones the part."""
+        return self.job.n_nodes if self.share is None else self.job.n_nodes * self.part
 
     def nodes(self) -> Ints:
         """
@@ -118,9 +152,21 @@ class Allocation:
         Returns
         -------
         Partition
-            ``links`` is None where nothing is owned exclusively.
+            ``links`` is None where nothing is owned exclusively. Ranks are nodes; on a GPU cluster
+            those of a job that has some GPUs of its hosts, or trains a model, are GPUs.
         """
-        return Partition(self.nodes(), self.links())
+        nodes, links, fabric = self.nodes(), self.links(), self.geometry.fabric
+        talk = self.job.communication
+        trains = talk is not None and talk.compute_s is not None
+        if not isinstance(fabric, GpuCluster) or not (self.gpus or trains):
+            return Partition(nodes, links)
+        places = self.geometry.places(nodes).tolist()
+        every, masks = (1 << fabric.hosts.gpus) - 1, dict(self.gpus)
+        own = [_set_places(masks.get(place, every)) for place in places]
+        ranks = np.repeat(nodes, [len(gpus) for gpus in own])
+        most = self.job.gpus or ranks.size  # rounded up, it may hold more than it asks for
+        gpus = np.array([gpu for gpus in own for gpu in gpus], dtype=np.int64)
+        return Partition(ranks[:most], links, gpus[:most])
 
     def links(self) -> Ints | None:
         """

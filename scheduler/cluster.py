@@ -9,7 +9,7 @@ from fabricsim.checking import shortened
 from netsim.common.arrays import Ints
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
-from scheduler.allocation import L2_UP, LEAF_UP, Allocation, mask_bits
+from scheduler.allocation import L2_UP, LEAF_UP, Allocation, NodeUnits, mask_bits
 from scheduler.errors import AllocationError
 from scheduler.footprint import Footprint, join_all, join_masks, links_of, mask_parts, split_masks
 from scheduler.geometry import Geometry, working_ports
@@ -26,6 +26,15 @@ class Tally:
 
 
 CAP = 8  # units of a link that may be taken: 80 % of its capacity of 10 (Smith21, 5.4.2)
+
+
+def _has_room(left: NodeUnits, share: NodeUnits) -> bool:
+    """Say whether what is left of a node is enough; of GPUs `left` has the mask."""
+    return (
+        left.cores >= share.cores
+        and left.gpus.bit_count() >= share.gpus
+        and left.memory_mb >= share.memory_mb
+    )
 
 
 class SharedLinks:
@@ -90,6 +99,8 @@ class Cluster:
     ----------
     fabric : Topology
         The machine.
+    node : NodeUnits, optional
+        What a node has, where jobs that ask for less share nodes. Default: jobs have whole nodes.
 
     Attributes
     ----------
@@ -101,6 +112,10 @@ class Cluster:
         Nodes that take jobs.
     n_free : int
         Free nodes.
+    node : NodeUnits or None
+        As given.
+    partly : dict of int to NodeUnits
+        What is free of nodes that are used in part, by their places; of GPUs the mask.
     leaf_free : list of int
         Mask of free nodes of each group.
     leaf_up : list of int
@@ -151,7 +166,9 @@ class Cluster:
         "n_leaves",
         "n_nodes",
         "n_pods",
+        "node",
         "nodes_per_leaf",
+        "partly",
         "pod_free",
         "running",
         "shared",
@@ -159,8 +176,9 @@ class Cluster:
         "tally",
     )
 
-    def __init__(self, fabric: Topology) -> None:
+    def __init__(self, fabric: Topology, node: NodeUnits | None = None) -> None:
         self.fabric, self.geometry = fabric, Geometry.of(fabric)
+        self.node, self.partly = node, dict[int, NodeUnits]()
         self.leaf_links: tuple[int, ...]
         self.l2_links: tuple[int, ...] = ()
         self.leaf_width = self.l2_width = 0
@@ -218,6 +236,125 @@ class Cluster:
         ]
         places = np.array(found, dtype=np.int64)
         return places if self.geometry.node_at is None else np.sort(self.geometry.nodes(places))
+
+    @property
+    def n_open(self) -> int:
+        """Nodes that are free or used in part: no job finds a place on more."""
+        return self.n_free + len(self.partly)
+
+    def has_nodes(self, job: Job) -> bool:
+        """
+        Say whether so many nodes are free, or perhaps have room for a job that shares them.
+
+        Parameters
+        ----------
+        job : Job
+            Any.
+
+        Returns
+        -------
+        bool
+            False where it surely finds no place.
+        """
+        shared = self.partly and self.share_of(job) is not None
+        return job.n_nodes <= (self.n_open if shared else self.n_free)
+
+    def share_of(self, job: Job) -> NodeUnits | None:
+        """
+        Return what a job takes of each of its nodes.
+
+        Parameters
+        ----------
+        job : Job
+            Any; what it asks for is spread evenly, rounded up.
+
+        Returns
+        -------
+        NodeUnits or None
+            Of what `node` counts; None for whole nodes: where it says nothing of that, or takes all
+            cores (of nodes without cores: all GPUs).
+
+        Raises
+        ------
+        AllocationError
+            If a node has less.
+        """
+        node = self.node
+        if node is None:
+            return None
+        asked = job.cores, job.gpus, job.memory_mb
+        share = NodeUnits(
+            *(-(-own // job.n_nodes) if has else 0 for own, has in zip(asked, node, strict=True))
+        )
+        for unit, own, has in zip(NodeUnits._fields, share, node, strict=True):
+            if own > has:
+                raise AllocationError(
+                    f"job {job.id}: {unit}: expected at most {has} on each of {job.n_nodes} nodes, "
+                    f"got {own}."
+                )
+        full = share.cores == node.cores if node.cores else share.gpus == node.gpus
+        return None if full or share == NodeUnits() else share
+
+    def weight(self, job: Job) -> float:
+        """
+        Return how many nodes a job counts as: by its GPUs, else its cores, else its memory.
+
+        Parameters
+        ----------
+        job : Job
+            Any.
+
+        Returns
+        -------
+        float
+            Nodes, or parts of them where it shares nodes.
+        """
+        share = self.share_of(job)
+        if share is None or self.node is None:
+            return job.n_nodes
+        counted = self.node.gpus or self.node.cores or self.node.memory_mb
+        own = share.gpus if self.node.gpus else share.cores if self.node.cores else share.memory_mb
+        return job.n_nodes * own / counted
+
+    def free_gpus(self, place: int) -> int:
+        """
+        Return the mask of free GPUs of a node that is free or used in part.
+
+        Parameters
+        ----------
+        place : int
+            Place of the node.
+
+        Returns
+        -------
+        int
+            Mask.
+        """
+        own = self.partly.get(place)
+        return self._whole_node().gpus if own is None else own.gpus
+
+    def with_room(self, share: NodeUnits) -> list[int]:
+        """
+        Return the places of nodes used in part that have room for a share, the fullest first.
+
+        Parameters
+        ----------
+        share : NodeUnits
+            What a job takes of each node.
+
+        Returns
+        -------
+        list of int
+            By what is left of GPUs, cores and memory, then by place.
+        """
+        width, closed = self.nodes_per_leaf, self.closed
+        found = []
+        for place, left in self.partly.items():
+            if closed is not None and closed[place // width] >> place % width & 1:
+                continue
+            if _has_room(left, share):
+                found.append((left.gpus.bit_count(), left.cores, left.memory_mb, place))
+        return [place for *_, place in sorted(found)]
 
     def place(self, allocation: Allocation) -> None:
         """
@@ -307,7 +444,10 @@ class Cluster:
         """
         leaf_free, leaf_up, l2_up = self.leaf_free, self.leaf_up, self.l2_up
         for leaf, nodes, ports in allocation.leaves:
-            if leaf_free[leaf] & nodes != nodes or leaf_up[leaf] & ports != ports:
+            taken = nodes & ~leaf_free[leaf]
+            if (taken and not self._share_fits(allocation, leaf, taken)) or (
+                leaf_up[leaf] & ports != ports
+            ):
                 return False
         for switch, ports in allocation.l2s:
             if l2_up[switch] & ports != ports:
@@ -328,6 +468,13 @@ class Cluster:
         """
         nodes = split_masks(taken.nodes, self.n_leaves, self.nodes_per_leaf)
         self.leaf_free = [free & ~mask for free, mask in zip(self.leaf_free, nodes, strict=True)]
+        if self.partly:
+            width = self.nodes_per_leaf
+            self.partly = {
+                place: left
+                for place, left in self.partly.items()
+                if not nodes[place // width] >> place % width & 1
+            }
         self._count_free()
         if taken.leaf_ports:
             ports = split_masks(taken.leaf_ports, self.n_leaves, self.leaf_width)
@@ -460,8 +607,11 @@ class Cluster:
         pod_free, stamp, closed = self.pod_free, self.stamp, self.closed
         owned = not allocation.units
         communicates = allocation.job.communication is not None
+        changed = None if allocation.share is None else self._change_shares(allocation, sign)
         total = 0
         for leaf, held, ports in allocation.leaves:
+            if changed is not None:
+                held = changed.get(leaf, 0)  # noqa: PLW2901 (nodes that others use in part stay)
             nodes = held if closed is None else held & ~closed[leaf]
             leaf_free[leaf] ^= nodes
             count = nodes.bit_count()
@@ -480,6 +630,48 @@ class Cluster:
         else:
             self._share_links(allocation, add_units if sign < 0 else remove_units)
         self.n_free += sign * total
+
+    def _whole_node(self) -> NodeUnits:
+        """Return what is free of a free node, as `partly` has it."""
+        assert self.node is not None  # noqa: S101 (jobs share nodes)
+        return self.node._replace(gpus=(1 << self.node.gpus) - 1)
+
+    def _share_fits(self, allocation: Allocation, leaf: int, nodes: int) -> bool:
+        """Say whether nodes that are not free have room for what an allocation takes of them."""
+        share, closed = allocation.share, self.closed
+        if share is None or (closed is not None and closed[leaf] & nodes):
+            return False
+        gpus = dict(allocation.gpus)
+        for bit in mask_bits(nodes):
+            place = leaf * self.nodes_per_leaf + bit
+            left = self.partly.get(place)
+            if left is None or not _has_room(left, share):
+                return False
+            if gpus and left.gpus & gpus[place] != gpus[place]:
+                return False
+        return True
+
+    def _change_shares(self, allocation: Allocation, sign: int) -> dict[int, int]:
+        """Take or free parts of nodes; return the nodes, by group, that begin or end to be used."""
+        share, whole, changed = allocation.share, self._whole_node(), dict[int, int]()
+        assert share is not None  # noqa: S101 (the caller has asked)
+        gpus = dict(allocation.gpus)
+        for leaf, nodes, _ in allocation.leaves:
+            for bit in mask_bits(nodes):
+                place = leaf * self.nodes_per_leaf + bit
+                left = self.partly.get(place, whole)
+                now = NodeUnits(
+                    left.cores + sign * share.cores,
+                    left.gpus ^ gpus.get(place, 0),
+                    left.memory_mb + sign * share.memory_mb,
+                )
+                if now == whole or place not in self.partly:
+                    changed[leaf] = changed.get(leaf, 0) | 1 << bit
+                if now == whole:
+                    del self.partly[place]
+                else:
+                    self.partly[place] = now
+        return changed
 
     def _lacks_room(self, allocation: Allocation, shared: SharedLinks) -> bool:
         """Whether a link lacks the units wanted; one that is to be owned must be unused."""

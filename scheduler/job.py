@@ -28,12 +28,16 @@ class Communication:
     iteration_s : float or None
         Length of the ideal iteration in seconds; None: it follows from the pattern's
         bytes and the fraction.
+    compute_s : float or None
+        Seconds of an iteration without communication, of training jobs, whose `fraction` follows
+        from it; their ranks are GPUs.
     """
 
     label: str
     pattern: Pattern
     fraction: float
     iteration_s: float | None = None
+    compute_s: float | None = None
 
     def __post_init__(self) -> None:
         """Check the share."""
@@ -82,6 +86,9 @@ class Job:
     think_s : float or None
         It is submitted so many seconds after the last of these has ended (SWF, field 18), whatever
         `submit_s` says; None: at `submit_s`, and waits for them.
+    cores, gpus, memory_mb : int
+        Processors, GPUs and MiB of memory asked for on all nodes together; 0 where it says nothing.
+        They count where nodes are shared; a job with none of them has whole nodes.
     """
 
     id: int
@@ -101,6 +108,9 @@ class Job:
     after: tuple[int, ...] = ()
     after_ok: tuple[int, ...] = ()
     think_s: float | None = None
+    cores: int = 0
+    gpus: int = 0
+    memory_mb: int = 0
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -126,6 +136,8 @@ def check_jobs(jobs: Iterable[Job]) -> None:
             and before_s <= job.submit_s < inf
             and 0 <= job.runtime_s < inf
             and 0 <= job.requested_s < inf
+            and type(job.cores) is type(job.gpus) is type(job.memory_mb) is int
+            and min(job.cores, job.gpus, job.memory_mb) >= 0
         ):
             _check_job(job, before_s)
         before_s = job.submit_s
@@ -139,6 +151,8 @@ def _check_job(job: Job, before_s: float) -> None:
     number(f"{name} submit_s", job.submit_s, error=WorkloadError)
     number(f"{name} runtime_s", job.runtime_s, 0.0, error=WorkloadError)
     number(f"{name} requested_s", job.requested_s, 0.0, error=WorkloadError)
+    for unit in ("cores", "gpus", "memory_mb"):
+        whole(f"{name} {unit}", getattr(job, unit), 0, error=WorkloadError)
     if job.submit_s < before_s:
         raise WorkloadError(
             f"{name} submit_s: expected jobs by submit time, got {job.submit_s:g} "

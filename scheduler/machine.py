@@ -170,7 +170,7 @@ class Machine:
         Allocation or None
             None when it does not fit now.
         """
-        if job.n_nodes > self.cluster.n_free:
+        if not self.cluster.has_nodes(job):
             self.last_refusal = NODES
             return None
         found = self.allocate(job, self.cluster)
@@ -255,7 +255,7 @@ class Machine:
         str
             A key of `REASONS`.
         """
-        if job.n_nodes > cluster.n_free:
+        if not cluster.has_nodes(job):
             return NODES
         limit = self.switch_limit
         if limit is None or not limit.wanted(job)[0]:
@@ -301,7 +301,7 @@ class Machine:
         Allocation or None
             None when it does not fit.
         """
-        if job.n_nodes > cluster.n_free:
+        if not cluster.has_nodes(job):
             return None
         found = self.allocate(job, cluster, allocator, time_s)
         limit = self.switch_limit

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from math import inf
 from operator import add
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import simpy
@@ -24,6 +24,7 @@ from scheduler.machine import Machine, QueuePolicy, described, is_built_in
 from scheduler.observer import Observer, Observers
 from scheduler.rates import JobClock, JobRates, RateModel, Rewirable, UncoupledRateModel
 from scheduler.reasons import WaitReasons
+from scheduler.sharing import Sharing, require_sharing
 from scheduler.workload.dependencies import check_dependencies
 
 _MOST_IDLE = 100_000  # events in a row that let no job start
@@ -86,11 +87,11 @@ class Timeline:
     """The machine at every instant at which something changed."""
 
     time_s: list[float] = field(default_factory=list)  # the instants
-    # running, queued, busy_nodes: jobs running and waiting, and nodes asked for by running jobs,
-    # after the instant
+    # running, queued, busy_nodes: jobs running and waiting, and nodes asked for by running jobs, of
+    # shared ones the part (`Allocation.part`), after the instant
     running: list[int] = field(default_factory=list)
     queued: list[int] = field(default_factory=list)
-    busy_nodes: list[int] = field(default_factory=list)
+    busy_nodes: list[float] = field(default_factory=list)
     # mean interference of the running jobs, weighted by their nodes; 1 when none runs
     interference: list[float] = field(default_factory=list)
 
@@ -217,6 +218,9 @@ def simulate(
         check_dependencies(jobs)
         jobs = [job for job in jobs if not (job.after or job.after_ok)]
     flag("kill_at_limit", kill_at_limit, error=PolicyError)
+    if cluster.node is not None:
+        require_sharing(policy)
+        allocator = cast("Allocator", Sharing(allocator))
     run = _Simulation(
         machine=Machine(cluster, allocator, estimate_s or _runtime_s),
         policy=policy,
@@ -267,7 +271,7 @@ class _Simulation:
     ends: list[tuple[float, int]] = field(default_factory=list)  # heap; out-of-date entries stay
     records: list[JobRecord] = field(default_factory=list)
     timeline: Timeline = field(default_factory=Timeline)
-    busy_nodes: int = 0
+    busy_nodes: float = 0
     excess: dict[int, float] = field(default_factory=dict)  # nodes x (interference - 1), as running
     n_disturbed: int = 0  # running jobs with interference
     events: MachineEvents | None = None
@@ -506,7 +510,9 @@ class _Simulation:
         if self.clock is not None and state.work_s == inf:
             state.interference_delay_s = self.clock.interference_delay_s(job_id)
         self.machine.end(job_id)
-        self.busy_nodes -= state.allocation.job.n_nodes
+        self.busy_nodes -= state.allocation.weight
+        if not self.running:
+            self.busy_nodes = 0  # whatever rounding of parts has left
         return state
 
     def _start_jobs(self) -> list[Allocation]:
@@ -584,7 +590,7 @@ class _Simulation:
                 state.work_s = inf
             self.running[job.id] = state
             self.excess[job.id] = 0.0
-            self.busy_nodes += job.n_nodes
+            self.busy_nodes += allocation.weight
         self._reschedule_jobs(job_rates, now_s)
         for allocation in started:
             state = self.running[allocation.job.id]
@@ -599,7 +605,7 @@ class _Simulation:
             self._advance_work(state, now_s)
             self.n_disturbed += (interference != 1.0) - (state.interference != 1.0)
             if interference != state.interference:
-                self.excess[job_id] = state.allocation.job.n_nodes * (interference - 1.0)
+                self.excess[job_id] = state.allocation.weight * (interference - 1.0)
             state.interference, state.placement_factor = interference, placement_factor
             if state.fixed_s is not None:
                 state.end_s = state.fixed_s

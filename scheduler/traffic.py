@@ -75,13 +75,13 @@ def placed_flows(pattern: PlacedPattern, layout: Layout) -> RankFlows:
     return _flat(pattern.placed_steps(layout) if layout.host.size > 1 else [])
 
 
-def layout_of(cluster: GpuCluster, nodes: Ints) -> Layout:
-    """Return where ranks on hosts of a GPU cluster are."""
+def layout_of(cluster: GpuCluster, nodes: Ints, gpus: Ints | None = None) -> Layout:
+    """Return where ranks on hosts, or on these GPUs of them, of a GPU cluster are."""
     own = cluster.hosts
     numbers, first, host = np.unique(nodes, return_index=True, return_inverse=True)
     order = np.empty_like(first)
     order[np.argsort(first)] = np.arange(first.size)
-    gpu = occurrence_numbers(nodes)
+    gpu = occurrence_numbers(nodes) if gpus is None else gpus
     count = np.bincount(host, minlength=numbers.size)
     if int(count.max()) > own.gpus:
         most = cluster.vertex_name(int(numbers[np.argmax(count)]))
@@ -89,7 +89,8 @@ def layout_of(cluster: GpuCluster, nodes: Ints) -> Layout:
             f"collectives of GPUs: expected at most {own.gpus} ranks on a host, one for each GPU, "
             f"got {count.max()} on {most}."
         )
-    gpu[count[host] == 1] = -1
+    if gpus is None:
+        gpu[count[host] == 1] = -1
     rate = float(cluster.capacity[cluster.node_links[0][0]]) * own.planes
     return Layout(order[host], gpu, own.gpus, own.nics, rate, NIC_EFFICIENCY * own.nccl)
 
@@ -160,7 +161,7 @@ class TrafficOf:
         self, communication: Communication | None, partition: Partition
     ) -> PlacedTraffic | None:
         """
-        Return what a job of one rank per node puts on the network in each iteration.
+        Return what a job of one rank per node, or per GPU, puts on the network in each iteration.
 
         `communication`: pattern, communication fraction and length of the iteration. Result: None
         when nothing crosses the network: one node, no message, fraction 0, or a job that counts as
@@ -170,11 +171,16 @@ class TrafficOf:
         if communication is None or partition.nodes.size < _PAIR:
             return None
         flows = rank_flows(communication.pattern, partition.nodes.size)
-        flows = self._on_hosts(flows, partition.nodes)
+        if communication.compute_s is not None:
+            return self.of_flows(flows, partition, compute_s=communication.compute_s)
+        flows, n_nodes = self._on_hosts(flows, partition), partition.nodes.size
+        if partition.gpus is not None:
+            flows = self._outside_messages(flows, partition.nodes)
+            n_nodes = distinct_numbers(partition.nodes).size
         return self._placed(
             flows,
             partition,
-            partition.nodes.size,
+            n_nodes,
             communication.fraction,
             communication.iteration_s,
         )
@@ -199,7 +205,7 @@ class TrafficOf:
         where nodes have several links, each of these does, and ranks share them as in
         `netsim.topology.rails.Rails`. On a GPU cluster messages inside a host cross its network.
         """
-        outside = self._outside_messages(self._on_hosts(flows, partition.nodes), partition.nodes)
+        outside = self._outside_messages(self._on_hosts(flows, partition), partition.nodes)
         step = outside.step
         n_nodes = distinct_numbers(partition.nodes).size
         if compute_s is None:
@@ -211,7 +217,7 @@ class TrafficOf:
         alone_s = compute_s + times.communication_s
         return PlacedTraffic(_with_compute(traffic, compute_s), ideal_s, alone_s, outside.labels)
 
-    def _on_hosts(self, flows: RankFlows, nodes: Ints) -> RankFlows:
+    def _on_hosts(self, flows: RankFlows, partition: Partition) -> RankFlows:
         """Return the messages of ranks on these hosts, where a pattern depends on them."""
         if flows.placed is None:
             return flows
@@ -220,7 +226,8 @@ class TrafficOf:
                 "collectives of GPUs: expected a fabric of kind 'gpu-cluster', got "
                 f"{self._topology.summary}."
             )
-        return placed_flows(flows.placed, layout_of(self._topology, nodes))
+        own = layout_of(self._topology, partition.nodes, partition.gpus)
+        return placed_flows(flows.placed, own)
 
     def _outside_messages(self, flows: RankFlows, nodes: Ints) -> RankFlows:
         """Return the messages that cross links: on a GPU cluster those inside hosts too."""

@@ -20,6 +20,7 @@ from coupling.report.plots.colours import palette
 from coupling.report.plots.wiring import wiring_of
 from coupling.results.columns import finished
 from coupling.results.explained import waits_of
+from coupling.results.framed import nodes_used
 from coupling.results.hosts import hosts_of
 from coupling.results.link_time import TIMELINE, LinkLoads, load_of
 from coupling.results.over_time import binned
@@ -57,7 +58,7 @@ def lost_share(jobs: pd.DataFrame, n_nodes: int, edges: Floats) -> Floats:
     start, end, lost = (
         jobs[name].to_numpy(dtype=float) for name in ("start_s", "end_s", "interference_delay_s")
     )
-    nodes, run = jobs["n_nodes"].to_numpy(dtype=float), end - start
+    nodes, run = nodes_used(jobs).astype(float), end - start
     rate = np.zeros(run.size)
     np.divide(nodes * lost, run, out=rate, where=run > 0)
     since = _integral_until(start, rate, edges) - _integral_until(end, rate, edges)

@@ -77,6 +77,9 @@ class Experiment:
         What backfilling may know; None: requested times where the log has them.
     kill_at_limit : bool, default False
         End jobs at their requested time.
+    node : mapping or None, default None
+        What a node has: ``cores``, ``gpus`` and ``memory`` (as ``"256 GiB"``). Jobs that ask for
+        less share nodes and their links; None: jobs have whole nodes.
     seed : int, default 1
         Of everything drawn by chance: each part that draws has a seed derived from it.
     seeds : mapping of str to int, optional
@@ -136,6 +139,7 @@ class Experiment:
     fairness: str = "per-sender"
     estimates: str | None = None
     kill_at_limit: bool = False
+    node: Mapping[str, Any] | None = None
     seed: int = 1
     seeds: Mapping[str, int] = field(default_factory=dict)
     runtime_means: str = "isolated"

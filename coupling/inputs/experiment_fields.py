@@ -21,11 +21,14 @@ from coupling.inputs.plugins import (
 from coupling.inputs.referenced_files import located
 from coupling.inputs.table import Table, brief, plain
 from fabricsim.checking import meant
+from netsim.common.errors import UnitError
+from netsim.common.units import parse_size
 from netsim.flows.maxmin import FAIRNESS
 from netsim.formats.importers.graphs import from_networkx, is_graph
 from netsim.topology.base import Topology
 from netsim.topology.switches import with_default_switch
 from patterns.registry import PATTERNS
+from scheduler.allocation import NodeUnits
 from scheduler.allocators import ALIASES
 from scheduler.workload.base import Workload
 
@@ -54,6 +57,7 @@ def given_seeds(seed: int, seeds: Mapping[str, int]) -> dict[str, int]:
     return {part: own for part, own in seeds.items() if own != derived_seed(seed, part)}
 
 
+MIB = 2**20
 ESTIMATES = ("requested", "runtime")
 RUNTIME_MEANS = ("isolated", "baseline", "alone")
 UNKNOWN = ("skip", "stop")
@@ -67,6 +71,7 @@ PLACES: Mapping[str, Mapping[str, str]] = {
         "allocator": "allocator",
         "allocator_options": "allocator_options",
         "kill_at_limit": "kill_at_limit",
+        "node": "node",
     },
     "network": {
         "routing": "routing",
@@ -92,7 +97,7 @@ PLACE_OF: Mapping[str, list[str]] = {
 """Table and key by field, for files without the table."""
 
 _WHOLE = ("topology", "workload", "communication", "replay", "events")  # tables that are one field
-_MAY_BE_NONE = (*_WHOLE, "window", "routing", "estimates")
+_MAY_BE_NONE = (*_WHOLE, "window", "routing", "estimates", "node")
 
 
 def fields_of(tables: Mapping[str, Any], source: str) -> dict[str, Any]:
@@ -299,7 +304,36 @@ def _check_scheduler(table: Table) -> dict[str, Any]:
         "allocator": table.text("allocator"),
         "allocator_options": table.mapping("allocator_options"),
         "kill_at_limit": table.flag("kill_at_limit"),
+        "node": _node_table(table) if "node" in table else None,
     }
+
+
+def _node_table(table: Table) -> dict[str, Any]:
+    """Check what a node has."""
+    node = table.table("node")
+    for unit in ("cores", "gpus"):
+        if unit in node:
+            node.integer(unit, least=1)
+    if "memory" in node:
+        try:
+            found = parse_size(node.raw("memory"))
+        except (UnitError, TypeError):
+            found = 0.0
+        if found < MIB:
+            raise node.error("memory", "bytes, such as '256 GiB'")
+    node.finish()
+    stated = table.mapping("node")
+    if not stated:
+        raise table.error("node", "a table such as {cores = 32, memory = '256 GiB'}")
+    return dict(stated)
+
+
+def node_units(node: Mapping[str, Any] | None) -> NodeUnits | None:
+    """Return what a node has, as a cluster takes it."""
+    if node is None:
+        return None
+    memory = int(parse_size(node["memory"]) / MIB) if "memory" in node else 0
+    return NodeUnits(node.get("cores", 0), node.get("gpus", 0), memory)
 
 
 def _check_network(table: Table) -> dict[str, Any]:
@@ -335,6 +369,9 @@ def _check_replay(fields: Mapping[str, Any]) -> None:
     replay, source = fields["replay"], fields["source"]
     if replay is None:
         return
+    if fields["node"] is not None:
+        scheduler = Table({"node": fields["node"]}, f"{source}: [scheduler]")
+        raise scheduler.error("node", "none beside [replay], which takes nodes as recorded")
     if fields["runtime_means"] != "isolated":
         run = Table({"runtime_means": fields["runtime_means"]}, f"{source}: [run]")
         raise run.error("runtime_means", "none beside [replay], which takes what was recorded")

@@ -9,6 +9,7 @@ from coupling.report.page import Html, details, label, paragraph, table
 from coupling.report.plots.jobs import affected, class_names, classes
 from coupling.results import formatting as units
 from coupling.results.comparison import comparison_rows, present_columns, write_column
+from coupling.results.framed import nodes_used
 from coupling.results.result import Result
 from scheduler.reasons import REASONS
 
@@ -60,7 +61,7 @@ def interference_table(results: Sequence[Result], colours: Colours) -> Html:
 def _interference_cells(jobs: pd.DataFrame) -> list[str]:
     """Return the numbers of one class of one run."""
     value = jobs["interference"].to_numpy(dtype=float)
-    interference_delay_s = float((jobs["n_nodes"] * jobs["interference_delay_s"]).sum())
+    interference_delay_s = float((nodes_used(jobs) * jobs["interference_delay_s"]).sum())
     return [
         f"{value.size:,}",
         units.ratio(float(value.mean())),

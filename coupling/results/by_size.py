@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coupling.results.columns import finished
-from coupling.results.framed import Table
+from coupling.results.framed import Table, nodes_used
 from coupling.results.summary import size_class
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def hops_by_size(jobs: "pd.DataFrame") -> "pd.DataFrame":
     import pandas as pd  # noqa: PLC0415 (slow to import)
 
     done = finished(jobs)
-    weight = done["n_nodes"] * (done["end_s"] - done["start_s"])
+    weight = nodes_used(done) * (done["end_s"] - done["start_s"])
     table = pd.DataFrame({"aph": done["aph"], "far": done["aph"] * weight, "weight": weight})
     groups = table.groupby(size_class(done["n_nodes"]), observed=False)
     total = groups.sum()

@@ -9,6 +9,7 @@ import pandas as pd
 
 from coupling.results import formatting as units
 from coupling.results.columns import finished
+from coupling.results.framed import nodes_used
 from coupling.results.result import Result
 from coupling.results.summary import compare, node_seconds_lost, speedup
 
@@ -151,7 +152,7 @@ def _loss_columns(jobs: pd.DataFrame) -> dict[str, float | None]:
 def node_seconds(jobs: pd.DataFrame) -> float:
     """Return the node-seconds that jobs held."""
     done = finished(jobs)
-    return float((done["n_nodes"] * (done["end_s"] - done["start_s"])).sum())
+    return float((nodes_used(done) * (done["end_s"] - done["start_s"])).sum())
 
 
 def write_column(column: Column, values: Sequence[float | None]) -> list[str]:

@@ -125,11 +125,27 @@ def ran(jobs: Table) -> Callable[[str], NDArray[Any]]:
     there = np.asarray(jobs["dropped"]) == ""
 
     def of(name: str) -> NDArray[Any]:
-        """Return a column."""
-        values: NDArray[Any] = np.asarray(jobs[name])[there]
-        return values
+        """Return a column, or what `nodes_used` returns."""
+        values = nodes_used(jobs) if name == NODES_USED else np.asarray(jobs[name])
+        kept: NDArray[Any] = values[there]
+        return kept
 
     return of
+
+
+NODES_USED = "nodes used"  # for `ran`
+NODE_PART = "node_part"
+"""Column of jobs that share nodes: the part of each node that a job counts as."""
+
+
+def nodes_used(jobs: Table) -> NDArray[Any]:
+    """Return the nodes of each row; where jobs share nodes, their parts together."""
+    held = jobs.of if isinstance(jobs, TableColumns) else jobs.columns
+    size = np.asarray(jobs["n_nodes"])
+    if NODE_PART not in held:
+        return size
+    parts: NDArray[Any] = size * np.nan_to_num(np.asarray(jobs[NODE_PART], dtype=float), nan=1.0)
+    return parts
 
 
 def folded(numbers: Iterable[int]) -> str:

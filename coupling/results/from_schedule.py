@@ -7,7 +7,14 @@ import numpy as np
 from coupling.rates.ledgers import BlameLedger, LinkLedger
 from coupling.rates.link_timeline import LinkTimeline
 from coupling.rates.wait_ledger import WaitLedger
-from coupling.results.framed import Categorical, Table, TableColumns, folded_each, ran
+from coupling.results.framed import (
+    NODES_USED,
+    Categorical,
+    Table,
+    TableColumns,
+    folded_each,
+    ran,
+)
 from netsim.topology.base import Topology
 from netsim.topology.names import link_names
 from scheduler.reasons import ISOLATION, REASONS
@@ -119,7 +126,7 @@ def waiting_by_reason(waits: Table, jobs: Table) -> dict[str, Any]:
     # The price: what jobs waited since isolation forbade free nodes (direct), what others waited
     # behind these, and shares of all waiting.
     job, hours = np.asarray(waits["id"]), np.asarray(waits["wait_s"]) / _HOUR_S
-    ran_id, size = map(ran(jobs), ("id", "n_nodes"))
+    ran_id, size = map(ran(jobs), ("id", NODES_USED))
     order = np.argsort(ran_id)
     node_hours = hours * size[order[np.searchsorted(ran_id, job, sorter=order)]]
     reason, root = (np.asarray(waits[name]) for name in ("reason", "root"))

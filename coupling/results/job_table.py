@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from coupling.results.columns import JOB_COLUMNS, TEXT
-from coupling.results.framed import Table, TableColumns, folded_each
+from coupling.results.framed import NODE_PART, Table, TableColumns, folded_each
 from netsim.common.arrays import Ints
 from netsim.common.hostlist import fold_hostlist
 from netsim.flows.distance import average_pairwise_hops_each
@@ -35,11 +35,15 @@ def job_table(
     )
     first = next(pieces, None) or _typed_table(_given_up(()))
     more = [piece.frame() for piece in pieces]  # where texts take less room
-    if not more:
-        return first
-    import pandas as pd  # noqa: PLC0415 (slow to import)
+    table: Table = first
+    if more:
+        import pandas as pd  # noqa: PLC0415 (slow to import)
 
-    return pd.concat([first.frame(), *more], ignore_index=True)
+        table = pd.concat([first.frame(), *more], ignore_index=True)
+    if any(record.allocation.share is not None for record in records):
+        parts = [record.allocation.part for record in records]
+        table = table.assign(**{NODE_PART: np.array(parts + [1.0] * len(workload.dropped_jobs))})
+    return table
 
 
 def as_recorded(jobs: Table, submit_s: Mapping[int, float], work_s: Mapping[int, float]) -> Table:

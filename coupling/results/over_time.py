@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coupling.results.framed import Table, ran
+from coupling.results.framed import NODES_USED, Table, ran
 from netsim.common.arrays import Floats, Ints
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def instantaneous_utilization(jobs: Table, n_nodes: int) -> "pd.Series":
     # one instant jobs end before others start, each in the order of the log.
     import pandas as pd  # noqa: PLC0415 (slow to import)
 
-    start, end, size = map(ran(jobs), ("start_s", "end_s", "n_nodes"))
+    start, end, size = map(ran(jobs), ("start_s", "end_s", NODES_USED))
     times, changes = np.concatenate([end, start]), np.concatenate([-size, size])
     busy = np.cumsum(changes[np.argsort(times, kind="stable")])
     names = _bin_names()
@@ -56,7 +56,7 @@ def utilization_per_minute(jobs: Table, n_nodes: int, step_s: float = MINUTE_S) 
     """Return begin and mean utilisation, by nodes asked for, of each step."""
     import pandas as pd  # noqa: PLC0415 (slow to import)
 
-    start, end, size = map(ran(jobs), ("start_s", "end_s", "n_nodes"))
+    start, end, size = map(ran(jobs), ("start_s", "end_s", NODES_USED))
     steps = int(np.ceil(end.max(initial=0.0) / step_s))
     edges = np.arange(steps + 1) * step_s
     instants = np.unique(np.concatenate([[0.0], start, end]))
@@ -82,7 +82,7 @@ def lost_capacity(jobs: Table, n_nodes: int) -> dict[str, float | None]:
     """
     names = ("internal_fragmentation", "external_fragmentation", "loss_of_capacity")
     submit, start, end, size, idle = map(
-        ran(jobs), ("submit_s", "start_s", "end_s", "n_nodes", "idle_nodes")
+        ran(jobs), ("submit_s", "start_s", "end_s", NODES_USED, "idle_nodes")
     )
     until_s = float(start.max(initial=0.0))
     if until_s <= 0:

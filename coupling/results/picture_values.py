@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from coupling.results.columns import finished
+from coupling.results.framed import nodes_used
 from coupling.results.result import Result
 from netsim.topology.base import Topology
 
@@ -50,7 +51,7 @@ def slowdown_scale(results: Sequence[Result]) -> float:
     """Return the slowdown that 98 % of the node time of all runs stays below."""
     jobs = pd.concat([finished(result.jobs) for result in results])
     order = np.argsort(jobs["network_slowdown"].to_numpy())
-    weight = (jobs["n_nodes"] * (jobs["end_s"] - jobs["start_s"])).to_numpy()[order]
+    weight = (nodes_used(jobs) * (jobs["end_s"] - jobs["start_s"]).to_numpy())[order]
     total = np.cumsum(weight)
     if not total.size:
         return LEAST_SCALE

@@ -7,7 +7,7 @@ import numpy as np
 
 from coupling.errors import ResultError
 from coupling.results.columns import finished
-from coupling.results.framed import Table, ran
+from coupling.results.framed import NODES_USED, Table, nodes_used, ran
 from coupling.results.over_time import lost_capacity
 from fabricsim.checking import whole, wrong
 from fabricsim.checking.errors import public
@@ -41,8 +41,9 @@ def summarize(jobs: Table, n_nodes: int) -> dict[str, float | int | None]:
         Fractions, seconds and counts by name; None where a number does not exist (no job
         ran, or all started at time 0). Utilisation counts the nodes asked for:
         ``utilization_steady`` from time 0 to the last start, ``utilization_makespan`` to
-        the last end. Bounded slowdown: max(1, turnaround / max(run time, 10 s)). Node-hours:
-        nodes asked for x run time. Fragmentation and loss of capacity: `lost_capacity`.
+        the last end; of shared nodes the parts (column ``node_part``). Bounded slowdown:
+        max(1, turnaround / max(run time, 10 s)). Node-hours: nodes asked for x run time.
+        Fragmentation and loss of capacity: `lost_capacity`.
 
     Notes
     -----
@@ -50,7 +51,7 @@ def summarize(jobs: Table, n_nodes: int) -> dict[str, float | int | None]:
     """
     n_nodes = whole("n_nodes", n_nodes, 1, error=ResultError)
     done = ran(jobs)
-    start, end, size = map(done, ("start_s", "end_s", "n_nodes"))
+    start, end, size = map(done, ("start_s", "end_s", NODES_USED))
     counts: dict[str, float | int | None] = {
         "jobs": len(start),
         "dropped": len(jobs) - len(start),
@@ -93,7 +94,11 @@ def summarize(jobs: Table, n_nodes: int) -> dict[str, float | int | None]:
 
 
 def times_of_queue(
-    spans: tuple[Floats, Floats], size: Ints, wait: Floats, turnaround: Floats, n_nodes: int
+    spans: tuple[Floats, Floats],
+    size: Ints | Floats,
+    wait: Floats,
+    turnaround: Floats,
+    n_nodes: int,
 ) -> dict[str, float | None]:
     """Return what a schedule without the network is known by, in the words of `summarize`."""
     start, end = spans
@@ -111,7 +116,7 @@ def node_seconds_lost(jobs: Table) -> dict[str, float]:
     """Return node-seconds lost to interference and to placement."""
     # Together nodes times (run time - run time / slowdown).
     done = ran(jobs)
-    size, interference_delay_s = done("n_nodes"), done("interference_delay_s")
+    size, interference_delay_s = done(NODES_USED), done("interference_delay_s")
     alone_s = done("end_s") - done("start_s") - interference_delay_s
     stretched_s = alone_s * (1.0 - 1.0 / done("placement_factor"))
     return {
@@ -173,7 +178,7 @@ def speedup(jobs: "pd.DataFrame | Result", baseline: "pd.DataFrame | Result") ->
     return pd.DataFrame(
         {
             "speedup": run_there / run_here,
-            "node_seconds": run_there * there["n_nodes"].loc[both],
+            "node_seconds": run_there * pd.Series(nodes_used(there), there.index).loc[both],
             "n_nodes": there["n_nodes"].loc[both],
             "pattern": there["pattern"].loc[both],
         }

@@ -11,14 +11,18 @@ from typing import Any, TypeVar
 from coupling.errors import ExperimentError
 from coupling.inputs.events import EventPlan, plan_events
 from coupling.inputs.experiment import Experiment
+from coupling.inputs.experiment_fields import node_units
 from coupling.inputs.fabric import build_topology
 from coupling.inputs.plugins import sources
 from coupling.inputs.record import Record, moment_of, read_record, written
 from coupling.inputs.referenced_files import hashes
 from coupling.inputs.table import Table
 from netsim.topology.base import Topology
+from netsim.topology.gpucluster import GpuCluster
 from netsim.topology.rails import node_bandwidth
 from netsim.topology.switches import switch_of, with_switch
+from scheduler.allocation import NodeUnits
+from scheduler.cluster import Cluster
 from scheduler.workload import (
     DEFAULT_PROFILE,
     Profile,
@@ -49,6 +53,11 @@ class RunParts:
     record: Record | None = None  # When and where the jobs ran, where they are replayed
     free_from_s: float = inf  # From when on the queue is free of the record
     events: EventPlan | None = None  # What happens to the machine
+    node: NodeUnits | None = None  # What a node has, where jobs share nodes
+
+    def cluster(self) -> Cluster:
+        """Return the empty machine."""
+        return Cluster(self.topology, self.node)
 
     @property
     def n_nodes(self) -> int:
@@ -85,11 +94,16 @@ def assemble(experiment: Experiment, inputs: RunInputs | None = None) -> RunPart
     if experiment.model == "packets" and "switch" in experiment.model_options:
         topology = with_switch(topology, switch_of(topology, experiment.model_options["switch"]))
     record = _read_record(experiment, topology, inputs)
+    node = node_units(experiment.node)
+    _check_gpus(experiment, node, topology)
     if record is None:
         drawn = seeds["workload"] if "generator" in experiment.workload_table else None
+        table = dict(experiment.workload_table)
+        if node is not None and "path" in table and table.get("format") != "placement-log":
+            table.setdefault("processors_per_node", node.cores or node.gpus or 1)
         read_jobs = inputs.get(
-            ["workload", experiment.workload, str(begin), drawn],
-            lambda: make_workload(experiment.workload_table, begin, where, seeds["workload"]),
+            ["workload", table, str(begin), drawn],
+            lambda: make_workload(table, begin, where, seeds["workload"]),
         )
         workload = _fitting_jobs(read_jobs, where, topology)
     else:
@@ -118,7 +132,19 @@ def assemble(experiment: Experiment, inputs: RunInputs | None = None) -> RunPart
         record,
         inf if record is None else _free_from_s(experiment, record),
         _events(experiment, topology),
+        node,
     )
+
+
+def _check_gpus(experiment: Experiment, node: NodeUnits | None, topology: Topology) -> None:
+    """Refuse other GPUs of a node than those of the hosts of a GPU cluster."""
+    if node is None or not isinstance(topology, GpuCluster):
+        return
+    if node.gpus != topology.hosts.gpus:
+        raise ExperimentError(
+            f"{experiment.source}: [scheduler] node: gpus: expected {topology.hosts.gpus}, as the "
+            f"hosts of the cluster have, got {node.gpus}."
+        )
 
 
 def _events(experiment: Experiment, topology: Topology) -> EventPlan | None:

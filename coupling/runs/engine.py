@@ -139,7 +139,7 @@ def _recorded_work(experiment: Experiment, parts: RunParts, progress: Progress |
     as_it_was = experiment if routing is None else replace(experiment, routing=routing)
     setup = Setup.of(as_it_was, parts)
     allocator = setup.allocator()
-    played = Cluster(parts.topology), allocator, setup.rates.begin(allocator)
+    played = parts.cluster(), allocator, setup.rates.begin(allocator)
     watchers = _progress_observers(setup, _REFERENCE, progress)
     did = _work_by_job(_simulate_workload(setup, played, watchers, free_from_s=inf))
     jobs = tuple(replace(job, runtime_s=did[job.id]) for job in parts.workload.jobs)
@@ -160,7 +160,7 @@ def _simulated_slowdowns(
     allocator = setup.allocator()
     ordinary = _simulate_workload(
         setup,
-        (Cluster(parts.topology), allocator, setup.rates.begin(allocator)),
+        (parts.cluster(), allocator, setup.rates.begin(allocator)),
         _progress_observers(setup, _REFERENCE, progress),
     )
     return {
@@ -212,7 +212,7 @@ def _progress_observers(setup: Setup, what: str, progress: Progress | None) -> l
 def _run_coupled(setup: Setup, progress: Progress | None) -> _Coupled:
     """Simulate with the network, and watch it."""
     topology = setup.parts.topology
-    cluster, allocator = Cluster(topology), setup.allocator()
+    cluster, allocator = setup.parts.cluster(), setup.allocator()
     pacing = setup.rates.begin(allocator)
     stopwatch, watchers = Stopwatch(), list[Observer]()
     costs = ledger = over_time = None
@@ -254,7 +254,7 @@ def _run_coupled(setup: Setup, progress: Progress | None) -> _Coupled:
 def schedule_alone(experiment: Experiment, parts: RunParts) -> Schedule:
     """Simulate the queue alone: every job runs as long as its workload says."""
     setup = Setup.of(experiment, parts)
-    played = Cluster(parts.topology), setup.allocator(), SimulationRates(UncoupledRateModel())
+    played = parts.cluster(), setup.allocator(), SimulationRates(UncoupledRateModel())
     return _simulate_workload(setup, played, [])
 
 
@@ -262,7 +262,7 @@ def _run_uncoupled(setup: Setup, progress: Progress | None) -> _Uncoupled:
     """Simulate the same jobs on an infinite network."""
     begin_s = time.process_time()
     jobs, name = setup.parts.workload.jobs, phases(setup.experiment)[1]
-    cluster, rates = Cluster(setup.parts.topology), SimulationRates(UncoupledRateModel())
+    cluster, rates = setup.parts.cluster(), SimulationRates(UncoupledRateModel())
     played = cluster, setup.uncoupled_allocator(), rates
     events = None if setup.parts.events is None else setup.parts.events.begin()
     done = _simulate_workload(
@@ -278,7 +278,7 @@ def _run_uncoupled(setup: Setup, progress: Progress | None) -> _Uncoupled:
     submit_s = np.array([job.submit_s for job in jobs])
     summary = times_of_queue(
         (start_s, end_s),
-        np.array([job.n_nodes for job in jobs]),
+        np.array([by_id[job.id].allocation.weight for job in jobs]),
         start_s - submit_s,
         end_s - submit_s,
         setup.parts.n_nodes,

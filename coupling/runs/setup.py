@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from inspect import signature
+from typing import cast
 
 from coupling.errors import ExperimentError
 from coupling.inputs.experiment import Experiment
@@ -19,10 +20,10 @@ from netsim.routing.multipath import MultipathRouting, as_routed, require_paths
 from scheduler.allocators import make_allocator
 from scheduler.allocators.base import Allocator, fits_by_count
 from scheduler.allocators.baselines import FirstFree
-from scheduler.cluster import Cluster
 from scheduler.machine import QueuePolicy
 from scheduler.queues import POLICIES, make_policy
 from scheduler.queues.pinned import Pinned
+from scheduler.sharing import Sharing, require_sharing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +79,8 @@ class Setup:
         allocator, experiment = self.allocator(), self.experiment
         counts = (
             fits_by_count(allocator)
-            and not Cluster(self.parts.topology).geometry.in_parts
+            and not self.parts.cluster().geometry.in_parts
+            and self.parts.node is None
             and self.parts.record is None
             and experiment.queue in POLICIES
             and "switches" not in experiment.queue_options
@@ -89,7 +91,9 @@ class Setup:
 def check_parts(experiment: Experiment, parts: RunParts) -> None:
     """Make every part that a run will need, so that errors show before anything is run."""
     with placed(f"{experiment.source}: [scheduler]"):
-        _make_queue(experiment)
+        queue = _make_queue(experiment)
+        if parts.node is not None:
+            require_sharing(queue)
         _check_sizes(_make_placer(experiment), parts)
     setup = Setup.of(experiment, parts)
     if isinstance(setup.rates, FlowLevelRates):
@@ -143,12 +147,14 @@ def _make_paths(experiment: Experiment, parts: RunParts) -> Routing:
 
 def _check_sizes(allocator: Allocator, parts: RunParts) -> None:
     """Try a job of each size on the empty machine: what never fits must show before a long run."""
-    empty = Cluster(parts.topology)
+    empty = parts.cluster()
     jobs = parts.workload.jobs
+    if parts.node is not None:
+        allocator = cast("Allocator", Sharing(allocator))
     if parts.record is not None:
         pins = parts.record.pins
         jobs = tuple(job for job in jobs if pins[job.id].start_s >= parts.free_from_s)
-    for job in {job.n_nodes: job for job in jobs}.values():
+    for job in {(job.n_nodes, empty.share_of(job)): job for job in jobs}.values():
         if allocator.allocate(job, empty) is None:
             raise ExperimentError(
                 f"job {job.id} of {job.n_nodes} nodes does not fit under allocator "

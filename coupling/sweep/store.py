@@ -10,6 +10,7 @@ import pandas as pd
 from coupling.errors import ResultError
 from coupling.inputs.table import Table
 from coupling.results.columns import decoded, finished
+from coupling.results.framed import nodes_used
 from coupling.results.manifest import read_checked, read_object, write_file
 from coupling.results.result import Result
 from coupling.results.summary import size_class
@@ -42,7 +43,7 @@ def classes_of(jobs: pd.DataFrame) -> pd.DataFrame:
             "wait_s": done["wait_s"],
             "turnaround_s": done["turnaround_s"],
             "run_s": run_s,
-            "node_s": done["n_nodes"] * run_s,
+            "node_s": nodes_used(done) * run_s,
             "network_slowdown": done["network_slowdown"],
             "interference": done["interference"],
         }

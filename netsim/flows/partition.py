@@ -26,10 +26,14 @@ class Partition:
     links : (L,) int array or None
         Directed links between switches that only this job may use; None when the job owns
         none and shares the fabric.
+    gpus : (n,) int array, optional
+        GPU of each rank in its host, on a GPU cluster; default: rank i of those on a host has its
+        GPU i, and a rank alone on its host has all of them.
     """
 
     nodes: Ints
     links: Ints | None
+    gpus: Ints | None = None
 
     def __post_init__(self) -> None:
         """Refuse what are no numbers; which there are, the fabric knows."""

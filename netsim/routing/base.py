@@ -130,7 +130,8 @@ class RankRouting:
 
         `channel` (F,): adapter of each message on a GPU cluster, -1 for that of the receiver.
         """
-        parts = self._rails.split(nodes, src, dst, channel)
+        gpus = None if partition is None else partition.gpus
+        parts = self._rails.split(nodes, src, dst, channel, gpus)
         if parts is None and self._qps == 1:
             return self._routing.routes(nodes[src], nodes[dst], partition), None
         if parts is None:

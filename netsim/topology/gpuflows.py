@@ -12,13 +12,21 @@ _ONE = 1
 
 
 def cluster_flows(
-    cluster: GpuCluster, nodes: Ints, src: Ints, dst: Ints, channel: Ints | None
+    cluster: GpuCluster,
+    nodes: Ints,
+    src: Ints,
+    dst: Ints,
+    channel: Ints | None,
+    *,
+    gpus: Ints | None = None,
 ) -> tuple[Ints, Ints, Ints, Ints, tuple[Ints, Ints, Ints, Ints] | None]:
     """
     Split messages between ranks into flows between endpoints.
 
     Rank i of those on a host runs on its GPU i; a job with one rank on each host has all GPUs and
-    adapters of it. A message to another host goes by the adapter of the receiver's GPU at both
+    adapters of it. Where `gpus` are given, each rank has just that one.
+
+    A message to another host goes by the adapter of the receiver's GPU at both
     ends, as NCCL's PXN has it, and reaches that adapter through the host's own network; without PXN
     it leaves by the sender's adapter. `channel` (F,) names the adapter of messages of a collective,
     -1 for none. Over the ports of an adapter it is split evenly.
@@ -28,6 +36,8 @@ def cluster_flows(
     """
     hosts, first = cluster.hosts, cluster.endpoints.first
     local, count = occurrence_numbers(nodes) % hosts.gpus, np.bincount(nodes)
+    if gpus is not None:
+        local, count = gpus, np.full_like(count, hosts.gpus + 1)  # none is a whole host
     here, there = nodes[src], nodes[dst]
     apart = here != there
     owned = _owned(cluster, local[dst], count[there] == _ONE, channel)

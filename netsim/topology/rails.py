@@ -71,18 +71,25 @@ class Rails:
         self._damaged = topology.absent is not None and topology.absent.size > 0
 
     def split(
-        self, nodes: Ints, src: Ints, dst: Ints, channel: Ints | None = None
+        self,
+        nodes: Ints,
+        src: Ints,
+        dst: Ints,
+        channel: Ints | None = None,
+        gpus: Ints | None = None,
     ) -> EndpointFlows | None:
         """
         Choose the endpoints of messages between ranks; None where every node has one.
 
-        `channel` (F,): adapter by which a collective sends each message on a GPU cluster.
+        `channel` (F,): adapter by which a collective sends each message on a GPU cluster; `gpus`:
+        GPU of each rank there.
 
         A message between nodes that nothing joins stays on its rails: it is for the routing to
         refuse it.
         """
         if isinstance(self._topology, GpuCluster):
-            return EndpointFlows(*cluster_flows(self._topology, nodes, src, dst, channel))
+            flows = cluster_flows(self._topology, nodes, src, dst, channel, gpus=gpus)
+            return EndpointFlows(*flows)
         if self._topology.rails < 2:  # noqa: PLR2004 (nothing to choose)
             return None
         here, there = nodes[src], nodes[dst]

@@ -21,13 +21,24 @@ from scheduler.queues.reservation import (
     first_reservation,
 )
 from scheduler.queues.waiting import Line, LinePolicy, WaitingLine
-from scheduler.reasons import ORDER, RESERVATION, STRICTER, SWITCHES, WINDOW, Verdict, WaitReasons
+from scheduler.reasons import (
+    INSUFFICIENT_NODES,
+    NODES,
+    ORDER,
+    RESERVATION,
+    STRICTER,
+    SWITCHES,
+    WINDOW,
+    Verdict,
+    WaitReasons,
+)
 
 
 class Fcfs(LinePolicy):
     """FCFS: only the head of the queue may start."""
 
     name: ClassVar[str] = "fcfs"
+    shares_nodes: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self._line = WaitingLine(1)
@@ -60,12 +71,12 @@ class Attempts:
         self._monotone = machine.allocator.monotone_in_size
         sure = machine.exhaustive
         self._least = inf if sure is None else sure.most_nodes(machine.cluster) + 1
-        self._sizes: set[int] = set()
+        self._sizes: set[tuple[int, ...]] = set()
 
     def useless(self, job: Job) -> bool:
         """Say whether trying a job is useless."""
-        size = job.n_nodes
-        return size >= self._least or size in self._sizes
+        refused = self._sizes
+        return job.n_nodes >= self._least or (bool(refused) and _shape(job) in refused)
 
     def place(self, job: Job) -> Allocation | None:
         """Ask the allocator for a placement now, on no more switches than the job wants."""
@@ -76,8 +87,19 @@ class Attempts:
             if self._monotone:
                 self._least = min(self._least, job.n_nodes)
             else:
-                self._sizes.add(job.n_nodes)
+                self._sizes.add(_shape(job))
         return found
+
+
+def _shape(job: Job) -> tuple[int, ...]:
+    """Return what jobs that find the same places have in common."""
+    return job.n_nodes, job.cores, job.gpus, job.memory_mb
+
+
+def _taken_by(placement: Allocation) -> object:
+    """Return what a placement takes."""
+    whole = placement.leaves, placement.l2s, placement.units
+    return whole if placement.share is None else (*whole, placement.share, placement.gpus)
 
 
 class ExcludingPlacements:
@@ -97,7 +119,7 @@ class ExcludingPlacements:
 
     def cover(self, placement: Allocation) -> bool:
         """Say whether a placement is one of them, or holds all that one of them does."""
-        if (placement.leaves, placement.l2s, placement.units) in self._taken:
+        if _taken_by(placement) in self._taken:
             return True
         of = self._of
         if not any(leaf in of for leaf, _, _ in placement.leaves):
@@ -108,7 +130,7 @@ class ExcludingPlacements:
 
     def add(self, placement: Allocation) -> None:
         """Note that a job finds no place together with a placement that is not covered."""
-        self._taken.add((placement.leaves, placement.l2s, placement.units))
+        self._taken.add(_taken_by(placement))
         if self._nested:
             self._of.setdefault(placement.leaves[0][0], []).append(placement)
 
@@ -328,6 +350,11 @@ class Easy(LinePolicy):
         self._stored: tuple[int, int, Reservation] | None = None  # head id, disturbances
         self._rule_of: tuple[Reservation, BackfillRule] | None = None
 
+    @property
+    def shares_nodes(self) -> bool:
+        """Whether it is right where jobs share nodes."""
+        return self._rule == "R2" and self._depth <= 1
+
     def select(self, machine: Machine) -> None:
         """Start jobs from the head on while they fit, then backfill."""
         if self._depth > 1:
@@ -353,7 +380,7 @@ class Easy(LinePolicy):
                 reasons.retain(self._line.reachable())
         if self._depth == 0:
             report_order(self._line, head, machine)
-        elif machine.cluster.n_free and len(self._line) > 1:
+        elif machine.cluster.n_open and len(self._line) > 1:
             self._backfill_jobs(head, machine)
         elif reasons is not None:
             reasons.report_insufficient_nodes(self._line.reachable()[1:])
@@ -380,7 +407,8 @@ class Easy(LinePolicy):
         attempts = Attempts(machine)
         refusal = machine.allocator_refusal
         reporter = None if reasons is None else _ReasonReporter(head, refusal, reasons)
-        estimate_s, n_free = machine.estimate_s, machine.cluster.n_free
+        estimate_s, n_free = machine.estimate_s, machine.cluster.n_open
+        counted = machine.cluster.node is None  # else a job may fit beside others on a node
         fitting, lacking = self._fitting_jobs(n_free, reasons), list[Job]()
         for index, job in enumerate(fitting, 1):
             size = job.n_nodes
@@ -391,13 +419,13 @@ class Easy(LinePolicy):
             if useless and reporter is None:
                 continue
             long = now_s + estimate_s(job) > rule.time_s
-            if long and size > rule.spare:
+            if long and counted and size > rule.spare:
                 why = RESERVATION
             elif useless:
                 why = refusal
             else:
                 if self._starts(job, machine, rule, attempts, long=long):
-                    n_free = machine.cluster.n_free
+                    n_free = machine.cluster.n_open
                     if not n_free:
                         lacking += fitting[index:]
                         break
@@ -512,7 +540,9 @@ class _ReasonReporter:
 
     def report(self, job: int, why: str) -> None:
         """Write why a job did not start."""
-        if why == RESERVATION:
+        if why == NODES:
+            verdict = INSUFFICIENT_NODES
+        elif why == RESERVATION:
             verdict = self._behind
         elif why == STRICTER:
             verdict = self._stricter

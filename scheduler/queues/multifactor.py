@@ -5,6 +5,7 @@ from math import exp2, log
 from typing import Any, ClassVar
 
 from fabricsim.checking import number, unknown, wrong
+from scheduler.cluster import Cluster
 from scheduler.errors import PolicyError
 from scheduler.job import Job
 from scheduler.machine import Machine
@@ -40,8 +41,9 @@ class MultifactorLine:
         self._n_arrived = 0
         self._share: dict[int, float] = {}  # of the users that have submitted
         self._used: dict[int, float] = {}  # node-seconds, as they count at `_since_s`
-        self._busy: dict[int, int] = {}  # nodes by user since then
+        self._busy: dict[int, float] = {}  # nodes by user since then
         self._since_s = 0.0
+        self._cluster: Cluster | None = None
 
     def __len__(self) -> int:
         """Return the number of waiting jobs."""
@@ -63,7 +65,7 @@ class MultifactorLine:
         for user, nodes in self._busy.items():
             more = nodes * half_life_s / log(2) * (1 - fading)
             self._used[user] = self._used.get(user, 0.0) + more
-        self._since_s, self._busy = machine.now_s, {}
+        self._since_s, self._busy, self._cluster = machine.now_s, {}, machine.cluster
         for allocation in machine.cluster.running.values():
             self._charge(allocation.job)
         total, shares = sum(self._used.values()), sum(self._share.values())
@@ -79,14 +81,15 @@ class MultifactorLine:
         """Return the priority of a job now."""
         given = self._settings
         age = min(1.0, (machine.now_s - job.submit_s) / given[_TIMES[0]])
-        size = job.n_nodes / machine.cluster.n_nodes
+        size = machine.cluster.weight(job) / machine.cluster.n_nodes
         size = 1.0 - size if given[_FAVOR_SMALL] else size
         factors = zip(WEIGHTS, (age, fair, size), strict=True)
         return int(sum(given[weight] * factor for weight, factor in factors))
 
     def _charge(self, job: Job) -> None:
         """Let a user hold more nodes from now on."""
-        self._busy[job.user] = self._busy.get(job.user, 0) + job.n_nodes
+        nodes = job.n_nodes if self._cluster is None else self._cluster.weight(job)
+        self._busy[job.user] = self._busy.get(job.user, 0) + nodes
 
     def head(self) -> Job | None:
         """Return the first job."""

@@ -34,7 +34,7 @@ class Restricted:
         """Return a placement on the other nodes."""
         inside = cluster.copy()
         inside.block(self._outside)
-        return self._allocator.allocate(job, inside) if job.n_nodes <= inside.n_free else None
+        return self._allocator.allocate(job, inside) if inside.has_nodes(job) else None
 
     def require_nodes(self, job: Job, cluster: Cluster, partition: str) -> None:
         """Refuse a job of more nodes than there are."""
@@ -107,6 +107,11 @@ class Partitions:
     def __len__(self) -> int:
         """Return the number of waiting jobs."""
         return sum(len(own.policy) for own in self._of.values())
+
+    @property
+    def shares_nodes(self) -> bool:
+        """Whether it is right where jobs share nodes."""
+        return all(getattr(own.policy, "shares_nodes", False) for own in self._of.values())
 
     def submit(self, job: Job) -> None:
         """Put a job into the queue of its partition."""

@@ -121,7 +121,8 @@ class FairShareLine:
         del jobs[next(index for index, waiting in enumerate(jobs) if waiting is job)]
         self._count -= 1
         if self._machine is not None:
-            self._used[job.user] += job.n_nodes * self._machine.estimate_s(job)
+            used = self._machine.cluster.weight(job) * self._machine.estimate_s(job)
+            self._used[job.user] += used
 
 
 DAY_S = 86400.0

@@ -85,7 +85,7 @@ def first_reservation(
             cluster.release(job_id)
         if time_s <= refused_s or (agenda and agenda[0][0] == time_s):
             continue
-        enough = cluster.n_free >= job.n_nodes
+        enough = cluster.has_nodes(job)
         found = machine.allocate(job, cluster, at_s=time_s) if enough else None
         if found is None:
             last_s = time_s

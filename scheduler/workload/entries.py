@@ -16,6 +16,7 @@ from scheduler.workload.filters import (
     LABELS,
     LARGEST,
     MISSING,
+    UNITS,
     Filters,
     Records,
     select_jobs,
@@ -90,6 +91,10 @@ class Entry:
     twice: bool = False
     zoned: bool = True  # whether its times have a time zone
     padded: int = 0  # cells that had blanks around their text
+    # cores, gpus, memory_mb: asked for on all nodes together; 0: unknown
+    cores: int = 0
+    gpus: int = 0
+    memory_mb: int = 0
 
 
 def workload_of(entries: Sequence[Entry], filters: Filters, source: Source) -> Workload:
@@ -136,6 +141,10 @@ def workload_of(entries: Sequence[Entry], filters: Filters, source: Source) -> W
         extra=[_with_names(entry, names) for entry in entries],
         start_s=np.array([entry.start_s for entry in entries], dtype=np.float64),
         hosts=[entry.hosts for entry in entries],
+        units={
+            name: np.array([max(0, getattr(entry, name)) for entry in entries], dtype=np.int64)
+            for name in UNITS
+        },
         remarks={
             LATER_RUNS: len(later),
             _MISSING_ID: missing,

@@ -20,6 +20,7 @@ from scheduler.workload.dependencies import count_unused, linked
 
 MISSING = -1  # as in the Standard Workload Format
 LABELS = ("user", "group", "executable", "queue")
+UNITS = ("cores", "gpus", "memory_mb")
 LARGEST = 2**53
 """Whole numbers are exact in a float up to here."""
 _UNUSED = "dependencies of jobs on others (column dependency): not used"
@@ -55,7 +56,7 @@ class Filters:
     Parameters
     ----------
     processors_per_node : int, default 1
-        A job has ceil(processors / this) nodes, where the log counts processors.
+        A job has ceil(processors / this) nodes, where the log counts processors, or GPUs alone.
     max_nodes : int or None, default None
         Jobs larger than this (after scaling) are dropped.
     scale_nodes : int or float, default 1
@@ -173,6 +174,8 @@ class Records:
     begin_unix_s: float | None = None
     # what the reader did not use or has changed, by what it is: how many
     remarks: Mapping[str, int] = field(default_factory=dict)
+    # ``cores``, ``gpus``, ``memory_mb``: (n,): asked for altogether, before scaling; 0: unknown
+    units: Mapping[str, Ints] = field(default_factory=dict)
 
 
 def nodes_of(processors: Ints, requested: Ints, per_node: int) -> Ints:
@@ -217,7 +220,7 @@ def select_jobs(records: Records, filters: Filters, source: Source) -> Workload:
         **records.remarks,
         _NO_REQUEST: int(np.count_nonzero((asked >= 0) & (asked < _SHORTEST_S))),
     }
-    jobs = _remaining_jobs(records, nodes, submit_s, remaining)
+    jobs = _remaining_jobs(records, nodes, submit_s, remaining, _read_scale(filters.scale_nodes))
     if filters.dependencies:
         jobs = linked(jobs)
     elif records.extra is not None:
@@ -296,6 +299,7 @@ def refine(workload: Workload, **options: Unpack[ReadOptions]) -> Workload:
         requested_s=times("requested_s"),
         n_nodes=whole("n_nodes"),
         labels={name: whole(name) for name in LABELS},
+        units={name: whole(name) for name in UNITS},
         names=[job.name for job in jobs],
         extra=[job.extra for job in jobs],
         start_s=times("logged_start_s"),
@@ -350,7 +354,11 @@ def _submit_times(since: Floats, remaining: NDArray[np.bool_], filters: Filters)
 
 
 def _remaining_jobs(
-    records: Records, nodes: Ints, submit_s: Floats, remaining: NDArray[np.bool_]
+    records: Records,
+    nodes: Ints,
+    submit_s: Floats,
+    remaining: NDArray[np.bool_],
+    scale: tuple[int, int],
 ) -> tuple[Job, ...]:
     """Make the jobs of the remaining rows, by submit time."""
     rows = np.flatnonzero(remaining)
@@ -362,6 +370,9 @@ def _remaining_jobs(
     n_jobs = len(rows)
     order = rows.tolist()
     names, extra = records.names, records.extra
+    factor, parts = scale
+    none = np.zeros(len(records.id), dtype=np.int64)
+    units = [records.units.get(name, none)[rows] for name in UNITS]
     return tuple(
         map(
             Job,
@@ -376,6 +387,8 @@ def _remaining_jobs(
             [()] * n_jobs if extra is None else [extra[row] for row in order],
             _row_starts(records, remaining, order),
             [""] * n_jobs if records.hosts is None else [records.hosts[row] for row in order],
+            *([()] * n_jobs, [()] * n_jobs, [None] * n_jobs),  # what it depends on
+            *(np.minimum(-(-own * factor // parts), LARGEST).tolist() for own in units),
         )
     )
 

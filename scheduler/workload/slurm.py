@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import chain
+from math import ceil
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -22,7 +23,7 @@ from scheduler.workload.entries import (
     refuse,
     workload_of,
 )
-from scheduler.workload.filters import MISSING, Filters, ReadOptions
+from scheduler.workload.filters import LARGEST, MISSING, Filters, ReadOptions
 from scheduler.workload.json_lists import job_tables
 from scheduler.workload.squeue import unwrapped
 from scheduler.workload.states import UNFINISHED
@@ -46,6 +47,12 @@ COLUMNS = {
 }
 _CLOCK = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+)(?::(\d+))?)?(\.\d+)?", re.ASCII)
 _TRES_NODES = re.compile(r"(?:^|,)node=(\d{1,9})(?:,|$)")
+_TRES = {
+    "cores": re.compile(r"(?:^|,)cpu=(\d{1,9})(?=,|$)"),
+    "gpus": re.compile(r"(?:^|,)gres/gpu(?::[^=,]*)?=(\d{1,9})(?=,|$)"),
+    "memory_mb": re.compile(r"(?:^|,)mem=([0-9.]{1,16})([KMGTP]?)(?=,|$)"),
+}
+_MIB = {"K": 2.0**-10, "M": 1.0, "": 1.0, "G": 2.0**10, "T": 2.0**20, "P": 2.0**30}
 _COMMAND = re.compile(r"[^|]*[$#%>]\s*(?:sudo\s+)?(?:\S*/)?sacct\s[^|]*")
 _TIMES = ("submit", "start", "end")
 _DATE = len("2024-05-29")
@@ -266,7 +273,25 @@ def _sacct_entry(
         skipped=any(is_skipped(text, zone) for text in times),
         twice=any(is_twice(text, zone) for text in times),
         zoned=all(is_missing(text) or tells_zone(text) for text in times),
+        **tres_units(
+            cell("tres"), read_count(cell("processors"), place, columns.get("processors", ""))
+        ),
     )
+
+
+def tres_units(text: str, processors: int) -> dict[str, int]:
+    """Return what a job has of its nodes by AllocTRES; its processors where that has no ``cpu``."""
+    cores, memory = _TRES["cores"].search(text), _TRES["memory_mb"].search(text)
+    gpus = [int(match[1]) for match in _TRES["gpus"].finditer(text)]
+    try:
+        memory_mb = 0 if memory is None else ceil(float(memory[1]) * _MIB[memory[2]])
+    except ValueError:
+        memory_mb = 0
+    return {
+        "cores": max(processors, 0) if cores is None else int(cores[1]),
+        "gpus": max(gpus, default=0),  # of all kinds, beside a number of each kind
+        "memory_mb": min(memory_mb, LARGEST),
+    }
 
 
 def _drop_reason(number: str, state: str) -> str:
@@ -403,7 +428,24 @@ def _read_entry(table: Mapping[str, Any], place: str, filters: Filters) -> Entry
         start_s=start_s if start_s > 0 else None,
         hosts=hosts,
         end_s=end_s if end_s > 0 else None,
+        **_json_units(table),  # type: ignore[arg-type]
     )
+
+
+def _json_units(table: Mapping[str, Any]) -> dict[str, int]:
+    """Return what a job has of its nodes: ``tres.allocated``, or what it asked for."""
+    tres = table.get("tres")
+    tres = tres if isinstance(tres, Mapping) else {}
+    rows = tres.get("allocated") or tres.get("requested")
+    named = {"cpu": "cores", "mem": "memory_mb", "gpu": "gpus"}
+    found = dict.fromkeys(named.values(), 0)
+    for row in rows if isinstance(rows, list) else ():
+        if isinstance(row, Mapping):
+            kind = row.get("name") if row.get("type") == "gres" else row.get("type")
+            count, unit = row.get("count"), named.get(str(kind).partition(":")[0])
+            if unit and isinstance(count, int) and 0 < count < LARGEST:
+                found[unit] = max(found[unit], count)
+    return found
 
 
 def _read_state(value: object) -> str:

@@ -48,12 +48,12 @@ FIELDS = (
     "think time",
 )
 _NUMBER, _SUBMIT, _WAIT, _RUN, _PROCS = 0, 1, 2, 3, 4
-_REQUESTED_PROCS, _REQUESTED_TIME, _STATUS = 7, 8, 10
+_REQUESTED_PROCS, _REQUESTED_TIME, _REQUESTED_MEMORY, _STATUS = 7, 8, 9, 10
 _LABELS = {"user": 11, "group": 12, "executable": 13, "queue": 14}
 _PRECEDING, _THINK = 16, 17
 _TIMES = (_SUBMIT, _WAIT, _RUN, _REQUESTED_TIME)
 _WHOLE = (_NUMBER, _PROCS, _REQUESTED_PROCS, _STATUS, *_LABELS.values())
-_USED = sorted({*_TIMES, *_WHOLE, _PRECEDING, _THINK})
+_USED = sorted({*_TIMES, *_WHOLE, _REQUESTED_MEMORY, _PRECEDING, _THINK})
 _LONGEST = 2**20
 _MOST_LINES = 20_000_000  # comments and blank ones among them
 _PARTIAL, _CANCELLED = (2, 3, 4), 5
@@ -320,8 +320,14 @@ def _named_columns(columns: Mapping[int, Floats], filters: Filters) -> Records:
     def whole(column: int) -> Ints:
         return columns[column].astype(np.int64)
 
+    cores = np.maximum(nodes_of(whole(_PROCS), whole(_REQUESTED_PROCS), 1), 0)
+    memory_kb = np.clip(columns[_REQUESTED_MEMORY], 0.0, LARGEST / 2**20)  # of each processor
     return Records(
         id=whole(_NUMBER),
+        units={
+            "cores": cores,
+            "memory_mb": np.minimum(np.ceil(cores * memory_kb / 1024), LARGEST).astype(np.int64),
+        },
         submit_s=columns[_SUBMIT],
         runtime_s=columns[_RUN],
         requested_s=columns[_REQUESTED_TIME],

@@ -2,7 +2,9 @@
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
@@ -27,10 +29,15 @@ if TYPE_CHECKING:
 
 COLUMNS = {
     "id": ("id", "job", "job_id", "jobid", "job_number", "tenant"),
-    "submit": ("submit_s", "submit", "submit_time", "arrival_s", "arrival", "subtime"),
+    "submit": (
+        *("submit_s", "submit", "submit_time", "arrival_s", "arrival", "subtime"),
+        "timestamp",
+    ),
     "runtime": ("runtime_reference_s", "runtime_s", "runtime", "run_time", "duration", "elapsed"),
-    "nodes": ("n_nodes", "nnodes", "num_nodes", "nodes", "size"),
-    "processors": ("processors", "procs", "n_processors", "cpus", "ncpus", "cores"),
+    "nodes": ("n_nodes", "nnodes", "num_nodes", "nodes", "size", "node_num"),
+    "processors": ("processors", "procs", "n_processors", "cpus", "ncpus", "cores", "cpu_num"),
+    "gpus": ("gpus", "n_gpus", "num_gpus", "ngpus", "gpu_num"),
+    "memory_mb": ("memory_mb",),
     "requested": ("requested_s", "requested", "requested_time", "walltime_s", "walltime"),
     "user": ("user", "user_id", "uid"),
     "group": ("group", "group_id", "gid", "account"),
@@ -42,6 +49,8 @@ COLUMNS = {
 }
 """Names under which a table may hold what a job needs, in order of preference."""
 
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}[ T]", re.ASCII)
+_KEPT = ("gpus", "memory_mb")  # stay further columns too, for profiles
 _OF_A_RESULT = {"runtime_reference_s", "dropped"}  # columns by which a result is known
 
 
@@ -138,7 +147,7 @@ def _table_workload(
         columns["dropped"] = names.index("dropped")
         if "nodes" in names and columns.get("nodes") != names.index("nodes"):
             columns["hosts"] = names.index("nodes")
-    used = {names[place] for place in columns.values()}
+    used = {names[place] for use, place in columns.items() if use not in _KEPT}
     further = [(place, name) for place, name in enumerate(names) if name not in used]
     return workload_of(
         [_read_entry(row, place, columns, further, filters) for place, row in rows], filters, source
@@ -153,7 +162,7 @@ def _find_columns(names: Sequence[str], filters: Filters, source: Source) -> dic
         for use, aliases in COLUMNS.items()
         if any(alias in lower for alias in aliases)
     }
-    needed = [("runtime",), ("nodes", "processors")]
+    needed = [("runtime",), ("nodes", "processors", "gpus")]
     if filters.arrivals != "zero":
         needed.append(("submit",))
     for alternatives in needed:
@@ -182,15 +191,17 @@ def _read_entry(
     def number(use: str, read: Callable[[object, str, str], float]) -> float:
         return read(cell(use), place, use)
 
-    nodes = int(number("nodes", read_count))
-    if nodes < 1 and "processors" in columns:
-        processors = int(number("processors", read_count))
-        nodes = -(-processors // filters.processors_per_node) if processors > 0 else MISSING
+    nodes, processors, gpus, memory_mb = (
+        int(number(use, read_count)) for use in ("nodes", "processors", *_KEPT)
+    )
+    counted = max(processors, gpus) if "processors" not in columns else processors
+    if nodes < 1:
+        nodes = -(-counted // filters.processors_per_node) if counted > 0 else MISSING
     start_s = number("start", read_seconds)
     return Entry(
         place=place,
         id=read_job_id(cell("id"), place),
-        submit_s=number("submit", read_seconds),
+        submit_s=number("submit", _read_moment),
         runtime_s=number("runtime", read_seconds),
         n_nodes=nodes,
         requested_s=number("requested", read_seconds),
@@ -203,7 +214,22 @@ def _read_entry(
         start_s=start_s if start_s >= 0 else None,
         hosts=_host_list(cell("hosts")),
         padded=sum(isinstance(value, str) and value != value.strip() for value in row),
+        cores=processors,
+        gpus=gpus,
+        memory_mb=memory_mb,
     )
+
+
+def _read_moment(value: object, place: str, name: str) -> float:
+    """Read seconds, or a date and time as seconds since 1970; UTC where it has no offset."""
+    text = value.isoformat() if isinstance(value, datetime) else value
+    if isinstance(text, str) and _DATE.match(text):
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError:
+            return read_seconds(value, place, name)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    return read_seconds(value, place, name)
 
 
 def _host_list(value: object) -> str:

@@ -11,6 +11,7 @@ from fabricsim.checking.sheets import sheet
 from netsim.common.atomic_write import replace_file
 from scheduler.errors import WorkloadError
 from scheduler.workload import Workload, write_swf
+from scheduler.workload.filters import UNITS
 
 _LABELS = ("user", "group", "executable", "queue")
 _COLUMNS = ("id", "submit_s", "n_nodes", "runtime_s", "requested_s", *_LABELS, "name")
@@ -55,6 +56,8 @@ def _lost_fields(workload: Workload, end: str) -> list[str]:
     if end.startswith(".swf"):
         names = dict.fromkeys(key for job in workload.jobs for key, _ in job.extra)
         lost += ["names of jobs"] if any(job.name for job in workload.jobs) else []
+        units = any(job.gpus or job.memory_mb for job in workload.jobs)
+        lost += ["GPUs and memory"] if units else []
         lost += ["where jobs ran"] if any(job.logged_hosts for job in workload.jobs) else []
         lost += [f"names of {key}s" if key in _LABELS else f"column {key}" for key in names]
     return lost
@@ -95,6 +98,11 @@ def table_of(workload: Workload) -> dict[str, list[object]]:
         if name not in _LABELS:
             free = f"log_{name}" if name.lower() in _TAKEN else name
             columns[free] = [extra.get(name) for extra in extras]
+    for unit in UNITS:  # a processor for each node is what no log has to say
+        units = [getattr(job, unit) for job in jobs]
+        plain = unit == "cores" and units == columns["n_nodes"]
+        if any(units) and not plain and unit not in columns:
+            columns[unit] = [own or None for own in units]
     empty = [name for name, values in columns.items() if all(value is None for value in values)]
     return {name: values for name, values in columns.items() if name not in empty}
 

@@ -242,6 +242,7 @@ EXPERIMENTS: dict[str, Document] = {
             "window": 7,
             "queue_options": {"reservation": "R2", "switches": "2@1:00"},
             "kill_at_limit": True,
+            "node": {"cores": 4, "gpus": 2, "memory": "8 GiB"},
         },
         "network": {
             "routing": "jigsaw",

@@ -25,6 +25,7 @@ from coupling.report.plots.style import (
 )
 from coupling.results.columns import finished
 from coupling.results.formatting import percent, ratio
+from coupling.results.framed import nodes_used
 from coupling.results.result import Result
 from coupling.results.summary import size_class, size_class_names, speedup
 from netsim.common.arrays import Floats, Ints
@@ -102,7 +103,7 @@ def slowdown_plots(results: Sequence[Result]) -> dict[str, Picture]:
     if all((table["interference"] == 1).all() for table in tables.values()):
         return plots
     interference_delay_s = {
-        name: (table["n_nodes"] * table["interference_delay_s"]).groupby(groups[name]).sum()
+        name: (nodes_used(table) * table["interference_delay_s"]).groupby(groups[name]).sum()
         for name, table in tables.items()
     }
     sizes = class_names(groups.values(), "size")

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import io
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -102,7 +103,7 @@ def test_archive_logs_give_the_jobs_of_a_reader_of_single_lines(shared, name, pe
 def test_all_fields_of_a_line_arrive(log):
     (job,) = read_swf(log("; Version: 2.2", "", GOOD), processors_per_node=3).jobs
 
-    assert job == Job(1, 0.0, 3, 60.0, 90.0, user=3, group=4, executable=5, queue=6)
+    assert job == Job(1, 0.0, 3, 60.0, 90.0, user=3, group=4, executable=5, queue=6, cores=8)
 
 
 def test_missing_values_have_stand_ins(log):
@@ -285,7 +286,8 @@ def test_written_jobs_are_read_back_and_equal_jobs_give_equal_bytes(tmp_path):
     write_swf(first, jobs, ["Note: two jobs"], processors_per_node=4)
     write_swf(second, jobs, ["Note: two jobs"], processors_per_node=4)
 
-    assert read_swf(first, processors_per_node=4).jobs == jobs
+    full = tuple(replace(job, cores=4 * job.n_nodes) for job in jobs)
+    assert read_swf(first, processors_per_node=4).jobs == full
     assert first.read_bytes() == second.read_bytes()
     assert gzip.decompress(first.read_bytes()).startswith(b"; Version: 2.2\n; Note: two jobs\n1 ")
 
@@ -323,7 +325,8 @@ def test_whatever_jobs_are_written_the_same_are_read_back(tmp_path_factory, jobs
 
     write_swf(path, jobs, processors_per_node=per_node)
 
-    assert read_swf(path, processors_per_node=per_node).jobs == jobs
+    found = read_swf(path, processors_per_node=per_node).jobs
+    assert found == tuple(replace(job, cores=job.n_nodes * per_node) for job in jobs)
 
 
 def test_the_first_line_that_is_no_swf_is_named(log):
