@@ -35,14 +35,15 @@ class NextHops:
         Virtual channels of each link: 1 on trees, 3 on tori, as many as paths turn on dragonflies.
     n_states : int
         Places where a packet can be: vertices, on trees twice (`netsim.topology.levels.Moves`).
-    n_groups : int
-        Groups of a dragonfly on which packets may go through a third one; 0 elsewhere.
+    n_groups, n_routers : int
+        Groups of a dragonfly, and routers of each, where packets may go by a third one; else 0.
     longest : int
         Most links of a path, those of the nodes included.
     nonminimal_hops : float
         Mean links between routers of different groups.
     target : (V,) int array
-        Target of each last switch, -1 for others; those of groups follow.
+        Target of each last switch, -1 for others; those of `n_groups` groups and of `n_routers`
+        places in a group, whichever it is, follow.
     table : (T * S,) table
         For each target and state: the first of `options` that lead on and their number, the
         channel to escape by, and links to go.
@@ -57,19 +58,13 @@ class NextHops:
     n_channels: int
     n_states: int
     n_groups: int
+    n_routers: int
     longest: int
     nonminimal_hops: float
     target: Ints
     table: Table
     options: Ints32
     link_ends: Table
-
-    @property
-    def group(self) -> Ints:
-        """Group of every router of a dragonfly, (V,); meaningless for nodes."""
-        assert isinstance(self.topology, Dragonfly)  # noqa: S101 (which alone has groups)
-        vertices = np.arange(self.topology.n_nodes + self.topology.n_switches)
-        return (vertices - self.topology.n_nodes) // self.topology.routers_per_group
 
 
 def next_hops_to(topology: Topology, switches: Ints, most: int | None = None) -> NextHops:
@@ -109,6 +104,8 @@ def next_hops_bytes(topology: Topology, n_targets: int) -> float:
     n_states = topology.n_nodes + topology.n_switches
     if isinstance(topology, FatTree):
         n_states *= 2  # up, and down
+    if isinstance(topology, Dragonfly):
+        n_targets += topology.groups + topology.routers_per_group  # to go by
     n_options = topology.n_links / 2  # of a cable's two links one leads nearer
     return n_targets * (n_states * (NEXT_HOP.itemsize + 8.0) + n_options * _PER_OPTION)
 
@@ -123,7 +120,7 @@ def _on_tree(tree: Topology, switches: Ints) -> NextHops:
         good = (distance[moves.head] == distance[moves.tail] - 1) & (distance[moves.head] >= 0)
         tables.append((distance, moves.tail[good], moves.link[good]))
     longest = max(int(distance.max()) for distance, _, _ in tables) + 2
-    return _joined_tables(tree, switches, tables, state, (1, 0, longest, 0.0))
+    return _joined_tables(tree, switches, tables, state, (1, (0, 0), longest, 0.0))
 
 
 def _on_torus(torus: Torus, switches: Ints) -> NextHops:
@@ -138,7 +135,7 @@ def _on_torus(torus: Torus, switches: Ints) -> NextHops:
         good = inner[distance[head[inner]] == distance[tail[inner]] - 1]
         tables.append((distance, tail[good], good))
     longest = int(apart.max(initial=0)) + 2
-    shape = (_TORUS_CHANNELS, 0, longest, 0.0)
+    shape = (_TORUS_CHANNELS, (0, 0), longest, 0.0)
     found = _joined_tables(torus, switches, tables, head, shape)
     escape = found.table["escape"].reshape(switches.size, -1)
     escape[:, torus.n_nodes :] = _escape_channels(torus, switches - torus.n_nodes)
@@ -146,7 +143,7 @@ def _on_torus(torus: Torus, switches: Ints) -> NextHops:
 
 
 def _on_dragonfly(fabric: Dragonfly, switches: Ints) -> NextHops:
-    """Return the next hops over one blue cable at most, also to the groups."""
+    """Return the next hops over one blue cable at most, also to the groups and inside a group."""
     multipath = fabric.multipath
     assert multipath is not None  # noqa: S101 (see `next_hops_to`)
     apart = _router_distances(fabric, np.arange(fabric.n_switches) + fabric.n_nodes)
@@ -162,8 +159,7 @@ def _on_dragonfly(fabric: Dragonfly, switches: Ints) -> NextHops:
         row = apart[switch - first]
         into = blue[home[blue] == group[switch - first]]
         tables.append(_distances_towards(fabric, row, np.concatenate([local, into])))
-    nonminimal = multipath.rule == "adaptive" and fabric.groups > 2  # noqa: PLR2004 (by a third one)
-    n_groups = fabric.groups if nonminimal else 0
+    n_groups, n_routers = fabric.thirds(multipath.rule)
     for target in range(n_groups):
         into = blue[home[blue] == target]
         row = np.where(group == target, 0, fabric.n_switches)
@@ -172,11 +168,17 @@ def _on_dragonfly(fabric: Dragonfly, switches: Ints) -> NextHops:
             hops = fabric.local_hops(np.flatnonzero(mine), np.full(size, exit_)) + 1
             row[mine] = np.minimum(row[mine], hops)
         tables.append(_distances_towards(fabric, row, np.concatenate([local, into])))
+    routers = np.arange(fabric.n_switches)
+    for place in range(n_routers):
+        row = fabric.local_hops(routers, routers // size * size + place)
+        tables.append(_distances_towards(fabric, row, local))
     far = apart[group[:, None] != group]
-    legs = (1 + nonminimal) * (fabric.groups > 1)  # over a blue cable
+    legs = (1 + (n_groups > 0)) * (fabric.groups > 1)  # over a blue cable
     turns = 2 if fabric.rows > 1 and fabric.columns > 1 else 1  # black may come before green
     longest = int(apart.max(initial=0)) * 2 + 4
-    shape = (turns * (1 + legs), n_groups, longest, float(far.mean()) if far.size else 0.0)
+    channels = max(turns * (1 + legs), turns + (n_routers > 0))
+    beyond = float(far.mean()) if far.size else 0.0
+    shape = (channels, (n_groups, n_routers), longest, beyond)
     return _joined_tables(fabric, switches, tables, head, shape)
 
 
@@ -226,13 +228,14 @@ def _joined_tables(
     switches: Ints,
     tables: list[tuple[Ints, Ints, Ints]],
     state: Ints,
-    shape: tuple[int, int, int, float],
+    shape: tuple[int, tuple[int, int], int, float],
 ) -> NextHops:
     """
     Put tables together.
 
     `tables`: for each target the links to go from every state, and state and link of each move.
-    `state` (E,): state after each link. `shape`: channels, groups, longest path and links beyond.
+    `state` (E,): state after each link. `shape`: channels, groups and routers to go by, longest
+    path and links beyond a group.
     """
     multipath = topology.multipath
     assert multipath is not None  # noqa: S101 (see `next_hops_to`)
@@ -255,13 +258,14 @@ def _joined_tables(
         link_ends["rank"] = np.searchsorted(
             np.array(topology.bases), np.arange(topology.n_links), side="right"
         )
-    n_channels, n_groups, longest, nonminimal_hops = shape
+    n_channels, (n_groups, n_routers), longest, nonminimal_hops = shape
     return NextHops(
         topology=topology,
         rule=RULES[multipath.rule],
         n_channels=n_channels,
         n_states=n_states,
         n_groups=n_groups,
+        n_routers=n_routers,
         longest=longest,
         nonminimal_hops=nonminimal_hops,
         target=target,

@@ -128,25 +128,27 @@ def _least_occupied(world: World, key: int, here: int, number: int) -> int:
 @njit(allocates=False)
 def _ugal_target(world: World, flow: int, here: int, number: int) -> int:
     """
-    Return where a packet goes first: to its end, or into a third group drawn at random.
+    Return where a packet goes first: to its end, or by a third group or router drawn at random.
 
     The shorter of the two queues, each times the links to go: UGAL-L (J. Kim et al., *Technology-
     driven, highly-scalable dragonfly topology*, 2008).
     """
     clock, link_ends, next_hops, flows = world.clock, world.link_ends, world.next_hops, world.flows
     f = flows[flow]
-    groups, states, state = clock[0]["groups"], clock[0]["states"], link_ends[number]["state"]
-    group = int(draw(clock) * (groups - 2))
-    low, high = min(f["home"], f["group"]), max(f["home"], f["group"])
-    if group >= low:
-        group += 1
-    if group >= high:
-        group += 1
-    target = next_hops.size // states - groups + group
+    states, state = clock[0]["states"], link_ends[number]["state"]
+    third = int(draw(clock) * f["others"])
+    if third >= f["low"]:
+        third += 1
+    if third >= f["high"]:
+        third += 1
+    target = f["through"] + third
     straight, nonminimal = f["target"] * states + state, target * states + state
     own = _least_occupied(world, straight, here, number)
     other = _least_occupied(world, nonminimal, here, number)
-    longer = next_hops[nonminimal]["hops_left"] + clock[0]["nonminimal_hops"]
+    onward = clock[0]["nonminimal_hops"]
+    if f["router"] != NONE:
+        onward = next_hops[f["target"] * states + f["router"] + third]["hops_left"]
+    longer = next_hops[nonminimal]["hops_left"] + onward
     return (
         int(f["target"])
         if own * next_hops[straight]["hops_left"] <= other * longer
@@ -174,7 +176,7 @@ def choose_channel(world: World, packet: int, number: int) -> int:
         return NONE
     here = entries[place]["channel"]
     base = place - place % clock[0]["width"]
-    if place == base + 1 and clock[0]["groups"] > 0 and flow["home"] != flow["group"]:
+    if place == base + 1 and flow["others"] > 0:
         entries[base]["channel"] = _ugal_target(world, at, here, number)
     state, states = link_ends[number]["state"], clock[0]["states"]
     key = entries[base]["channel"] * states + state

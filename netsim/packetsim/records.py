@@ -39,7 +39,6 @@ CLOCK = np.dtype(
         ("width", "i8"),  # entries of a packet, where switches choose
         ("states", "i8"),  # places where a packet can be (`NextHops.n_states`)
         ("per_link", "i8"),  # virtual channels of a link
-        ("groups", "i8"),  # through which packets may go non-minimally
         ("ports", "i8"),  # input ports with queues of their own at a channel; 0: one queue for all
         ("nonminimal_hops", "f8"),  # mean links to go after the group in between
         ("idle_least", "f8"),  # random delay before a link that was idle: least + span * u
@@ -112,7 +111,9 @@ NIC = np.dtype(
 )
 # A flow: packets and bytes of the last one; first place (where switches choose: first link), NIC,
 # step; packets to send and to arrive; step of the rank that receives it, and how often it has
-# arrived; where switches choose: last link, target before it, groups that it leaves and goes to
+# arrived; where switches choose: last link, target before it; `others` groups, or routers of its
+# own group, from target `through` on, by one of which packets may go, without the two ends `low` and
+# `high`; router 0 of its own group, or NONE where it leaves that
 FLOW = np.dtype(
     [
         ("rest", "f8"),
@@ -127,8 +128,11 @@ FLOW = np.dtype(
         ("done", "i4"),
         ("end", "i4"),
         ("target", "i4"),
-        ("home", "i4"),
-        ("group", "i4"),
+        ("others", "i4"),
+        ("through", "i4"),
+        ("low", "i4"),
+        ("high", "i4"),
+        ("router", "i4"),
         ("pacer", "i4"),  # what limits its rate
         ("granted", "i4"),  # whether its next packet may go
     ],

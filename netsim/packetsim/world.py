@@ -31,6 +31,7 @@ from netsim.packetsim.records import (
     World,
 )
 from netsim.topology.base import Topology
+from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.switches import Switch
 
 NS = 1e9
@@ -340,14 +341,29 @@ def _set_choices(clock: Table, flows: Table, scene: Scene, hops: NextHops, switc
     first, last = scene.links[scene.indptr[:-1]], scene.links[scene.indptr[1:] - 1]
     ports = int(hops.link_ends["port"].max()) + 1 if switch.arbitration == "round-robin" else 0
     clock["rule"], clock["width"], clock["states"] = hops.rule, hops.longest + 2, hops.n_states
-    clock["per_link"], clock["groups"] = hops.n_channels, hops.n_groups
+    clock["per_link"] = hops.n_channels
     clock["ports"], clock["nonminimal_hops"] = ports, hops.nonminimal_hops
     flows["entry"], flows["end"] = first, last
     flows["target"] = hops.target[fabric.link_tail[last]]
-    if hops.n_groups:
-        flows["home"] = hops.group[fabric.link_head[first]]
-        flows["group"] = hops.group[fabric.link_tail[last]]
+    if isinstance(fabric, Dragonfly):
+        _set_thirds(flows, hops, fabric.link_head[first], fabric.link_tail[last])
     return max(1, ports)
+
+
+def _set_thirds(flows: Table, hops: NextHops, first: Ints, last: Ints) -> None:
+    """Set by which groups, or routers of their group, packets may go between two routers (F,)."""
+    fabric = hops.topology
+    assert isinstance(fabric, Dragonfly)  # noqa: S101 (the caller looked)
+    size = fabric.routers_per_group
+    (here, out), (there, into) = (np.divmod(end - fabric.n_nodes, size) for end in (first, last))
+    inside = here == there
+    ends = np.where(inside, [out, into], [here, there])
+    number = np.where(inside, hops.n_routers, hops.n_groups)
+    n_targets = hops.table.size // hops.n_states
+    flows["others"] = np.where(first == last, 0, np.maximum(0, number - 2))
+    flows["through"] = n_targets - number - np.where(inside, 0, hops.n_routers)
+    flows["low"], flows["high"] = ends.min(axis=0), ends.max(axis=0)
+    flows["router"] = np.where(inside, fabric.n_nodes + here * size, NONE)
 
 
 def _sender_pacers(flows: Table, last: Ints, per_byte: Floats, switch: Switch) -> Table:

@@ -155,7 +155,7 @@ def limits_of(routing: Routing) -> tuple[str, ...]:
         fabric = inner.topology
         if isinstance(fabric, Dragonfly) and fabric.groups < _THIRD:
             number = "one group" if fabric.groups == 1 else "two groups"
-            text = "adaptive routing takes minimal paths only: non-minimal ones lead through a"
+            text = "adaptive routing takes minimal paths between groups: others lead through a"
             return (f"{text} third group, the fabric has {number}",)
     return ()
 

@@ -1,5 +1,5 @@
 """
-Which part of the packets of a step goes by third groups of a dragonfly, compiled.
+Which part of the packets of a step goes by third groups or routers of a dragonfly, compiled.
 
 Import through `netsim.common.jit`.
 """
@@ -74,7 +74,11 @@ def nonminimal_part(
     capacity: Floats,
     far: int,
 ) -> Floats:
-    """Return the part of each flow (F,) by non-minimal paths; links from `far` on join groups."""
+    """
+    Return the part of each flow (F,) by non-minimal paths; links from `far` on join groups.
+
+    Of non-minimal paths by a third group these links count, of those inside a group all.
+    """
     indptr, links, share, pair = paths
     n_pairs = (indptr.size - 1) // 2
     found = np.zeros(step.size)
@@ -105,8 +109,12 @@ def nonminimal_part(
             straight, nonminimal, others, between = 0.0, 0.0, 0.0, 0.0
             for hop in range(indptr[2 * p], indptr[2 * p + 1]):
                 straight = max(straight, loads[0, links[hop]])
-            for hop in range(indptr[2 * p + 1], indptr[2 * p + 2]):
-                if links[hop] >= far:
+            begins, ends = indptr[2 * p + 1], indptr[2 * p + 2]
+            inside = True
+            for hop in range(begins, ends):
+                inside = inside and links[hop] < far
+            for hop in range(begins, ends):
+                if inside or links[hop] >= far:
                     nonminimal += share[hop] * loads[1, links[hop]]
                     others += share[hop] * loads[0, links[hop]]
                     between += share[hop]

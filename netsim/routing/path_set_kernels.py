@@ -12,7 +12,7 @@ from numba import boolean, float64, int64, types
 from netsim.common.arrays import Bools, Floats, Ints
 from netsim.common.jit import njit
 
-_ANY = -1  # no group to which alone cables between groups may lead
+_ANY, _NONE = -1, -2  # groups to which cables between groups may lead: all of them, or none
 _INTS = types.Array(int64, 1, "C", readonly=True)
 _MARKS = types.Array(boolean, 1, "C", readonly=True)
 _FOUND = types.Tuple((int64[::1], int64[::1], float64[::1]))
@@ -50,7 +50,7 @@ class Scratch(NamedTuple):
     following: Ints  # router with mass after each one that has
     load: Floats  # of each link, all 0
     touched: Ints  # links with load
-    entries: Ints  # routers by which a packet enters third groups
+    entries: Ints  # routers by which a packet enters third groups, or which it goes by
     entered: Floats  # its part at each of them
 
 
@@ -68,7 +68,7 @@ def _empty_next_hops(n_routers: int, n_links: int) -> RouterNextHops:
 def _measure_distances(
     graph: Graph, goals: Ints, home: int, leads: RouterNextHops, queue: Ints
 ) -> None:
-    """Find what leads from every router to the nearest goal, not entering groups but `home`."""
+    """Find what leads from every router to the nearest goal, entering the group `home` alone."""
     distance = leads.distance
     distance[:] = -1
     last = 0
@@ -176,23 +176,26 @@ def _mark_passable(graph: Graph, distance: Ints, passable: Bools) -> None:
 def _nonminimal_paths(
     graph: Graph,
     start: int,
-    end: int,
+    ends: tuple[int, int],
     leads: RouterNextHops,
-    to_group: list[RouterNextHops],
+    to_third: list[RouterNextHops],
     passable: Bools,
     scratch: Scratch,
 ) -> tuple[int, int]:
-    """Spread a packet over the paths through all third groups; return groups and links touched."""
+    """
+    Spread a packet over the paths by all third groups, or routers, but `ends`.
+
+    Returns how many these are, and links touched.
+    """
     entries, entered = scratch.entries, scratch.entered
     n_thirds, n_entries, n_touched = 0, 0, 0
     for third in range(passable.size):
-        far = third not in (graph.group[start], graph.group[end]) and passable[third]
-        togo = to_group[third].distance[start]
-        if not far or togo < 0:
+        togo = to_third[third].distance[start]
+        if third in ends or not passable[third] or togo < 0:
             continue
         n_thirds += 1
         _add_mass(scratch, start, togo, 1.0)
-        n_touched = _propagate_load(graph, to_group[third], togo, scratch, n_touched)
+        n_touched = _propagate_load(graph, to_third[third], togo, scratch, n_touched)
         here = scratch.first[0]
         scratch.first[0] = -1
         while here >= 0:
@@ -208,12 +211,13 @@ def _nonminimal_paths(
     return n_thirds, _propagate_load(graph, leads, farthest, scratch, n_touched)
 
 
-@njit(_FOUND(_INTS, _INTS, _GRAPH, int64, int64), cache=True)
+@njit(_FOUND(_INTS, _INTS, _GRAPH, int64, int64, int64), cache=True)
 def find_path_sets(
     src: Ints,
     dst: Ints,
     graph: Graph,
     n_groups: int,
+    n_places: int,
     most: int,
 ) -> tuple[Ints, Ints, Floats]:
     """
@@ -221,7 +225,8 @@ def find_path_sets(
 
     At each router a packet takes any link that leads nearer, all alike. Minimal: over one cable
     between groups at most where such a way is left, else over as few links as possible.
-    Non-minimal: each third group alike, minimally there and on; none where `n_groups` is 0.
+    Non-minimal: each third group alike, minimally there and on; inside a group each third router of
+    it. None where `n_groups`, or `n_places`, the routers of a group, is 0.
 
     Pair p goes minimally over ``links[indptr[2 p]:indptr[2 p + 1]]``, then come the links of its
     non-minimal paths, each with its share of the packets. Equal `dst` lie together. Beyond `most`
@@ -243,7 +248,11 @@ def find_path_sets(
     to_group = [_empty_next_hops(n_routers, n_links) for _ in range(n_groups)]
     for target in range(n_groups):
         _measure_distances(graph, np.flatnonzero(group == target), target, to_group[target], queue)
-    passable = np.empty(n_groups, np.bool_)
+    to_place = [_empty_next_hops(n_routers, n_links) for _ in range(n_places)]
+    for place in range(n_places):
+        goals = np.arange(place, n_routers, n_places)
+        _measure_distances(graph, goals, int(np.int64(_NONE)), to_place[place], queue)
+    passable, onward = np.empty(n_groups, np.bool_), np.empty(n_places, np.bool_)
     indptr = np.zeros(2 * src.size + 1, np.int64)
     links, share = np.empty(64 * (src.size + 1), np.int64), np.empty(64 * (src.size + 1))
     at, none = int(np.int64(0)), int(np.int64(0))
@@ -263,10 +272,20 @@ def find_path_sets(
             links, share = _write_path(graph, scratch, n_touched, 1.0, links, share, at)
             at += n_touched
         indptr[2 * p + 1] = at
-        if n_groups > 0 and group[start] != group[end]:
+        n_thirds, n_touched = 0, 0
+        if group[start] != group[end] and n_groups > 0:
+            ends = (group[start], group[end])
             n_thirds, n_touched = _nonminimal_paths(
-                graph, start, end, straight, to_group, passable, scratch
+                graph, start, ends, straight, to_group, passable, scratch
             )
+        elif group[start] == group[end] and start != end and n_places > 0:
+            first = group[end] * n_places
+            onward[:] = straight.distance[first : first + n_places] >= 0
+            ends = (start - first, end - first)
+            n_thirds, n_touched = _nonminimal_paths(
+                graph, start, ends, straight, to_place, onward, scratch
+            )
+        if n_thirds > 0:
             scale = 1.0 / max(1, n_thirds)
             links, share = _write_path(graph, scratch, n_touched, scale, links, share, at)
             at += n_touched

@@ -16,7 +16,6 @@ from netsim.topology.routes import PathSets, Routes
 from netsim.topology.torus import Torus
 
 _MOST = 100_000_000  # links of all paths of a job: 1.6 GB
-_DETOURS_FROM = 3  # groups: two, and one to go by non-minimal paths by
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,7 +23,7 @@ class RouterGraph:
     """The links in service between the routers of a fabric."""
 
     fabric: Torus | Dragonfly
-    n_groups: int  # groups through a third one of which packets may go; 0 where they never do
+    thirds: tuple[int, int]  # `Dragonfly.thirds`
     columns: tuple[Ints, ...]  # fields of `netsim.routing.path_set_kernels.Graph`
 
     @classmethod
@@ -36,11 +35,10 @@ class RouterGraph:
         link = inner[np.argsort(tail[inner], kind="stable")]
         tail, head = tail[link], head[link]
         into = np.argsort(head, kind="stable")
-        group, n_groups = np.zeros(n_routers, dtype=np.int64), 0
+        group, thirds = np.zeros(n_routers, dtype=np.int64), (0, 0)
         if isinstance(fabric, Dragonfly):
             group = np.arange(n_routers) // fabric.routers_per_group
-            many = fabric.groups >= _DETOURS_FROM
-            n_groups = fabric.groups if many and rule == "adaptive" else 0
+            thirds = fabric.thirds(rule)
         ends = np.arange(n_routers + 1)
         columns = (
             group,
@@ -52,7 +50,7 @@ class RouterGraph:
             into,
             tail,
         )
-        return cls(fabric, n_groups, columns)
+        return cls(fabric, thirds, columns)
 
     def path_sets(self, src: Ints, dst: Ints) -> PathSets:
         """Return the paths of flows between nodes; `RoutingError` where no link leads on."""
@@ -64,7 +62,7 @@ class RouterGraph:
             pairs % n_routers,
             pairs // n_routers,
             kernels.Graph(*map(read_only, self.columns)),
-            self.n_groups,
+            *self.thirds,
             _MOST,
         )
         if links.size > _MOST:

@@ -193,6 +193,19 @@ class Dragonfly(Topology):
         hops: Ints = green.astype(np.int64) + black
         return hops
 
+    def thirds(self, rule: str) -> tuple[int, int]:
+        """
+        Return the groups, and the routers of a group, by a third one of which packets may go.
+
+        `rule`: how switches choose. 0 where there is no third one, or packets go minimally only.
+        """
+        adaptive = rule == "adaptive"
+        groups, routers = (
+            number if adaptive and number > 2 else 0  # noqa: PLR2004 (two ends and a third)
+            for number in (self.groups, self.routers_per_group)
+        )
+        return groups, routers
+
     def hops(self, src: Ints, dst: Ints) -> Ints:
         """Return the links between routers on a minimal path, over one blue cable at most."""
         src, dst = self._node_pairs(src, dst)

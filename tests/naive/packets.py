@@ -90,10 +90,7 @@ class Twin:
         fabric = ways.topology
         if packet.target is None:
             packet.target = end
-            detours = (
-                isinstance(fabric, Dragonfly) and self.rule == "adaptive" and fabric.groups > 2
-            )
-            if detours and ways.group(ways.head[link]) != ways.group(end[1]):
+            if isinstance(fabric, Dragonfly) and self.rule == "adaptive":
                 packet.target = self._round_or_straight(packet, end)
         options, togo = ways.options(link, packet.target)
         if not togo and packet.target != end:
@@ -119,19 +116,29 @@ class Twin:
         return self._channel(link, here.number + (before > 0 and after <= before))
 
     def _round_or_straight(self, packet, end):
-        """Return the target of a packet that may go by a third group."""
+        """Return the target of a packet that may go by a third group, or router of its group."""
         ways, here = self.ways, packet.path[-1]
         link = here.link.number
-        left = ways.group(ways.head[link]), ways.group(end[1])
-        others = [group for group in range(ways.topology.groups) if group not in left]
-        by = "group", others[int(self.random.uniform() * len(others))]
+        begin, size = ways.head[link], ways.topology.routers_per_group
+        left = ways.group(begin), ways.group(end[1])
+        if left[0] == left[1]:
+            first = ways.topology.n_nodes + left[0] * size
+            others = [one for one in range(first, first + size) if one not in (begin, end[1])]
+            kind = "switch"
+        else:
+            others = [group for group in range(ways.topology.groups) if group not in left]
+            kind = "group"
+        if not others or begin == end[1]:
+            return end
+        by = kind, others[int(self.random.uniform() * len(others))]
+        beyond = self.beyond() if kind == "group" else ways._in_dragonfly(by[1], end)
         straight, togo = ways.options(link, end)
         round_, first = ways.options(link, by)
         own, other = (
             min(self._channel_towards(here, one).occupied for one in links)
             for links in (straight, round_)
         )
-        return end if own * togo <= other * (first + self.beyond()) else by
+        return end if own * togo <= other * (first + beyond) else by
 
     def beyond(self):
         """Return the mean links between routers of different groups."""

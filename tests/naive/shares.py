@@ -3,6 +3,8 @@
 from collections import defaultdict
 from fractions import Fraction
 
+from netsim.topology.dragonfly import Dragonfly
+
 
 def router_links(fabric):
     """Return links in service between routers: number, tail and head."""
@@ -62,10 +64,12 @@ def minimal_shares(fabric, start, end):
 
 
 def detour_shares(fabric, start, end):
-    """Return the share of each link of packets that go through a third group."""
+    """Return the share of each link of packets that go through a third group, or router."""
     links, group = router_links(fabric), groups(fabric)
-    if group[start] == group[end]:
+    if start == end or not isinstance(fabric, Dragonfly):
         return {}
+    if group[start] == group[end]:
+        return detour_shares_inside(links, group, start, end)
     last = into(links, group, group[end])
     reach = distances(last, [end])
     linked = {tail for _, tail, _ in links}
@@ -84,6 +88,20 @@ def detour_shares(fabric, start, end):
         for router, mass in entries.items():
             for link, share in poured(last, [end], router)[0].items():
                 total[link] += mass * share
+    return {link: share / thirds for link, share in total.items()}
+
+
+def detour_shares_inside(links, group, start, end):
+    """Return the share of each link of packets that go by a third router of their group."""
+    inside = [link for link in links if group[link[1]] == group[link[2]] == group[end]]
+    reach = distances(inside, [end])
+    total, thirds = defaultdict(Fraction), 0
+    for third in {r for r in range(len(group)) if group[r] == group[end]} - {start, end}:
+        if third in reach and start in distances(inside, [third]):
+            thirds += 1
+            for leg in (poured(inside, [third], start), poured(inside, [end], third)):
+                for link, share in leg[0].items():
+                    total[link] += share
     return {link: share / thirds for link, share in total.items()}
 
 
@@ -121,7 +139,8 @@ def nonminimal_fraction(fabric, flows):
             found.append(0.0)
             continue
         a = max(loads[0][link] for link in straight) / longest
-        between = {link: float(share) for link, share in round_.items() if link in far}
+        inside = not far & set(round_)
+        between = {link: float(share) for link, share in round_.items() if inside or link in far}
         c = sum(share * loads[1][link] for link, share in between.items())
         b = sum(share * loads[0][link] for link, share in between.items())
         b, c = (load / sum(between.values()) / longest for load in (b, c))

@@ -142,7 +142,9 @@ def test_where_there_is_one_path_the_constants_are_those_of_static_routing():
         ([(0, 32), (0, 64)], 1 / 3),  # either at half speed
         ([(i, 32 + i) for i in range(32)], 1 - (32 / 7) / (32 / 7 + 32)),  # 7 detours, 1 way
         ([(i, (i + 32) % 288) for i in range(288)], 1 - (64 / 7) / (64 / 7 + 32)),
-        ([(0, 5)], 0.0),  # inside a group
+        ([(0, 5)], 1 / 2),  # inside a group by another router of it
+        ([(i, 4 + i) for i in range(4)], 4 / 5),
+        ([(0, 1)], 0.0),  # inside a router
     ],
 )
 def test_the_part_that_goes_round_by_hand(flows, wanted):
