@@ -30,7 +30,7 @@ _USUAL = (
     (Dragonfly, "minimal"),
 )
 _BY_LINKS = (Shortest, GraphEcmp, LeastLoaded, MultipathRouting)  # which see absent links
-_THIRD = 3  # groups from which on a third one can be passed through
+_TWO = 2  # groups between which there is no third one
 Options = Mapping[str, Any]
 
 
@@ -153,10 +153,9 @@ def limits_of(routing: Routing) -> tuple[str, ...]:
         return ("least-loaded routing sees one job at a time, no load of other jobs",)
     if isinstance(inner, MultipathRouting) and inner.rule == "adaptive":
         fabric = inner.topology
-        if isinstance(fabric, Dragonfly) and fabric.groups < _THIRD:
-            number = "one group" if fabric.groups == 1 else "two groups"
+        if isinstance(fabric, Dragonfly) and fabric.groups == _TWO:
             text = "adaptive routing takes minimal paths between groups: others lead through a"
-            return (f"{text} third group, the fabric has {number}",)
+            return (f"{text} third group, the fabric has two groups",)
     return ()
 
 

@@ -230,8 +230,35 @@ def test_packets_go_by_a_third_group_where_the_cable_between_two_is_crowded():
     assert seconds["adaptive"] < 0.6 * seconds["minimal"]
 
 
+def test_packets_go_by_a_third_router_of_their_group_where_the_direct_link_is_crowded():
+    """
+    Four nodes of router 0 send to router 1; each of 6 other routers leads there over two links.
+
+    The direct link alone takes four times as long as a node. By turns over 1 + 6 paths it takes no
+    longer. Both stay minimal where there is no third router.
+    """
+    spec = {"kind": "dragonfly", "groups": 1, "nodes_per_router": 4, "bandwidth": GB}
+    seconds = {}
+    for routers in (2, 8):
+        for name in ("minimal", "adaptive"):
+            topology, routing = routed({**spec, "routers": routers}, name)
+            parts = {1: job(routing, range(4), range(4, 8), nbytes=2.0**21)}
+            seconds[routers, name] = simulate_packets(parts, topology).jobs[1].alone_s
+
+    assert seconds[8, "minimal"] == pytest.approx(4 * 2.0**21 / GB, rel=0.02)
+    assert seconds[8, "adaptive"] == pytest.approx(2.0**21 / GB, rel=0.1)
+    assert seconds[2, "adaptive"] == pytest.approx(seconds[2, "minimal"], rel=0.02)
+
+
 @every_rule
-@pytest.mark.parametrize("spec", [{"kind": "torus", "dims": [4, 4]}, FABRICS["rows"]])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"kind": "torus", "dims": [4, 4]},
+        FABRICS["rows"],
+        {"kind": "dragonfly", "groups": 1, "routers": [2, 3], "nodes_per_router": 2},
+    ],
+)
 def test_full_fabrics_with_one_place_a_channel_do_not_lock(spec, rule):
     """Everybody sends across the fabric at once, again and again, with buffers of one packet."""
     topology, routing = routed(spec, rule)
@@ -246,7 +273,14 @@ def test_full_fabrics_with_one_place_a_channel_do_not_lock(spec, rule):
 
 
 @pytest.mark.parametrize(
-    ("spec", "needed"), [(FABRICS["torus"], 3), (FABRICS["dragonfly"], 3), (FABRICS["rows"], 6)]
+    ("spec", "needed"),
+    [
+        (FABRICS["torus"], 3),
+        (FABRICS["dragonfly"], 3),
+        (FABRICS["rows"], 6),
+        ({"kind": "dragonfly", "groups": 1, "routers": 4, "nodes_per_router": 2}, 2),
+        ({"kind": "dragonfly", "groups": 1, "routers": [2, 3]}, 3),
+    ],
 )
 def test_fewer_channels_than_are_safe_are_refused_by_the_name_of_the_field(spec, needed):
     topology, routing = routed(spec, "adaptive")

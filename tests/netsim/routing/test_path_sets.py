@@ -312,14 +312,15 @@ def test_an_all_to_all_carries_what_packets_carry():
 
 
 def test_adaptive_routing_says_where_it_is_minimal_only():
-    two, three = (
+    one, two, three = (
         make_topology({"kind": "dragonfly", "groups": groups, "routers": 4, "nodes_per_router": 2})
-        for groups in (2, 3)
+        for groups in (1, 2, 3)
     )
 
     (line,) = limits_of(make_routing("adaptive", two))
     assert line.endswith("lead through a third group, the fabric has two groups")
     assert limits_of(make_routing("adaptive", three)) == ()
+    assert limits_of(make_routing("adaptive", one)) == ()
     assert limits_of(make_routing("spray", two)) == ()
     assert limits_of(make_routing("minimal", two)) == ()
     found = fs.estimate(SNAPSHOT | {"topology": two})
