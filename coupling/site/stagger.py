@@ -112,6 +112,12 @@ def stagger(snapshot: Snapshot | Mapping[str, Any]) -> Stagger:
         If no jobs share links, or their iterations have no common cycle below 10,000 iterations.
     """
     snapshot = require_snapshot(snapshot)
+    endless = [job.id for job in snapshot.jobs if job.persistent]
+    if endless:
+        raise SnapshotError(
+            f"{snapshot.source}: job {endless[0]} persistent: expected jobs with barriers: others "
+            "have no iteration to shift."
+        )
     traffic_of = TrafficOf(snapshot.topology, snapshot.routing)
     times = TrafficTimes(snapshot.topology)
     try:
@@ -299,7 +305,7 @@ def _verified(
 
     def simulated(starts: Floats) -> Floats:
         moved = tuple(
-            replace(job, start_s=float(start), iterations=None, persistent=False)
+            replace(job, start_s=float(start), iterations=None)
             for job, start in zip(jobs, starts, strict=True)
         )
         scene = replace(snapshot, jobs=moved, candidates=(), model="flow-level", model_options={})

@@ -101,6 +101,12 @@ def scene_of_places(
 
 def scene_of_snapshot(snapshot: Snapshot) -> SiteState:
     """Take the jobs of a snapshot, of the model `fluid`, as a scene with one sample."""
+    endless = [job.id for job in snapshot.jobs if job.persistent]
+    if endless:
+        raise SnapshotError(
+            f"{snapshot.source}: job {endless[0]} persistent: expected jobs with barriers: changes "
+            "are compared with model 'fluid', jobs without barriers need 'packets' (estimate)."
+        )
     if snapshot.model != "fluid":
         raise SnapshotError(
             f"{snapshot.source}: model: expected fluid, with which changes are compared, got "

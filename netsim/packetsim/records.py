@@ -111,9 +111,9 @@ NIC = np.dtype(
 )
 # A flow: packets and bytes of the last one; first place (where switches choose: first link), NIC,
 # step; packets to send and to arrive; step of the rank that receives it, and how often it has
-# arrived; where switches choose: last link, target before it; `others` groups, or routers of its
-# own group, from target `through` on, by one of which packets may go, without the two ends `low` and
-# `high`; router 0 of its own group, or NONE where it leaves that
+# arrived; where switches choose: last link, target before it; number of groups, or of routers of
+# its group, by which packets may go: those from target `through` on but the ends `low` and `high`;
+# router 0 of its group, or NONE where it leaves that
 FLOW = np.dtype(
     [
         ("rest", "f8"),

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,14 @@ BARS = (  # run, quantity, least, most
 )
 
 
+class _MinimalInside(Dragonfly):
+    """A dragonfly whose packets go minimally inside a group, as CODES has it."""
+
+    def thirds(self, rule: str) -> tuple[int, int]:
+        """Return the groups by a third one of which packets may go."""
+        return super().thirds(rule)[0], 0
+
+
 def _dragonfly(routers: int) -> Dragonfly:
     """
     Return a dragonfly with the cables of CODES' `dragonfly`.
@@ -75,13 +83,14 @@ def _dragonfly(routers: int) -> Dragonfly:
     own = np.arange(groups)[:, None]
     peer = np.arange(groups - 1) + (np.arange(groups - 1) >= own)
     gateways = np.where(peer == groups - 1, own, peer) % routers
-    return build_dragonfly(
+    built = build_dragonfly(
         groups,
         routers,
         BANDWIDTH,
         nodes_per_router=routers // 2,
         gateways=gateways[:, :, None],
     )
+    return _MinimalInside(**{field.name: getattr(built, field.name) for field in fields(built)})
 
 
 FABRICS: Mapping[str, Callable[[], Topology]] = {

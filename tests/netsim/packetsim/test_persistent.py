@@ -5,6 +5,8 @@ from estimatescenes import GB, TAPERED, one_flow, scene
 
 from coupling import estimate
 from coupling.errors import SnapshotError
+from coupling.site.stagger import stagger
+from coupling.site.whatif import whatif
 
 # senders of unequal messages, on nodes that tests place
 UNEQUAL = {
@@ -78,6 +80,26 @@ def test_what_persistent_jobs_cannot_have_is_refused(changes, model, words):
 
     with pytest.raises(SnapshotError, match=words):
         estimate(scene(job, model=model))
+
+
+@pytest.mark.parametrize(("command", "named"), [(whatif, "'packets'"), (stagger, "to shift")])
+def test_comparisons_by_fluid_refuse_persistent_jobs_in_a_line(command, named):
+    changes = {"fail": ["s1.0>s2.0"]} if command is whatif else {}
+
+    with pytest.raises(SnapshotError, match=f"job ours persistent: expected jobs with .*{named}"):
+        command(scene(OURS | {"persistent": True}, UNEQUAL), **changes)
+
+
+def test_candidates_for_the_place_of_a_job_are_ranked_beside_a_persistent_one():
+    """Away from the incast, on a leaf of its own, the job is as fast as alone; in its way, not."""
+    incast = UNEQUAL | {"nodes": [2, 4, 10, 8], "persistent": True}
+    incast |= {"steps": [[[k, 0, "1 MiB"] for k in (1, 2, 3)]]}
+    candidates = [{"job": "ours", "nodes": [5, 3]}, {"job": "ours", "nodes": [12, 13]}]
+
+    found = estimate(packets(OURS, incast, candidates=candidates, iterations=6))
+
+    rank = {entry.candidate: entry.rank for entry in found.candidates}
+    assert rank == {1: 1, 0: 2}
 
 
 def test_ranks_that_go_apart_and_persistent_jobs_exclude_each_other():
