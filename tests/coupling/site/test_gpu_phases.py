@@ -82,31 +82,42 @@ def test_jobs_that_share_no_link_are_refused():
         stagger(alone)
 
 
-def crossing(rails):
-    """Return 16 flows of 1 GB on each rail from one unit of 16 hosts to another, 16 spines."""
-    topology = PAIR | {"hosts": 32, "hosts_per_unit": 16, "oversubscription": 1, "gpus": rails}
+def crossing(rails, flows, links):
+    """Return flows of 1 GB on each rail from one unit of hosts to another, by so many spines."""
+    topology = PAIR | {"hosts": 2 * flows, "hosts_per_unit": flows, "gpus": rails}
     topology |= {"fabric": "rail-only" if rails > 1 else "rail"}
-    ranks = np.arange(16 * rails)
-    steps = [[[int(rank), int(rank + 16 * rails), 1e9] for rank in ranks]]
-    nodes = list(range(32))
-    job = {"id": "a", "nodes": nodes, "ranks_per_node": rails, "steps": steps, "compute_s": 0}
-    return {"topology": topology, "jobs": [job]}
+    topology["oversubscription"] = f"{flows}:{links}"
+    ranks = np.arange(flows * rails)
+    steps = [[[int(rank), int(rank + flows * rails), 1e9] for rank in ranks]]
+    job = {"id": "a", "nodes": list(range(2 * flows)), "ranks_per_node": rails}
+    return {"topology": topology, "jobs": [job | {"steps": steps, "compute_s": 0}]}
 
 
 @pytest.mark.parametrize(
-    ("rails", "qps", "mean"), [(1, 1, 3.10), (1, 4, 1.97), (8, 1, 4.19), (8, 4, 2.44)]
+    ("flows", "links", "rails", "means"),
+    [
+        (16, 16, 1, (3.10, 1.97, 1.47)),
+        (16, 16, 8, (4.19, 2.44, 1.68)),
+        (32, 32, 1, (3.54, 2.19, 1.56)),
+        (32, 32, 8, (4.67, 2.62, 1.77)),
+        (64, 64, 1, (3.95, 2.35, 1.63)),
+        (64, 64, 8, (5.08, 2.81, 1.83)),
+        (64, 32, 1, (5.41, 3.59, 2.76)),
+        (64, 32, 8, (6.89, 4.21, 3.05)),
+    ],
 )
-def test_the_mean_largest_load_is_that_of_balls_in_bins(rails, qps, mean):
+def test_the_mean_largest_load_is_that_of_balls_in_bins(flows, links, rails, means):
     """
-    Flows on as many links, counted by Monte Carlo; within two standard errors of 200 seeds.
+    1, 4 and 16 queue pairs, counted by Monte Carlo; within two standard errors of 200 seeds.
 
     Paths go up and down by one spine, so a flow is one ball.
     """
-    found = ecmp_audit(crossing(rails), seeds=200, qps=qps).jobs[0]
-    load = found.mean_s / 0.020
+    for qps, mean in zip((1, 4, 16), means, strict=True):
+        found = ecmp_audit(crossing(rails, flows, links), seeds=200, qps=qps).jobs[0]
+        load = found.mean_s / 0.020
 
-    assert found.sprayed_s == pytest.approx(0.020)
-    assert load == pytest.approx(mean, abs=2 * 0.7 / np.sqrt(qps) / np.sqrt(200) + 0.01)
+        assert found.sprayed_s == pytest.approx(0.020 * flows / links)
+        assert load == pytest.approx(mean, abs=2 * 0.7 / np.sqrt(qps) / np.sqrt(200) + 0.01)
 
 
 def test_the_audit_names_the_busiest_links_of_all_jobs():
