@@ -6,12 +6,13 @@ from coupling.errors import SnapshotError
 from coupling.inputs.aicb import read_aicb
 from coupling.inputs.table import Table
 from netsim.common.errors import UnitError
-from netsim.common.units import parse_size, parse_time
+from netsim.common.units import parse_size
 from patterns.base import LEAST_BYTES
 from patterns.errors import PatternError
-from patterns.phases import DIMENSIONS, REPLICAS, Model, Part, Phase, Phases, sizes_of
+from patterns.phases import DIMENSIONS, REPLICAS, Part, Phase, Phases, sizes_of
 from patterns.placed import checked_collective
 from scheduler.traffic import RankFlows, rank_flows
+from scheduler.workload.training import read_model, read_seconds
 
 _MOST_SIZE = 10**6
 _NAMES = (*DIMENSIONS, "ep", REPLICAS)
@@ -45,7 +46,7 @@ def training_flows(table: Table, n_ranks: int, folder: Path) -> tuple[RankFlows,
             found = _phases(table, phases, parallel or {})
             found.check(n_ranks)
         else:
-            found = _model(Table(model, table.inner("model"), SnapshotError))
+            found = read_model(Table(model, table.inner("model"), SnapshotError)).phases()
         flows = rank_flows(found, n_ranks)
         compute_s = found.exposed_compute_s(n_ranks)
     except PatternError as error:
@@ -82,7 +83,7 @@ def _phase(table: Table) -> Phase:
     if not isinstance(entries, list):
         raise table.error("collectives", "a list of collectives")
     hidden = table.flag("hidden", default=False)
-    compute_s = _seconds(table, "compute_s", required=hidden)
+    compute_s = read_seconds(table, "compute_s", required=hidden)
     parts = tuple(
         _part(Table(entry, table.inner(f"collectives[{at}]"), SnapshotError))
         for at, entry in enumerate(entries)
@@ -116,42 +117,6 @@ def _part(table: Table) -> Part:
     return found
 
 
-def _model(table: Table) -> Phases:
-    """Read a model."""
-    counts = ("layers", "hidden", "seq")
-    optional = ("micro_batch", "micro_batches", "tp", "cp", "pp", "ep", "dp", "interleave", "top_k")
-    table.require("params", *counts)
-    given: dict[str, int] = {name: table.integer(name, least=1) for name in counts}
-    given |= {name: table.integer(name, least=1) for name in optional if name in table}
-    hot = table.number("hot", 1.0, 1.0)
-    for key, stated in (("hot", hot > 1.0), ("top_k", "top_k" in given)):
-        if stated and given.get("ep", 1) == 1:
-            raise table.fault(key, "expected ep above 1 beside it: there are no experts.")
-    found = Model(
-        params=_amount(table, "params"),
-        compute_s=_seconds(table, "compute_s", required=True),
-        hot=hot,
-        fsdp=table.flag("fsdp", default=False),
-        overlap=table.flag("overlap", default=True),
-        order=table.names("order") or DIMENSIONS,
-        **given,
-    )
-    table.finish()
-    return found.phases()
-
-
-def _amount(table: Table, key: str) -> float:
-    """Read a positive number, also as a text such as "70e9"."""
-    value = table.raw(key)
-    try:
-        number = float(value) if isinstance(value, (int, float, str)) else 0.0
-    except ValueError:
-        number = 0.0
-    if isinstance(value, bool) or not 0.0 < number < 1e18:  # noqa: PLR2004 (beyond any model)
-        raise table.error(key, 'a positive number, such as "70e9"')
-    return number
-
-
 def _bytes(table: Table, key: str) -> float:
     """Read a positive amount of data."""
     try:
@@ -161,13 +126,3 @@ def _bytes(table: Table, key: str) -> float:
     if nbytes < LEAST_BYTES:
         raise table.error(key, "bytes, above 0")
     return nbytes
-
-
-def _seconds(table: Table, key: str, *, required: bool) -> float:
-    """Read a time."""
-    if key not in table and not required:
-        return 0.0
-    try:
-        return parse_time(table.raw(key))
-    except (UnitError, TypeError):
-        raise table.error(key, "seconds, or a text such as '3 ms'") from None

@@ -96,6 +96,8 @@ class HopLedger(Observer):
             return
         leaves, counts = self._leaves_of[job.id] = _leaves_of(allocation)
         self._count_nodes((leaves, counts), 1)
+        if job.communication.compute_s is not None or allocation.gpus:
+            return  # ranks are GPUs, of which the paper knows nothing
         order = allocation.order
         n_ranks = job.n_nodes if order is None else len(order)
         flows = rank_flows(job.communication.pattern, n_ranks)

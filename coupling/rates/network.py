@@ -172,7 +172,7 @@ class NetworkRateModel:
             return
         self._note_owned(partition, placed)
         self.entered[job.id] = placed
-        self._note_traffic_class(job, placed)
+        self._note_traffic_class(job, partition, placed)
         self.hot_spot = hot_spot(self.topology, (placed.traffic,), self.hot_spot)
         self._placement_factor[job.id] = placed.placement_factor
         if self.model is not None:
@@ -185,10 +185,11 @@ class NetworkRateModel:
             lengths = np.diff(placed.traffic.routes.indptr)
             self.on_common_links = bool((lengths > _THROUGH_ONE_SWITCH).any())
 
-    def _note_traffic_class(self, job: Job, placed: PlacedTraffic) -> None:
+    def _note_traffic_class(self, job: Job, partition: Partition, placed: PlacedTraffic) -> None:
         """Remember the traffic class of a job."""
         assert job.communication is not None  # noqa: S101 (it has traffic)
-        kind = pattern_class(job.communication.pattern, job.n_nodes)
+        n_ranks = job.n_nodes if partition.gpus is None else partition.nodes.size
+        kind = pattern_class(job.communication.pattern, n_ranks)
         self.traffic_classes[kind] = self.traffic_classes.get(
             kind, 0.0
         ) + job.runtime_s * communicating_nodes(placed)

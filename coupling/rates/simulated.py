@@ -90,7 +90,7 @@ class SimulatedRateModel(NetworkRateModel):
         self._note_owned(partition, placed)
         ideal_s = solo.alone_s if self._of_alone else placed.ideal_s
         self.entered[job.id] = replace(placed, ideal_s=ideal_s)
-        self._note_traffic_class(job, placed)
+        self._note_traffic_class(job, partition, placed)
         count, scale = shaped(job.runtime_s, ideal_s, self._iterations)
         self._simulation.start(job.id, solo, count, scale)
         factor = max(1.0, solo.alone_s / ideal_s)

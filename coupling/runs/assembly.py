@@ -8,6 +8,8 @@ from math import inf
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 from coupling.errors import ExperimentError
 from coupling.inputs.events import EventPlan, plan_events
 from coupling.inputs.experiment import Experiment
@@ -21,8 +23,10 @@ from netsim.topology.base import Topology
 from netsim.topology.gpucluster import GpuCluster
 from netsim.topology.rails import node_bandwidth
 from netsim.topology.switches import switch_of, with_switch
+from patterns.placed import Layout
 from scheduler.allocation import NodeUnits
 from scheduler.cluster import Cluster
+from scheduler.traffic import layout_of
 from scheduler.workload import (
     DEFAULT_PROFILE,
     Profile,
@@ -120,7 +124,12 @@ def assemble(experiment: Experiment, inputs: RunInputs | None = None) -> RunPart
     bandwidth = float(node_bandwidth(topology).min())
     slots = {} if record is None else {job: own.slots for job, own in record.placed.items()}
     jobs = assign(
-        workload.jobs, profile, seeds["communication"], node_bandwidth=bandwidth, slots=slots
+        workload.jobs,
+        profile,
+        seeds["communication"],
+        node_bandwidth=bandwidth,
+        slots=slots,
+        layout=partial(_lowest_hosts, topology) if isinstance(topology, GpuCluster) else None,
     )
     fallback = "requested" if workload.has_requested else "runtime"
     return RunParts(
@@ -134,6 +143,12 @@ def assemble(experiment: Experiment, inputs: RunInputs | None = None) -> RunPart
         _events(experiment, topology),
         node,
     )
+
+
+def _lowest_hosts(cluster: GpuCluster, n_ranks: int, n_hosts: int) -> Layout:
+    """Return the layout of ranks spread evenly over the lowest hosts, a GPU each."""
+    host, gpu = np.divmod(np.arange(n_ranks), -(-n_ranks // n_hosts))
+    return layout_of(cluster, host, gpu)
 
 
 def _check_gpus(experiment: Experiment, node: NodeUnits | None, topology: Topology) -> None:

@@ -1,6 +1,6 @@
 """Give the jobs of a workload their communication, as a profile says."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from operator import attrgetter
 from typing import Any
@@ -13,6 +13,7 @@ from netsim.common.rng import uniforms
 from netsim.common.units import Stated
 from patterns.base import Pattern
 from patterns.errors import PatternError
+from patterns.placed import Layout
 from patterns.registry import make_pattern
 from scheduler.errors import WorkloadError
 from scheduler.job import LEAST_FRACTION, Communication, Job
@@ -25,6 +26,7 @@ from scheduler.workload.profile import (
     expected_of,
     seeded,
 )
+from scheduler.workload.training import TrainingJobs
 
 N_SEEDS = 8
 """
@@ -50,6 +52,7 @@ def assign(
     *,
     node_bandwidth: float | None = None,
     slots: Mapping[int, Ints] | None = None,
+    layout: Callable[[int, int], Layout] | None = None,
 ) -> tuple[Job, ...]:
     """
     Attach communication to jobs.
@@ -69,6 +72,9 @@ def assign(
     slots : mapping of int to (ranks,) int array, optional
         By job number: of each rank its place among the nodes of the job, from 0. Jobs that are
         not there have a rank on each node.
+    layout : callable, optional
+        The layout of so many ranks on so many of the lowest hosts of a GPU cluster. Needed by
+        rules that give a model.
 
     Returns
     -------
@@ -95,8 +101,14 @@ def assign(
             taken &= uniforms(seed, ids, index, _CHANCE) < rule.chance
         left &= ~taken
         rows = np.flatnonzero(taken)
+        chosen = [jobs[row] for row in rows.tolist()]
+        if rule.model is not None and rows.size:
+            training = TrainingJobs(rule.model, rule.misfit, rule.place, layout)
+            for row, own in zip(
+                rows.tolist(), training.communications(chosen, rule.label), strict=True
+            ):
+                drawn[row] = own
         if rule.pattern is not None and rows.size:
-            chosen = [jobs[row] for row in rows.tolist()]
             samples = _RuleSamples(rule, index, seed, node_bandwidth, slots or {})
             for row, communication in zip(
                 rows.tolist(), samples.communications(chosen, ids[rows]), strict=True

@@ -13,11 +13,13 @@ from fabricsim.checking.inputs import decoded
 from netsim.common.units import parse_size, parse_time
 from patterns.base import LEAST_BYTES, MOST_BYTES
 from patterns.errors import PatternError
+from patterns.phases import Model
 from patterns.registry import PATTERNS, make_pattern
 from scheduler.errors import WorkloadError
 from scheduler.workload.base import read_source
 from scheduler.workload.distributions import Distribution, read_distribution
 from scheduler.workload.match import Match, read_match
+from scheduler.workload.training import REFUSE, model_rule
 
 
 def located(spec: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -38,7 +40,10 @@ VERSION = 1
 USUAL_FRACTION = 0.3
 """Of the time in which a job communicates, where only its pattern is given."""
 USUAL_BYTES = "1 MiB"
-_KEYS = ("match", "chance", "pattern", "label", "comm_fraction", "bytes_per_flow", "iteration")
+_KEYS = (
+    *("match", "chance", "pattern", "label", "comm_fraction", "bytes_per_flow", "iteration"),
+    *("model", "misfit"),
+)
 _QUANTITIES: Mapping[str, Callable[[str | float], float]] = MappingProxyType(
     {"comm_fraction": float, "bytes_per_flow": parse_size, "iteration": parse_time}
 )
@@ -77,6 +82,8 @@ class Rule:
     # two of ``comm_fraction``, ``bytes_per_flow`` (bytes) and ``iteration`` (seconds); bytes may be
     # in the pattern instead
     quantities: Mapping[str, Quantity]
+    model: Model | None = None  # that jobs train, in place of a pattern; their ranks are GPUs
+    misfit: str = REFUSE  # of `scheduler.workload.training.MISFITS`
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +150,9 @@ def profile_from(
         (default: the pattern's name) and two of ``comm_fraction``, ``bytes_per_flow`` and
         ``iteration``, each a number or a distribution (see `read_distribution`), or
         ``{column = "...", scale = 1.0}`` where the log states it for each job. A rule with
-        ``comm_fraction = 0`` needs nothing else. In place of ``rule`` the table may itself be one
+        ``comm_fraction = 0`` needs nothing else; nor does one with ``model``, a table as in a
+        snapshot, for training jobs on a GPU cluster, with ``misfit`` (``refuse`` or ``plain``)
+        for jobs whose GPUs it does not fill. In place of ``rule`` the table may itself be one
         rule for all jobs, with ``pattern``, a name or a table; then ``comm_fraction`` is 0.3 and
         ``bytes_per_flow`` 1 MiB where it does not say.
     source : str, default "profile"
@@ -163,7 +172,7 @@ def profile_from(
         two of the three quantities are given.
     """
     fields = Table(table, f"{source}:", WorkloadError)
-    if "rule" not in fields and "pattern" in fields:
+    if "rule" not in fields and ("pattern" in fields or "model" in fields):
         return Profile(
             (_checked_rule(_whole_log_rule(table), source, _base_folder(folder)),), table, source
         )
@@ -189,6 +198,8 @@ def _base_folder(folder: str | Path | None) -> Path:
 def _whole_log_rule(table: Mapping[str, Any]) -> dict[str, Any]:
     """Return the rule for all jobs that a table stands for, with what it leaves open."""
     rule = {key: value for key, value in table.items() if key != "version"}
+    if "model" in rule:
+        return rule
     spec = {"name": rule["pattern"]} if isinstance(rule["pattern"], str) else rule["pattern"]
     open_ = not rule.keys() & {"bytes_per_flow", "iteration"}
     if (
@@ -246,6 +257,11 @@ def _checked_rule(table: object, place: str, folder: Path) -> Rule:
         for key in _QUANTITIES
         if key in table
     }
+    if "model" in table:
+        model, misfit = model_rule(fields, table, place)
+        return Rule(place, match, float(chance), None, label or "training", {}, model, misfit)
+    if "misfit" in table:
+        raise fields.error("misfit", "a model beside it")
     silent = quantities.get("comm_fraction") == Distribution("constant", (0.0,))
     if silent and "pattern" not in table:
         return Rule(place, match, float(chance), None, label or "", {})

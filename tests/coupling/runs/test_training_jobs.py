@@ -1,0 +1,126 @@
+"""Training jobs of a log on a GPU cluster: their GPUs decide dp, and parts of hosts are shared."""
+
+import pytest
+
+import fabricsim as fs
+from scheduler import Job, Workload, WorkloadError
+
+MODEL = {"params": "5e8", "layers": 4, "hidden": 1024, "seq": 1024, "compute_s": "1 us"}
+
+
+def cluster(**fields):
+    return {
+        "kind": "gpu-cluster",
+        "hosts": 8,
+        "gpus": 8,
+        "nics": 8,
+        "fabric": "rail",
+        "hosts_per_unit": 4,
+        "bandwidth": "50 GB/s",
+        "latency": "none",
+        **fields,
+    }
+
+
+def run(jobs, rule, fabric=None, node=None, **fields):
+    experiment = fs.Experiment(
+        fabric or cluster(),
+        Workload(tuple(jobs), "by hand"),
+        communication={"rule": [{"model": MODEL, **rule}]},
+        node=node,
+        self_check=False,
+        **fields,
+    )
+    return fs.run(experiment)
+
+
+def halves(n_jobs=2):
+    """Return jobs of four GPUs on each of two hosts."""
+    return [Job(n, 0.0, 2, 100.0, 100.0, gpus=8) for n in range(n_jobs)]
+
+
+@pytest.mark.parametrize("model", ["fluid", "flow-level"])
+def test_halves_of_hosts_have_adapters_of_their_own(model):
+    """By hand: GPUs 0-3 and 4-7 of the same hosts each send by four of the eight adapters."""
+    found = run(halves(), {}, node={"gpus": 8}, model=model)
+
+    assert list(found.jobs["nodes"]) == ["n[0-1]", "n[0-1]"]
+    assert list(found.jobs["interference"]) == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("model", ["fluid", "flow-level"])
+def test_halves_of_hosts_with_one_adapter_share_it(model):
+    """By hand: two jobs that always communicate take twice as long by the same adapter."""
+    found = run(halves(), {}, cluster(nics=1), {"gpus": 8}, model=model)
+
+    assert found.jobs["interference"].to_numpy() == pytest.approx([2.0, 2.0], rel=0.02)
+
+
+def test_a_third_of_a_host_gets_other_hosts_where_gpus_are_taken():
+    """By hand: 3 + 3 of 8 GPUs are taken on hosts 0 and 1, so a job of 3 each goes to 2 and 3."""
+    jobs = [Job(n, 0.0, 2, 100.0, 100.0, gpus=6) for n in range(3)]
+
+    found = run(jobs, {}, node={"gpus": 8})
+
+    assert list(found.jobs["nodes"]) == ["n[0-1]", "n[0-1]", "n[2-3]"]
+
+
+def test_the_share_of_communication_is_that_of_the_bytes_on_the_lowest_hosts():
+    """
+    By hand: 16 GPUs on two hosts, gradients of 1 GB by a double tree or rings, as NCCL chooses.
+
+    With tp = 8 each GPU of a pair sends its eighth, 125 MB, by an adapter of its own: 2.5 ms at
+    50 GB/s both as ring and as tree of two; beside 7.5 ms of computation that is a quarter.
+    """
+    model = {**MODEL, "tp": 8, "layers": 1, "hidden": 1, "seq": 1, "compute_s": "7.5 ms"}
+
+    found = run([Job(1, 0.0, 2, 100.0, 100.0)], {"model": {**model, "overlap": False}})
+
+    assert found.jobs["comm_fraction"].to_numpy() == pytest.approx([0.25], rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("job", "model", "message"),
+    [
+        (
+            Job(7, 0.0, 3, 9.0, 9.0, gpus=18),
+            {"tp": 4, "pp": 2},
+            "rule 1: job 7: 18 GPUs do not fill tp x cp x pp = 8 and ep = 1; nearest: 16 or 24, or",
+        ),
+        (Job(7, 0.0, 2, 9.0, 9.0), {"tp": 4, "dp": 2}, "nearest: 8, or misfit"),
+    ],
+)
+def test_jobs_that_do_not_fill_a_model_are_refused_with_the_nearest_sizes(job, model, message):
+    with pytest.raises(WorkloadError, match=message):
+        run([job], {"model": {**MODEL, **model}}, node={"gpus": 8})
+
+
+def test_misfits_may_train_by_data_parallelism_alone():
+    """By hand: 18 GPUs, of which tp = 4 and pp = 2 make no whole replicas, run as 18 replicas."""
+    rule = {"model": {**MODEL, "tp": 4, "pp": 2}, "misfit": "plain"}
+
+    found = run([Job(7, 0.0, 3, 9.0, 9.0, gpus=18)], rule, node={"gpus": 8})
+
+    assert list(found.jobs["pattern"]) == ["training"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ({"pattern": "ring"}, "rule 1: pattern: expected none beside a model"),
+        ({"misfit": "drop"}, "misfit: expected one of refuse, plain, got 'drop'"),
+        (
+            {"model": {"layers": 4}},
+            "rule 1: model: params, hidden, seq: expected values",
+        ),
+    ],
+)
+def test_rules_that_say_two_things_are_refused(rule, message):
+    with pytest.raises(Exception, match=message):
+        run(halves(), rule)
+
+
+def test_a_model_needs_gpus():
+    tree = {"kind": "fat-tree", "radix": 4, "bandwidth": "1 GB/s"}
+    with pytest.raises(Exception, match="model: expected a fabric of kind 'gpu-cluster'"):
+        run([Job(1, 0.0, 2, 9.0, 9.0)], {}, tree)
