@@ -19,8 +19,11 @@ from netsim.formats.exporters.registry import written
 from netsim.registries.topologies import make_topology
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import VARIANTS, Dragonfly
+from netsim.topology.dragonflyplus import DragonflyPlus
 from netsim.topology.fattree import FatTree
+from netsim.topology.hyperx import HyperX
 from netsim.topology.names import link_names
+from netsim.topology.slimfly import SlimFly
 from netsim.topology.torus import Torus
 from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
@@ -118,6 +121,16 @@ def _fabric_tables(fabric: Topology) -> Iterator[dict[str, Any]]:
     elif isinstance(fabric, Torus):
         grid = {"dims": list(fabric.dims), "wrap": list(fabric.wrap)}
         yield {"kind": "torus", **grid, "nodes_per_router": fabric.nodes_per_router, **common}
+    elif isinstance(fabric, HyperX):
+        grid = {"dims": list(fabric.dims), "lanes": list(fabric.lanes)}
+        yield {"kind": "hyperx", **grid, "nodes_per_router": fabric.nodes_per_router, **common}
+    elif isinstance(fabric, SlimFly):
+        yield {"kind": "slim-fly", **_fields_of(fabric, "q", "nodes_per_router"), **common}
+    elif isinstance(fabric, DragonflyPlus):
+        names = "groups", "leaves", "spines", "nodes_per_leaf", "global_links"
+        yield {"kind": "dragonfly+", **_fields_of(fabric, *names), **common}
+    elif type(fabric) is Topology and fabric.n_switches == 1:
+        yield {"kind": "switch", "nodes": fabric.n_nodes, **common}
     elif isinstance(fabric, Dragonfly):
         counts = {"groups": fabric.groups, "nodes_per_router": fabric.nodes_per_router}
         routers = [fabric.rows, fabric.columns] if fabric.rows > 1 else fabric.columns
@@ -125,6 +138,11 @@ def _fabric_tables(fabric: Topology) -> Iterator[dict[str, Any]]:
         for variant in VARIANTS:
             shown = {"kind": "dragonfly", "routers": routers, "variant": variant}
             yield {**shown, **counts, **cables, **common}
+
+
+def _fields_of(fabric: Topology, *names: str) -> dict[str, Any]:
+    """Return fields that a fabric has under the same name as a table."""
+    return {name: getattr(fabric, name) for name in names}
 
 
 def _common_fields(fabric: Topology) -> dict[str, Any]:

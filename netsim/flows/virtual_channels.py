@@ -6,13 +6,15 @@ from netsim.common.arrays import Bools, Ints
 from netsim.common.errors import ContentionError
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
+from netsim.topology.hyperx import HyperX
 from netsim.topology.routes import Routes
+from netsim.topology.slimfly import SlimFly
 from netsim.topology.torus import Torus
 
 
 def has_virtual_channels(topology: Topology) -> bool:
     """Say whether paths on a fabric take several virtual channels of a link."""
-    return isinstance(topology, Torus | Dragonfly)
+    return isinstance(topology, Torus | Dragonfly | HyperX | SlimFly)
 
 
 def channels_in_order(topology: Topology, routes: Routes) -> Ints:
@@ -24,11 +26,12 @@ def channels_in_order(topology: Topology, routes: Routes) -> Ints:
     *Deadlock-free message routing in multiprocessor interconnection networks*, 1987). On a
     dragonfly links are taken in the order green, black, blue; a packet changes to the next channel
     where a link does not follow in that order: after the global cable, and where Valiant routing
-    turns. Anything else has one channel.
+    turns. So it is on a HyperX with the order of its axes, and on a Slim Fly, whose links are all
+    of one class, at every hop. Anything else has one channel.
     """
     if isinstance(topology, Torus):
         return _after_dateline(topology, routes)
-    if isinstance(topology, Dragonfly):
+    if isinstance(topology, Dragonfly | HyperX | SlimFly):
         return _by_order(topology, routes)
     return np.zeros(routes.links.size, dtype=np.int64)
 
@@ -102,8 +105,8 @@ def _after_dateline(torus: Torus, routes: Routes) -> Ints:
     return channels
 
 
-def _by_order(fabric: Dragonfly, routes: Routes) -> Ints:
-    """Return how often a path has left the order green, black, blue."""
+def _by_order(fabric: Dragonfly | HyperX | SlimFly, routes: Routes) -> Ints:
+    """Return how often a path has left the order of the classes of links."""
     links = routes.links
     rank = np.searchsorted(np.array(fabric.bases), links, side="right")  # 0: a link of a node
     flow = np.repeat(np.arange(routes.n_flows), routes.hops)

@@ -24,12 +24,16 @@ from netsim.routing.updown import LeastLoaded
 from netsim.routing.wraparound import Wraparound
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
+from netsim.topology.dragonflyplus import DragonflyPlus
 from netsim.topology.fattree import FatTree
 from netsim.topology.gpucluster import GpuCluster
+from netsim.topology.hyperx import HyperX
+from netsim.topology.slimfly import SlimFly
 from netsim.topology.switches import SWITCHES, switch_of
 from netsim.topology.torus import Torus
 
 IRREGULAR = "irregular fabric"
+_OTHERS = {HyperX: "HyperX", SlimFly: "Slim Fly", DragonflyPlus: "Dragonfly+"}  # never compared
 FEWEST_SENDERS = 4
 _ONCE = 1.0 + 1e-9  # rounding of an all-to-all
 _BY_A_SWITCH = 2  # links of a path that no other job's packets wait on
@@ -99,7 +103,7 @@ def _fabric_kind(topology: Topology) -> str:
         return "dragonfly of rows and columns" if in_rows else "dragonfly"
     if isinstance(topology, Torus):
         return "torus" if all(topology.wrap) else "mesh"
-    return IRREGULAR
+    return next((name for kind, name in _OTHERS.items() if isinstance(topology, kind)), IRREGULAR)
 
 
 def _tree_kind(tree: FatTree) -> str:

@@ -21,12 +21,14 @@ from netsim.topology.base import Topology, require_topology
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.fattree import FatTree
 from netsim.topology.gpucluster import GpuCluster
+from netsim.topology.hyperx import HyperX
 from netsim.topology.torus import Torus
 
 _USUAL = (
     (FatTree, "d-mod-k"),
     (GpuCluster, "d-mod-k"),
     (Torus, "dimension-order"),
+    (HyperX, "dimension-order"),
     (Dragonfly, "minimal"),
 )
 _BY_LINKS = (Shortest, GraphEcmp, LeastLoaded, MultipathRouting)  # which see absent links

@@ -6,13 +6,21 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from fabricsim.checking import unknown
 from netsim.common.errors import TopologyError, UnitError
 from netsim.common.units import parse_rates
 from netsim.formats.fields import Fields
 from netsim.topology.base import Topology, require_sane
-from netsim.topology.building import FabricTooLargeError
+from netsim.topology.building import (
+    FabricTooLargeError,
+    check_size,
+    class_rates,
+    router_fields,
+)
 from netsim.topology.dragonfly import VARIANTS, build_dragonfly
+from netsim.topology.dragonflyplus import build_dragonfly_plus
 from netsim.topology.fattree import FatTree, build_fat_tree, fat_tree_of_radix
 from netsim.topology.gpucluster import (
     EFFICIENCIES,
@@ -25,8 +33,10 @@ from netsim.topology.gpucluster import (
     Hosts,
     build_gpu_cluster,
 )
+from netsim.topology.hyperx import build_hyperx
 from netsim.topology.machines import MACHINES
 from netsim.topology.outage import depopulate, exclude, fail
+from netsim.topology.slimfly import build_slim_fly
 from netsim.topology.switches import DEFAULT_SWITCH, SWITCHES, Switch
 from netsim.topology.torus import build_torus
 
@@ -37,6 +47,7 @@ _RATIO = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?)(?::([0-9]{1,6}))?")  # "7:1"
 _SIZES = {
     *("children", "parents", "parallel", "radix", "levels", "hosts", "gpus", "nics", "groups"),
     *("spines", "cores", "dims", "nodes_per_router", "routers", "global_links", "lanes"),
+    *("leaves", "nodes_per_leaf", "nodes", "q"),
 }
 
 PRESETS: Mapping[str, Switch] = {
@@ -296,10 +307,52 @@ def _read_file(fields: Fields, common: Common) -> Topology:
     return in_tree(found) if fields.flag("as_tree", default=False) else found
 
 
+def _read_switch(fields: Fields, common: Common) -> Topology:
+    """Read one switch with nodes on it."""
+    nodes = fields.integer("nodes", least=1)
+    check_size(2 * nodes)
+    rates = class_rates(common["bandwidth"], ())
+    rest = {key: value for key, value in common.items() if key != "bandwidth"}
+    router = np.zeros(nodes, dtype=np.int64)
+    return Topology(name=f"switch({nodes})", **router_fields(router, 1, (), rates, **rest))
+
+
+def _read_hyperx(fields: Fields, common: Common) -> Topology:
+    """Read a HyperX."""
+    return build_hyperx(
+        fields.integers("dims"),
+        nodes_per_router=fields.integer("nodes_per_router", 1, least=1),
+        lanes=fields.integers("lanes") if "lanes" in fields else None,
+        **common,
+    )
+
+
+def _read_slim_fly(fields: Fields, common: Common) -> Topology:
+    """Read a Slim Fly."""
+    name = "nodes_per_router"
+    nodes = fields.integer(name, least=1) if name in fields else None
+    return build_slim_fly(fields.integer("q", least=1), nodes_per_router=nodes, **common)
+
+
+def _read_dragonfly_plus(fields: Fields, common: Common) -> Topology:
+    """Read a Dragonfly+."""
+    name = "global_links"
+    return build_dragonfly_plus(
+        *(fields.integer(count, least=1) for count in ("groups", "leaves", "spines")),
+        nodes_per_leaf=fields.integer("nodes_per_leaf", 1, least=1),
+        global_links=fields.integer(name, least=1) if name in fields else None,
+        **common,
+    )
+
+
 TOPOLOGIES: dict[str, Callable[[Fields, Common], Topology]] = {
     "fat-tree": _fat_tree,
     "gpu-cluster": _gpu_cluster,
     "torus": _read_torus,
     "dragonfly": _read_dragonfly,
+    "dragonfly+": _read_dragonfly_plus,
+    "hyperx": _read_hyperx,
+    "slim-fly": _read_slim_fly,
+    "switch": _read_switch,
     "file": _read_file,
 }

@@ -1,4 +1,4 @@
-"""Dimension-order routing on tori and meshes."""
+"""Dimension-order routing on tori, meshes and HyperX."""
 
 from dataclasses import dataclass
 
@@ -8,6 +8,7 @@ from netsim.common.arrays import Ints
 from netsim.common.errors import RoutingError
 from netsim.routing.base import CheckedRouting
 from netsim.topology.base import Topology
+from netsim.topology.hyperx import HyperX
 from netsim.topology.routes import Routes
 from netsim.topology.torus import Torus
 
@@ -27,10 +28,13 @@ class DimensionOrder(CheckedRouting):
     topology: Torus
 
     @classmethod
-    def on(cls, topology: Topology) -> "DimensionOrder":
+    def on(cls, topology: Topology) -> "DimensionOrder | HyperXOrder":
         """Make the routing for a fabric."""
+        if isinstance(topology, HyperX):
+            return HyperXOrder(topology)
         if not isinstance(topology, Torus):
-            raise RoutingError(f"routing 'dimension-order' needs a torus, got {topology.summary}.")
+            what = "a torus or HyperX"
+            raise RoutingError(f"routing 'dimension-order' needs {what}, got {topology.summary}.")
         return cls(topology)
 
     def paths(self, src: Ints, dst: Ints) -> Routes:
@@ -63,3 +67,30 @@ def _links_along(torus: Torus, axis: int, here: Ints, there: Ints) -> tuple[Ints
     base = np.where(sign > 0, torus.plus_base[axis], torus.minus_base[axis])
     links = np.where(step < count[:, None], base[:, None] + cable, -1)
     return links, here + (end - start) * stride
+
+
+@dataclass(frozen=True, slots=True)
+class HyperXOrder(CheckedRouting):
+    """
+    Dimension order on a HyperX: one cable on each axis where the routers differ.
+
+    Of parallel cables flows take that of their destination's number. Source: J. H. Ahn et al.,
+    *HyperX: topology, routing, and packaging of efficient large-scale networks*, SC 2009.
+    """
+
+    topology: HyperX
+
+    def paths(self, src: Ints, dst: Ints) -> Routes:
+        """Return the links of flows: nodes have one link each."""
+        fabric = self.topology
+        here, there = src // fabric.nodes_per_router, dst // fabric.nodes_per_router
+        table = [src]
+        for axis, (side, lanes) in enumerate(zip(fabric.dims, fabric.lanes, strict=True)):
+            place, target = fabric.place(axis, here), fabric.place(axis, there)
+            peer = target - (target > place)
+            link = fabric.bases[axis] + (here * (side - 1) + peer) * lanes + dst % lanes
+            table.append(np.where(place == target, -1, link))
+            here = here + (target - place) * fabric.strides[axis]
+        padded = np.stack([*table, fabric.n_nodes + dst], axis=1)
+        padded[src == dst] = -1
+        return Routes.from_padded(padded, fabric.n_links)

@@ -1,5 +1,9 @@
 """What builders of fabrics share: rates, latencies, a bound on the size, links of cables."""
 
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
 import numpy as np
 
 from netsim.common.arrays import Ints
@@ -7,6 +11,8 @@ from netsim.common.errors import TopologyError, UnitError
 from netsim.common.units import Bandwidth, Quantity, parse_latency, parse_rates
 
 _MOST_LINKS = 10_000_000
+
+Ends = tuple[Ints, Ints, Ints]  # tail, head and number among parallel cables, of directed links
 
 
 class FabricTooLargeError(TopologyError):
@@ -59,3 +65,69 @@ def latency_seconds(latency: Quantity) -> float:
         return parse_latency(latency)
     except UnitError as error:
         raise TopologyError(f"latency: {error}") from None
+
+
+def all_to_all_links(shape: tuple[int, ...], lanes: int, axis: int) -> Ends:
+    """
+    Join the routers of a grid all-to-all along one axis; the last axis is the fastest.
+
+    Links go by tail router, peer in ascending order, and lane.
+    """
+    side, stride = shape[axis], prod(shape[axis + 1 :])
+    peers = (side - 1) * lanes
+    tail = np.repeat(np.arange(prod(shape)), peers)
+    peer = np.tile(np.repeat(np.arange(side - 1), lanes), tail.size // max(1, peers))
+    place = tail // stride % side
+    head = tail + (peer + (peer >= place) - place) * stride
+    return tail, head, np.arange(tail.size) % lanes
+
+
+def router_fields(
+    router: Ints,
+    n_routers: int,
+    classes: Sequence[Ends],
+    rates: Sequence[float],
+    *,
+    half_duplex: bool,
+    latency_base_s: Quantity,
+    latency_per_link_s: Quantity,
+) -> dict[str, Any]:
+    """
+    Return what a `Topology` needs of routers with nodes on them.
+
+    `router` (n_nodes,): that of each node. `classes`: links between routers in both directions,
+    class by class. `rates`: bytes per second of node cables, then of each class. Links: ``n`` up
+    from node n, ``n_nodes + n`` down to it, then class by class.
+    """
+    node = np.arange(router.size)
+    at = router.size + router
+    ends = [
+        (
+            np.concatenate([node, at]),
+            np.concatenate([at, node]),
+            np.zeros(2 * node.size, dtype=np.int64),
+        )
+    ]
+    ends += [(tail + router.size, head + router.size, lane) for tail, head, lane in classes]
+    tail, head, cable = (np.concatenate(part) for part in zip(*ends, strict=True))
+    links = np.arange(tail.size)
+    return {
+        "n_nodes": router.size,
+        "n_switches": n_routers,
+        "link_tail": tail,
+        "link_head": head,
+        "link_cable": cable,
+        "capacity": np.repeat(rates, [part[0].size for part in ends]),
+        "channel": np.minimum(links, reverse_links(tail, head, cable)) if half_duplex else links,
+        "latency_base_s": latency_seconds(latency_base_s),
+        "latency_per_link_s": latency_seconds(latency_per_link_s),
+    }
+
+
+def class_rates(bandwidth: Bandwidth, classes: Sequence[str]) -> tuple[float, ...]:
+    """Read the bandwidths of node cables and of each class of router cables."""
+    rates, count = cable_rates(bandwidth), 1 + len(classes)
+    if len(rates) not in {1, count}:
+        names = ", ".join(("node", *classes))
+        raise TopologyError(f"bandwidth must be one value, or {count} ({names}), got {len(rates)}.")
+    return rates if len(rates) == count else rates * count

@@ -6,11 +6,17 @@ from functools import cached_property
 
 import numpy as np
 
-from netsim.common.arrays import Floats, Ints, occurrence_numbers
+from netsim.common.arrays import Ints, occurrence_numbers
 from netsim.common.errors import TopologyError
 from netsim.common.units import Bandwidth, Quantity
 from netsim.topology.base import Topology
-from netsim.topology.building import cable_rates, check_size, latency_seconds, reverse_links
+from netsim.topology.building import (
+    Ends,
+    all_to_all_links,
+    check_size,
+    class_rates,
+    router_fields,
+)
 
 _ARIES_LANES = (1, 3, 2)  # green, black, blue cables per router pair, as on Edison and Theta
 _PLAIN = (1, 1, 1)
@@ -270,30 +276,28 @@ def build_dragonfly(
     counts = usual_lanes if lanes is None else tuple(lanes)
     if len(counts) != len(_CLASSES) or min(counts) < 1:
         raise TopologyError(f"lanes must be three numbers from 1, got {counts}.")
-    rates = _cable_class_rates(bandwidth)
+    rates = class_rates(bandwidth, _CLASSES)
     local = n_routers * ((columns - 1) * counts[0] + (rows - 1) * counts[1])
     check_size(2 * n_routers * nodes_per_router + local + gateways.size * counts[2])
     shape = (groups, rows, columns)
-    ends = [_node_links(n_routers, nodes_per_router)]
-    ends += [_local_links(shape, counts[0], axis=2), _local_links(shape, counts[1], axis=1)]
-    ends.append(_blue_links(gateways, rows * columns, counts[2]))
-    n_nodes = n_routers * nodes_per_router
-    shifted = [(tail + n_nodes, head + n_nodes, lane) for tail, head, lane in ends[1:]]
-    tail, head, cable = (np.concatenate(part) for part in zip(ends[0], *shifted, strict=True))
-    links = np.arange(tail.size)
-    capacity: Floats = np.repeat(rates, [part[0].size for part in ends])
+    classes = [
+        all_to_all_links(shape, counts[0], axis=2),
+        all_to_all_links(shape, counts[1], axis=1),
+    ]
+    classes.append(global_links_of(gateways, rows * columns, counts[2]))
+    common = router_fields(
+        np.repeat(np.arange(n_routers), nodes_per_router),
+        n_routers,
+        classes,
+        rates,
+        half_duplex=half_duplex,
+        latency_base_s=latency_base_s,
+        latency_per_link_s=latency_per_link_s,
+    )
     return Dragonfly(
         name=f"dragonfly({variant}; {groups} groups of {rows}x{columns}; "
         f"{nodes_per_router} a router)",
-        n_nodes=n_nodes,
-        n_switches=n_routers,
-        link_tail=tail,
-        link_head=head,
-        link_cable=cable,
-        capacity=capacity,
-        channel=np.minimum(links, reverse_links(tail, head, cable)) if half_duplex else links,
-        latency_base_s=latency_seconds(latency_base_s),
-        latency_per_link_s=latency_seconds(latency_per_link_s),
+        **common,
         groups=groups,
         rows=rows,
         columns=columns,
@@ -316,38 +320,8 @@ def _rows_and_columns(
     return shape[0], shape[1]
 
 
-def _cable_class_rates(bandwidth: Bandwidth) -> tuple[float, ...]:
-    """Return bytes per second of node, green, black and blue cables."""
-    n_kinds = 1 + len(_CLASSES)
-    rates = cable_rates(bandwidth)
-    if len(rates) not in {1, n_kinds}:
-        raise TopologyError(
-            f"bandwidth must be one value, or four (node, green, black, blue), got {len(rates)}."
-        )
-    return rates if len(rates) == n_kinds else rates * n_kinds
-
-
-def _node_links(n_routers: int, nodes_per_router: int) -> tuple[Ints, Ints, Ints]:
-    """Return tail, head and lane of the links of nodes, upwards and downwards."""
-    node = np.arange(n_routers * nodes_per_router)
-    router = node.size + node // nodes_per_router
-    ends = np.concatenate([node, router]), np.concatenate([router, node])
-    return *ends, np.zeros(2 * node.size, dtype=np.int64)
-
-
-def _local_links(shape: tuple[int, int, int], lanes: int, axis: int) -> tuple[Ints, Ints, Ints]:
-    """Return tail, head and lane of green (axis 2) or black (axis 1) links, in link order."""
-    side, stride = shape[axis], 1 if axis == len(shape) - 1 else shape[-1]
-    peers = (side - 1) * lanes
-    tail = np.repeat(np.arange(np.prod(shape)), peers)
-    peer = np.tile(np.repeat(np.arange(side - 1), lanes), tail.size // max(1, peers))
-    place = tail // stride % side
-    head = tail + (peer + (peer >= place) - place) * stride
-    return tail, head, np.arange(tail.size) % lanes
-
-
-def _blue_links(gateways: Ints, routers: int, lanes: int) -> tuple[Ints, Ints, Ints]:
-    """Return tail, head and lane of blue links, in link order."""
+def global_links_of(gateways: Ints, routers: int, lanes: int) -> Ends:
+    """Return the links between groups by their gateways, as `Dragonfly` has them."""
     groups, others, per_pair = gateways.shape
     group, peer, cable = (
         np.repeat(axis.ravel(), lanes) for axis in np.indices((groups, others, per_pair))

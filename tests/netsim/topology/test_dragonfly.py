@@ -222,7 +222,7 @@ def test_seeds_of_valiant_differ():
             "global_links must be 1 here, got 2",
         ),
         ({"groups": 3, "routers": 4, "lanes": [1, 2]}, "lanes must be three numbers from 1"),
-        ({"groups": 3, "routers": 4, "bandwidth": [1e9, 2e9]}, "one value, or four"),
+        ({"groups": 3, "routers": 4, "bandwidth": [1e9, 2e9]}, "one value, or 4"),
     ],
 )
 def test_a_dragonfly_that_does_not_fit_is_refused(fields, message):
