@@ -333,7 +333,7 @@ def _seconds(found: Outcome, at: int) -> float | None:
     return None if np.isnan(middle) else middle
 
 
-def _ratio_range(ratio: Floats | None) -> Sequence[float | None]:
+def _ratio_range(ratio: Floats | None) -> tuple[float | None, float | None, float | None]:
     """Return median, 5 and 95 % of after / before."""
     if ratio is None:
         return None, None, None
