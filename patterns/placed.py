@@ -212,7 +212,7 @@ def binary_tree(n: int) -> list[int]:
 
 def double_tree(n: int) -> tuple[list[int], list[int]]:
     """
-    Return the parents of two binary trees: a node is inside one of them at most.
+    Return the parents of two binary trees: a node has two children in one of them at most.
 
     Sanders, Speck, Traeff 2009: the second is the first, shifted by one where n is odd, else
     mirrored.
