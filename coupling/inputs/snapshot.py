@@ -28,6 +28,7 @@ from netsim.registries.contention_models import CONTENTION_MODELS, refuse_rename
 from netsim.routing.base import Routing
 from netsim.routing.multipath import as_routed
 from netsim.topology.base import Topology
+from netsim.topology.levels import links_in_service
 from netsim.topology.switches import switch_of, with_switch
 from patterns.base import MAPPINGS, slot_of_rank
 from patterns.errors import PatternError
@@ -274,6 +275,8 @@ class _Reader:
             fraction, compute_s = _read_computation(table, required=flows is not None)
         else:
             (flows, compute_s), fraction = trained, None
+        if flows is not None and flows.placed is not None:
+            self._require_like_hosts(table, partition.nodes)
         iterations = None
         if table.raw("iterations") is not None:
             iterations = table.integer("iterations", least=1)
@@ -291,6 +294,18 @@ class _Reader:
             *(name, number, partition, flows, fraction, compute_s, start_s, iterations, shared),
             persistent,
         )
+
+    def _require_like_hosts(self, table: Table, nodes: Ints) -> None:
+        """Refuse a job of GPUs that has more ranks on one host than on another."""
+        hosts, count = np.unique(nodes, return_counts=True)
+        if count.size and count.min() < count.max():
+            ends = hosts[[count.argmax(), count.argmin()]].tolist()
+            most, least = map(self._topology.vertex_name, ends)
+            raise table.fault(
+                "nodes",
+                f"expected as many GPUs on each host, got {count.max()} on {most} and "
+                f"{count.min()} on {least}.",
+            )
 
     def candidate(self, entry: object, place: int) -> Candidate:
         """Read another placement of a job."""
@@ -338,7 +353,26 @@ class _Reader:
                 raise table.fault(
                     "ranks_per_node", f"{nodes.size * per_node} ranks do not fit in memory."
                 ) from None
-        return Partition(nodes, self._read_links(table))
+        links = self._read_links(table)
+        if links is not None:
+            self._refuse_lost_ends(table, nodes)
+        return Partition(nodes, links)
+
+    def _refuse_lost_ends(self, table: Table, nodes: Ints) -> None:
+        """Refuse owned links of a host of several endpoints of which one is out of service."""
+        topology = self._topology
+        if topology.rails == 1:
+            return
+        links, first = topology.node_links
+        lost = ~links_in_service(topology)[links]
+        for node in np.unique(nodes).tolist():
+            own = slice(first[node], first[node + 1])
+            if lost[own].any():
+                name = topology.link_name(int(links[own][lost[own]][0]))
+                host = topology.vertex_name(node)
+                raise table.fault(
+                    "links", f"expected hosts with all endpoints in service, {host} lacks {name}."
+                )
 
     def _read_links(self, table: Table) -> Ints | None:
         """Read the links that a job owns, by name or number."""

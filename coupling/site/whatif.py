@@ -319,7 +319,7 @@ def _job_changes(made: ChangedState, before: Outcome, after: Outcome) -> list[Jo
                 made.cut_off.get(job.number, 0),
                 float(np.median(now)),
                 None if then is None else float(np.median(after.network_slowdown[:, then])),
-                *(_ratio_range(ratio)),
+                *_ratio_range(ratio),
                 before_s=_seconds(before, at) if in_seconds else None,
                 after_s=_seconds(after, then) if in_seconds and then is not None else None,
             )

@@ -141,13 +141,16 @@ class RankRouting:
         if self._qps == 1:
             routes = self._routing.routes(parts.src, parts.dst, partition)
             return self._joined(routes, inside), parts
-        flow, out, into, count = (np.repeat(part, self._qps) for part in parts.columns)
+        flow, out, into = (
+            np.repeat(part, self._qps) for part in (parts.flow, parts.src, parts.dst)
+        )
+        count = self._qps * np.repeat(parts.parts, self._qps)
         hashed = {"queue_pair": np.tile(np.arange(self._qps), parts.flow.size)}
         routes = self._routing.routes(out, into, partition, **hashed)
         if inside is not None:
             first, second, third, fourth = (np.repeat(leg, self._qps) for leg in inside)
             inside = first, second, third, fourth
-        return self._joined(routes, inside), EndpointFlows(flow, out, into, count * self._qps)
+        return self._joined(routes, inside), EndpointFlows(flow, out, into, count)
 
     @staticmethod
     def _joined(routes: Routes, inside: tuple[Ints, Ints, Ints, Ints] | None) -> Routes:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from netsim.common.arrays import Bools, Ints, occurrence_numbers
+from netsim.common.arrays import Bools, Floats, Ints, occurrence_numbers
 from netsim.common.errors import RoutingError
 from netsim.topology.gpucluster import GpuCluster
 from netsim.topology.levels import links_in_service
@@ -19,7 +19,7 @@ def cluster_flows(
     channel: Ints | None,
     *,
     gpus: Ints | None = None,
-) -> tuple[Ints, Ints, Ints, Ints, tuple[Ints, Ints, Ints, Ints] | None]:
+) -> tuple[Ints, Ints, Ints, Ints | Floats, tuple[Ints, Ints, Ints, Ints] | None]:
     """
     Split messages between ranks into flows between endpoints.
 
@@ -45,8 +45,10 @@ def cluster_flows(
     crossing = ~hosts.pxn & apart
     if channel is not None:
         crossing &= channel < 0
+    share = None
     if cluster.absent is not None and cluster.absent.size:
-        kept = _in_service(cluster, owned, here, there)
+        share = _in_service(cluster, owned, here, there)
+        kept = share > 0.0
         crossing &= (kept == owned).all(axis=1)  # a message that is respread stays on its rail
         owned = kept
     flow, into = np.nonzero(owned)
@@ -58,7 +60,7 @@ def cluster_flows(
         nth = np.cumsum(own, axis=1) == (place % own.sum(axis=1) + 1)[:, None]
         out[rows] = np.argmax(own & nth, axis=1)
     ends = first[here[flow]] + out, first[there[flow]] + into
-    parts = owned.sum(axis=1)[flow]
+    parts = owned.sum(axis=1)[flow] if share is None else 1.0 / share[flow, into]
     if not hosts.gpu_rate:
         return flow, *ends, parts, None
     whole = count == _ONE
@@ -125,8 +127,12 @@ def working_ends(cluster: GpuCluster, here: Ints, there: Ints) -> Bools:
     return joined
 
 
-def _in_service(cluster: GpuCluster, owned: Bools, here: Ints, there: Ints) -> Bools:
-    """Return which endpoints messages use where some are lost, as `Hosts.on_failure` has it."""
+def _in_service(cluster: GpuCluster, owned: Bools, here: Ints, there: Ints) -> Floats:
+    """
+    Return the share of messages by endpoint where some are lost, as `Hosts.on_failure` has it.
+
+    What a lost port had stays on the other port of its adapter, if that works.
+    """
     works = working_ends(cluster, here, there) | (here == there)[:, None]
     rule = cluster.hosts.on_failure
     left: Bools = owned & works
@@ -136,23 +142,38 @@ def _in_service(cluster: GpuCluster, owned: Bools, here: Ints, there: Ints) -> B
         at = int(gone[0] if rule == "abort" else lost[0])
         end = int(np.argmax(owned[at] & ~works[at]))
         raise RoutingError(f"{_words(cluster, int(here[at]), int(there[at]), end)}; the job stops.")
-    if not lost.size:
-        return left
-    others = works[lost]
+    others = left.copy()  # that take what lost adapters had
+    if rule == "respread":
+        others = works.copy()
+    elif lost.size:
+        others[lost] = _double(works[lost], np.argmax(owned[lost], axis=1))
     none = ~others.any(axis=1)
     if none.any():
-        at = int(lost[np.argmax(none)])
+        at = int(np.argmax(none))
         raise RoutingError(
             f"no path leads from {cluster.vertex_name(int(here[at]))} to "
             f"{cluster.vertex_name(int(there[at]))} in the fabric ({cluster.summary})."
         )
-    if rule == "double":
-        wanted = np.argmax(owned[lost], axis=1)
-        place = (~others & (np.arange(works.shape[1]) < wanted[:, None])).sum(axis=1)
-        nth = np.cumsum(others, axis=1) == (place % others.sum(axis=1) + 1)[:, None]
-        others = nth & others
-    left[lost] = others
-    return left
+    share: Floats = owned / owned.sum(axis=1, keepdims=True)
+    by_adapter = (-1, cluster.hosts.planes, cluster.hosts.nics)
+    ports = left.reshape(by_adapter).sum(axis=1, keepdims=True)  # of each adapter that are left
+    moved = (share * ~works).reshape(by_adapter).sum(axis=1, keepdims=True)
+    beside = np.where(ports, moved / np.maximum(ports, 1), 0.0)
+    share = left * (
+        share + np.broadcast_to(beside, (len(left), *by_adapter[1:])).reshape(left.shape)
+    )
+    rest = np.where(ports, 0.0, moved).sum(axis=(1, 2))
+    found: Floats = share + others * (rest / others.sum(axis=1))[:, None]
+    return found
+
+
+def _double(works: Bools, wanted: Ints) -> Bools:
+    """Return for each lost adapter one that works, the next lost one the next of them."""
+    place = (~works & (np.arange(works.shape[1]) < wanted[:, None])).sum(axis=1)
+    count = np.maximum(works.sum(axis=1), 1)
+    nth = np.cumsum(works, axis=1) == (place % count + 1)[:, None]
+    found: Bools = nth & works
+    return found
 
 
 def _words(cluster: GpuCluster, here: int, there: int, end: int) -> str:

@@ -28,8 +28,9 @@ class EndpointFlows:
         Message that each belongs to, ascending.
     src, dst : (K,) int array
         Endpoints, as `Topology.endpoints` numbers them.
-    parts : (K,) int array
-        Equal flows of that message.
+    parts : (K,) int or float array
+        Equal flows of that message; or where some adapters of a GPU cluster carry more, one over
+        the share of each.
     inside : tuple of four (K,) int arrays, optional
         Links inside hosts: out of a GPU and into another before a flow leaves its host, and after
         it has come to the other; -1 for none (`netsim.topology.gpuflows`).
@@ -38,13 +39,8 @@ class EndpointFlows:
     flow: Ints
     src: Ints
     dst: Ints
-    parts: Ints
+    parts: Ints | Floats
     inside: tuple[Ints, Ints, Ints, Ints] | None = None
-
-    @property
-    def columns(self) -> tuple[Ints, Ints, Ints, Ints]:
-        """The arrays that every fabric has."""
-        return self.flow, self.src, self.dst, self.parts
 
 
 class Rails:

@@ -56,6 +56,24 @@ def test_in_two_planes_the_other_port_carries_twice_as_much():
     assert alone(RINGS, lost | {"on_failure": "plane"}) == pytest.approx(77.50 * MS)
 
 
+@pytest.mark.parametrize("lost", [1, 2, 3])
+def test_where_gpus_have_two_adapters_all_that_are_left_take_the_lost_share(lost):
+    """Eight rings on 16 adapters of 50 GB/s, 19.375 ms; one of them lost: x 16/15."""
+    cluster = {"nics": 16, "failed_switches": [f"s1.{rail}" for rail in range(lost)]}
+
+    assert alone(RINGS, cluster) == pytest.approx(19.375 * MS * 16 / (16 - lost))
+
+
+def test_a_message_of_a_whole_host_stays_on_the_adapter_that_lost_a_port():
+    """16 GB by 8 adapters of 2 x 25 GB/s: 2 GB each, all by one port where the other is lost."""
+    lost = {"fabric": "dual-plane", "bandwidth": LINK / 2, "failed_switches": ["s1.0"]}
+    job = {"id": "a", "nodes": [0, 1], "steps": [[[0, 1, 16e9]]], "compute_s": 0}
+
+    (found,) = estimate(scene(job, topology=CLUSTER | lost)).jobs
+
+    assert found.alone_s == pytest.approx(2e9 / (LINK / 2))
+
+
 @pytest.mark.parametrize(
     ("cluster", "words"),
     [
@@ -424,6 +442,25 @@ def test_what_no_job_can_be_is_refused_by_place(fields, words):
 
     with pytest.raises(SnapshotError, match=words):
         times(job | fields)
+
+
+@pytest.mark.parametrize(
+    "what", [{"pattern": collective("allreduce"), "compute_s": 0}, {"model": MODEL}]
+)
+def test_a_job_of_more_gpus_on_one_host_than_on_another_is_refused(what):
+    job = {"id": "a", "nodes": [0] * 8 + [1] * 4}
+
+    with pytest.raises(SnapshotError, match="as many GPUs on each host, got 8 on n0 and 4 on n1"):
+        times(job | what)
+
+
+def test_owned_links_of_a_host_with_a_lost_endpoint_are_refused():
+    tree = {"kind": "fat-tree", "children": [4, 2], "parents": [8, 4], "parallel": [1, 1]}
+    tree["failed_links"] = ["n0>s1.2"]
+    job = {"id": "a", "nodes": [0, 1], "steps": [[[0, 1, 1e6]]], "compute_s": 0, "links": []}
+
+    with pytest.raises(SnapshotError, match=r"links: expected hosts .* n0 lacks n0>s1\.2"):
+        times(job, topology=tree)
 
 
 def test_collectives_of_gpus_need_a_gpu_cluster():
