@@ -74,16 +74,16 @@ def convert(
 
 
 def generate(
-    generator: Annotated[str, typer.Argument(help="synth, laas, lublin or hector-like.")],
+    generator: Annotated[str, typer.Argument(help="synth, laas, lublin, hector-like, kalos-like.")],
     out: OutFile,
     mean_nodes: Annotated[
         float | None, typer.Option(help="Mean size (synth, laas).", show_default=False)
     ] = None,
     n_nodes: Annotated[
-        int | None, typer.Option("--n-nodes", help="Nodes of the machine (lublin).")
+        int | None, typer.Option("--n-nodes", help="Nodes of the machine (lublin, kalos-like).")
     ] = None,
     n_jobs: Annotated[int | None, typer.Option("--n-jobs", help="Number of jobs.")] = None,
-    load: Annotated[float | None, typer.Option(help="Offered load (hector-like).")] = None,
+    load: Annotated[float | None, typer.Option(help="Offered load (*-like).")] = None,
     seed: Annotated[int | None, typer.Option(help="Random seed; default 1.")] = None,
     as_json: of.AsJson = False,
 ) -> None:

@@ -14,7 +14,7 @@ from scheduler.workload.placement import read_placement_log
 from scheduler.workload.slurm import read_sacct
 from scheduler.workload.squeue import read_squeue_json
 from scheduler.workload.swf import read_swf
-from scheduler.workload.synthetic import hector_like, laas, lublin, synth
+from scheduler.workload.synthetic import hector_like, kalos_like, laas, lublin, synth
 from scheduler.workload.table import read_csv, read_parquet
 
 READERS: dict[str, Reader] = {
@@ -32,6 +32,7 @@ GENERATORS: dict[str, Callable[..., Workload]] = {
     "laas": laas,
     "lublin": lublin,
     "hector-like": hector_like,
+    "kalos-like": kalos_like,
 }
 
 _ENDS = {".swf": "swf", ".csv": "csv", ".parquet": "parquet"}

@@ -1,6 +1,7 @@
 """Synthetic workloads: Smith21, Stoltzfus13 (HECToR), and the model of Lublin and Feitelson."""
 
 import math
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -134,6 +135,55 @@ def hector_like(n_jobs: int = 50_000, seed: int = 1, load: float = 0.8) -> Workl
     arrivals = np.cumsum(generator.exponential(gap_s, n_jobs))
     source = f"hector-like(n_jobs={n_jobs}, seed={seed}, load={load:g})"
     return drawn(source, arrivals - arrivals[0], sizes.astype(np.int64), np.ceil(times))
+
+
+KALOS_MEAN_S, KALOS_MEDIAN_S = 1259.689, 124.0
+"""Run times of GPU jobs on Kalos, a cluster of Acme (AcmeTrace, cluster_summary.csv)."""
+
+_KALOS_GPUS, _KALOS_LARGEST = 26.77, 1024  # mean and largest; the median is 1
+_ONE_GPU = 0.55  # share of jobs of one GPU: the median says no more than half
+_HOST_GPUS = 8
+
+
+def kalos_like(
+    n_jobs: int = 5_000, seed: int = 1, load: float = 0.7, n_nodes: int = 256
+) -> Workload:
+    """
+    Sample GPU jobs with the published sizes and run times of Kalos, with Poisson arrivals.
+
+    `n_nodes`: hosts of 8 GPUs; `load`: GPU-seconds asked for over those of the hosts. Published
+    are the mean, median and largest number of GPUs and the mean and median run time (AcmeTrace,
+    NSDI 2024). Ours is what lies between: powers of two whose shares fall geometrically, log-normal
+    run times independent of size.
+    """
+    check_range("n_jobs", n_jobs, 1, MOST_JOBS)
+    check_range("seed", seed, 0)
+    check_range("n_nodes", n_nodes, _KALOS_LARGEST // _HOST_GPUS, _LARGEST)
+    _check_number("load", load, *_LOADS)
+    generator = np.random.default_rng(seed)
+    sizes = 2 ** np.arange(int(math.log2(_KALOS_LARGEST)) + 1)
+    gpus = generator.choice(sizes, n_jobs, p=_kalos_shares(sizes))
+    spread = math.sqrt(2 * math.log(KALOS_MEAN_S / KALOS_MEDIAN_S))
+    times = np.ceil(generator.lognormal(math.log(KALOS_MEDIAN_S), spread, n_jobs))
+    gap_s = float(np.mean(gpus * times)) / (load * n_nodes * _HOST_GPUS)
+    arrivals = np.cumsum(generator.exponential(gap_s, n_jobs))
+    source = f"kalos-like(n_jobs={n_jobs}, seed={seed}, load={load:g}, n_nodes={n_nodes})"
+    nodes = -(-gpus // _HOST_GPUS)
+    found = drawn(source, arrivals - arrivals[0], nodes.astype(np.int64), times)
+    jobs = zip(found.jobs, gpus.tolist(), strict=True)
+    return replace(found, jobs=tuple(replace(job, gpus=count) for job, count in jobs))
+
+
+def _kalos_shares(sizes: Ints) -> Floats:
+    """Return shares of sizes with the published mean; beyond one GPU they fall by a ratio."""
+    low, high = 0.0, 2.0
+    shares = np.empty(sizes.size)
+    for _ in range(60):
+        ratio = (low + high) / 2
+        falling = ratio ** np.arange(sizes.size - 1)
+        shares = np.concatenate([[_ONE_GPU], (1 - _ONE_GPU) * falling / falling.sum()])
+        low, high = (ratio, high) if shares @ sizes < _KALOS_GPUS else (low, ratio)
+    return shares
 
 
 def drawn(source: str, submit_s: Floats, sizes: Ints, runtime_s: Floats) -> Workload:

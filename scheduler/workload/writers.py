@@ -12,6 +12,7 @@ from netsim.common.atomic_write import replace_file
 from scheduler.errors import WorkloadError
 from scheduler.workload import Workload, write_swf
 from scheduler.workload.filters import UNITS
+from scheduler.workload.table import COLUMNS
 
 _LABELS = ("user", "group", "executable", "queue")
 _COLUMNS = ("id", "submit_s", "n_nodes", "runtime_s", "requested_s", *_LABELS, "name")
@@ -101,7 +102,8 @@ def table_of(workload: Workload) -> dict[str, list[object]]:
     for unit in UNITS:  # a processor for each node is what no log has to say
         units = [getattr(job, unit) for job in jobs]
         plain = unit == "cores" and units == columns["n_nodes"]
-        if any(units) and not plain and unit not in columns:
+        there = {name.lower() for name in columns} & set(COLUMNS.get(unit, COLUMNS["processors"]))
+        if any(units) and not plain and not there:
             columns[unit] = [own or None for own in units]
     empty = [name for name, values in columns.items() if all(value is None for value in values)]
     return {name: values for name, values in columns.items() if name not in empty}

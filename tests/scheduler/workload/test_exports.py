@@ -22,4 +22,5 @@ def test_the_registries_hold_the_names_of_the_interface():
         "batsim-json",
         "placement-log",
     } <= set(scheduler.workload.READERS)
-    assert set(scheduler.workload.GENERATORS) == {"synth", "laas", "lublin", "hector-like"}
+    kinds = {"synth", "laas", "lublin", "hector-like", "kalos-like"}
+    assert set(scheduler.workload.GENERATORS) == kinds
