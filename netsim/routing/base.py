@@ -144,7 +144,7 @@ class RankRouting:
         flow, out, into = (
             np.repeat(part, self._qps) for part in (parts.flow, parts.src, parts.dst)
         )
-        count = self._qps * np.repeat(parts.parts, self._qps)
+        count = np.multiply(np.repeat(parts.parts, self._qps), self._qps)
         hashed = {"queue_pair": np.tile(np.arange(self._qps), parts.flow.size)}
         routes = self._routing.routes(out, into, partition, **hashed)
         if inside is not None:
