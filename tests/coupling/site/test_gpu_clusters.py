@@ -257,6 +257,30 @@ def test_latencies_of_the_tuner_are_added_to_the_time(algorithm, expected_us):
     assert found == pytest.approx(expected_us * 1e-6, rel=1e-3)
 
 
+@pytest.mark.parametrize("hosts", [2, 3, 4, 16, 32])
+def test_auto_takes_what_the_tuner_has_as_faster(hosts):
+    """NCCL's formulas written out: base 8.4 us, steps of 3.4 or 4 us inside and 14 us between."""
+    n, rate = 8 * hosts, 8 * LINK
+    chosen = set()
+    for nbytes in (1e4, 1e6, 1e7, 1e8, 1e9, 1e10):
+        steps_us = (2 * (n - 1) - 2 * (hosts - 1)) * 3.4 + 2 * (hosts - 1) * 14
+        ring_s = (8.4 + steps_us) * 1e-6 + 2 * (n - 1) / n * nbytes / rate
+        log2 = hosts.bit_length() - 1
+        share = {2: 1.0, 3: 1.5}.get(hosts, 2.0) / 0.92
+        tree_s = (8.4 + 2 * (7 * 4 + log2 * 14)) * 1e-6 + share * nbytes / rate
+        fabric = {"gpu_link": "nvlink5"}
+        both = {
+            name: alone(collective("allreduce", name, nbytes), fabric, nodes=hosts)
+            for name in ("ring", "tree", "auto")
+        }
+
+        expected = "tree" if tree_s < ring_s else "ring"
+        chosen.add(expected)
+        assert both["auto"] == both[expected]
+
+    assert chosen == ({"tree"} if hosts < 4 else {"tree", "ring"})
+
+
 @pytest.mark.parametrize(
     ("efficiency", "words"), [("none", "efficiency 1 of all links"), ("nccl", "0.96 of adapters")]
 )
