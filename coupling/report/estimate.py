@@ -52,7 +52,7 @@ def estimate_answer(snapshot: Snapshot, found: Estimate, *, page: bool = False) 
         ],
         left=(0, 1),
     )
-    split = _step_sections(found.jobs)
+    split = _step_sections(found.jobs, len(found.jobs) if page else _LINES)
     closing = [*(f"Assumed: {line}." for line in found.assumed), accuracy_line(found.setting)]
     if not page:
         blame = Section("", notes=[line for job in found.jobs if (line := _blame_line(job))])
@@ -94,8 +94,12 @@ def _busy_sections(found: Estimate) -> list[Section]:
     ]
 
 
-def _step_sections(jobs: Sequence[JobEstimate]) -> list[Section]:
+def _step_sections(jobs: Sequence[JobEstimate], most: int) -> list[Section]:
     """Return what steps on a GPU cluster are made of, and what they send by class of link."""
+    jobs = [job for job in jobs if job.parts]
+    left = len(jobs) - most
+    notes = [f"and {counted(left, 'more job')} (--json, --html)."] if left > 0 else []
+    jobs = jobs[:most]
     parts = [
         (
             str(job.id),
@@ -117,7 +121,7 @@ def _step_sections(jobs: Sequence[JobEstimate]) -> list[Section]:
     heads_sent = ("job", "links", "bytes each way", "busiest", "its time")
     return [
         Section("Steps", heads, parts, left=(0, 1)),
-        Section("Bytes of a step", heads_sent, sent, left=(0, 1, 3)),
+        Section("Bytes of a step", heads_sent, sent, left=(0, 1, 3), notes=notes),
     ]
 
 

@@ -5,11 +5,12 @@ from coupling.report.columns import assumptions, seconds
 from coupling.report.now import NAME, USER, short_link
 from coupling.results import formatting as units
 from coupling.site.answers import LostHours
-from coupling.site.comparison import JobChange, Ranking, WhatIf
+from coupling.site.comparison import Failure, JobChange, Ranking, WhatIf
 from netsim.topology.base import Topology
 from netsim.topology.gpucluster import GpuCluster
 
 _JOBS = ("job", "user", "name", "nodes", "before", "after", "change", "5-95 %", "")
+_MOST_JOBS = 4  # of a failure, in a terminal
 _FAILURES = ("fails", "cut off", "slowed", "lost node-h/day", "5-95 %")
 
 
@@ -86,11 +87,7 @@ def ranking_answer(found: Ranking, top: int | None = None, *, why: bool = True) 
     steps = Section(
         "Iterations",
         ("fails", "job", "iteration", "after", "change"),
-        [
-            (failure.what, str(job.id), *_step_cells(job))
-            for failure in found.failures[:top]
-            for job in failure.jobs
-        ],
+        [row for failure in found.failures[:top] for row in _step_rows(failure)],
         left=(0, 1),
         whole=(0,),
     )
@@ -103,6 +100,14 @@ def _failure_words(found: Ranking, name: str) -> str:
     if isinstance(found.topology, GpuCluster) and found.kind != "cable":
         return name
     return (_short_switch if found.kind == "switch" else short_link)(found.topology, name)
+
+
+def _step_rows(failure: Failure) -> list[tuple[str, ...]]:
+    """Return the iterations of the jobs that a failure changes most."""
+    rows = [(failure.what, str(job.id), *_step_cells(job)) for job in failure.jobs[:_MOST_JOBS]]
+    more_jobs = len(failure.jobs) - len(rows)
+    left = (failure.what, f"{units.counted(more_jobs, 'more job')}", "", "", "")
+    return [*rows, left] if more_jobs else rows
 
 
 def _step_cells(job: JobChange) -> tuple[str, str, str]:
