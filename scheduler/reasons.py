@@ -15,6 +15,7 @@ ORDER = "order"
 WINDOW = "window"
 RECORDED = "recorded"
 UNREPORTED = "unreported"
+USER_LIMIT = "user-limit"
 STRICTER = "stricter"  # nodes would be left for a reservation, and yet its job would find no place
 REASONS = {
     NODES: "fewer nodes were free than it asks for",
@@ -27,6 +28,7 @@ REASONS = {
     WINDOW: "too far behind in the queue to be looked at",
     RECORDED: "it starts when the record says",
     UNREPORTED: "the queue policy reports no reason",
+    USER_LIMIT: "its user has as many jobs or nodes as a limit allows",
 }
 """Why a job waits, by name, in the order of reports."""
 

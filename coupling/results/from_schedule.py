@@ -17,7 +17,7 @@ from coupling.results.framed import (
 )
 from netsim.topology.base import Topology
 from netsim.topology.names import link_names
-from scheduler.reasons import ISOLATION, REASONS
+from scheduler.reasons import ISOLATION, REASONS, USER_LIMIT
 from scheduler.simulator import Schedule
 from scheduler.workload.base import Workload
 
@@ -135,6 +135,8 @@ def waiting_by_reason(waits: Table, jobs: Table) -> dict[str, Any]:
     price: dict[str, float | None] = {}
     for unit, spent in (("node", node_hours), ("job", hours)):
         hours_of = {name: float(spent[reason == name].sum()) for name in REASONS}
+        if not hours_of[USER_LIMIT]:
+            del hours_of[USER_LIMIT]  # no user has one
         waiting[f"wait_{unit}_hours"] = hours_of
         total = float(spent.sum())
         for name, rows in (("direct", direct), ("behind", behind)):

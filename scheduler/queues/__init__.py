@@ -9,6 +9,7 @@ from fabricsim.checking.registry import Registry
 from scheduler.errors import PolicyError
 from scheduler.job import Job
 from scheduler.machine import Machine, QueuePolicy
+from scheduler.queues.limits import UserLimits, limited
 from scheduler.switches import SwitchLimit
 
 if TYPE_CHECKING:
@@ -52,6 +53,9 @@ POLICIES: Registry[Callable[..., QueuePolicy]] = Registry(
 )
 
 
+_OF_ALL = ("switches", "limits")  # options of every policy
+
+
 class Limited:
     """
     A queue policy whose jobs want few leaf switches for a while.
@@ -93,7 +97,8 @@ def make_policy(name: str, options: Mapping[str, Any]) -> QueuePolicy:
         Key of `POLICIES`.
     options : mapping of str to any
         Its options; every policy also takes ``switches``, as Slurm's ``--switches`` (see
-        `scheduler.switches.SwitchLimit`).
+        `scheduler.switches.SwitchLimit`), and many ``limits`` of users
+        (``{MaxJobsPerUser = 4, MaxTRESPerUser = "node=64"}``).
 
     Returns
     -------
@@ -112,9 +117,11 @@ def make_policy(name: str, options: Mapping[str, Any]) -> QueuePolicy:
     """
     if not isinstance(options, Mapping):
         raise PolicyError(f"queue {name!r}: expected a table of options, got {brief(options)}.")
-    own = {key: value for key, value in options.items() if key != "switches"}
-    policy = build("queue", name, POLICIES, own, PolicyError, others=["switches"])
+    own = {key: value for key, value in options.items() if key not in _OF_ALL}
+    policy = build("queue", name, POLICIES, own, PolicyError, others=list(_OF_ALL))
     for method in ("submit", "select", "__len__"):  # one of the user's own may lack it
         if not callable(getattr(policy, method, None)):
             raise PolicyError(f"queue {name!r}: expected a method {method}, it is missing.")
+    if "limits" in options:
+        limited(policy, UserLimits.read(options["limits"]), name)
     return Limited(policy, SwitchLimit(options["switches"])) if "switches" in options else policy

@@ -1,9 +1,9 @@
 """FCFS and EASY backfilling; the reservation of the head asks the allocator itself."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property, lru_cache
 from math import inf
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, cast
 
 from fabricsim.checking import choice, whole, wrong
 from scheduler.allocation import Allocation
@@ -12,6 +12,7 @@ from scheduler.errors import PolicyError
 from scheduler.job import Job
 from scheduler.machine import Machine
 from scheduler.queues.depth import report_order, start_and_reserve
+from scheduler.queues.limits import OpenLine, UserLimitLine, UserLimits
 from scheduler.queues.plan import Plan
 from scheduler.queues.reservation import (
     Place,
@@ -20,7 +21,7 @@ from scheduler.queues.reservation import (
     expected_free,
     first_reservation,
 )
-from scheduler.queues.waiting import Line, LinePolicy, WaitingLine
+from scheduler.queues.waiting import Line, LinePolicy, SortedLine, WaitingLine
 from scheduler.reasons import (
     INSUFFICIENT_NODES,
     NODES,
@@ -28,6 +29,7 @@ from scheduler.reasons import (
     RESERVATION,
     STRICTER,
     SWITCHES,
+    USER_LIMIT,
     WINDOW,
     Verdict,
     WaitReasons,
@@ -42,8 +44,19 @@ class Fcfs(LinePolicy):
 
     def __init__(self) -> None:
         self._line = WaitingLine(1)
+        self._limits: UserLimitLine | None = None
+
+    def limit_users(self, limits: UserLimits) -> None:
+        """Keep the limits of users."""
+        self._line = self._limits = UserLimitLine(SortedLine(1, _as_submitted), limits)
 
     def select(self, machine: Machine) -> None:
+        """Start jobs from the head on while they fit."""
+        self._line.settle(machine)
+        self._start_heads(machine)
+        _report_held(self._limits, machine)
+
+    def _start_heads(self, machine: Machine) -> None:
         """Start jobs from the head on while they fit."""
         while (head := self._line.head()) is not None:
             placement = machine.try_to_place(head)
@@ -54,6 +67,19 @@ class Fcfs(LinePolicy):
                 return
             machine.start(placement)
             self._line.remove(head)
+
+
+def _as_submitted(job: Job, machine: Machine) -> float:
+    """Leave jobs in the order of submission."""
+    del job, machine
+    return 0.0
+
+
+def _report_held(limits: UserLimitLine | None, machine: Machine) -> None:
+    """Report the jobs that limits of users hold back."""
+    if limits is not None and machine.wait_reasons is not None:
+        for job in limits.held():
+            machine.wait_reasons.report(job.id, _verdict(USER_LIMIT))
 
 
 class Attempts:
@@ -346,9 +372,19 @@ class Easy(LinePolicy):
         self._line: Line = WaitingLine(reach_of(window))
         self._rule = choice("reservation", reservation, (*RULES, NODE_COUNT), error=PolicyError)
         self._depth = _depth_of(reservation_depth)
+        self._limits: UserLimitLine | None = None
         self._plan: Plan | None = None  # of several reservations
         self._stored: tuple[int, int, Reservation] | None = None  # head id, disturbances
         self._rule_of: tuple[Reservation, BackfillRule] | None = None
+
+    def limit_users(self, limits: UserLimits) -> None:
+        """Keep the limits of users."""
+        if self._depth > 1:
+            raise PolicyError("limits: expected reservation_depth 0 or 1 beside it.")
+        line = self._line
+        if isinstance(line, WaitingLine):
+            line = SortedLine(line.reach, _as_submitted)
+        self._line = self._limits = UserLimitLine(cast("OpenLine", line), limits)
 
     @property
     def shares_nodes(self) -> bool:
@@ -362,6 +398,11 @@ class Easy(LinePolicy):
             self._plan = self._plan or Plan()
             start_and_reserve(self._line, machine, self._depth, counted=counted, plan=self._plan)
             return
+        self._start_and_backfill(machine)
+        _report_held(self._limits, machine)
+
+    def _start_and_backfill(self, machine: Machine) -> None:
+        """Start jobs from the head on while they fit, then backfill beside one reservation."""
         self._line.settle(machine)
         while (head := self._line.head()) is not None:
             placement = machine.try_to_place(head) or self._reserved_place(head, machine)
@@ -377,11 +418,12 @@ class Easy(LinePolicy):
             reasons.report(head.id, _verdict(machine.last_refusal, head.id))
             reasons.rest = _verdict(WINDOW, root=machine.last_refusal)
             if not self._line.stable:
-                reasons.retain(self._line.reachable())
+                held = [] if self._limits is None else self._limits.held()
+                reasons.retain(self._line.reachable() + held)
         if self._depth == 0:
             report_order(self._line, head, machine)
         elif machine.cluster.n_open and len(self._line) > 1:
-            self._backfill_jobs(head, machine)
+            self._backfill(head, machine)
         elif reasons is not None:
             reasons.report_insufficient_nodes(self._line.reachable()[1:])
 
@@ -397,6 +439,12 @@ class Easy(LinePolicy):
             return None
         return place.placement if machine.cluster.fits(place.placement) else None
 
+    def _backfill(self, head: Job, machine: Machine) -> None:
+        """Backfill, and begin anew where that has put the head's user at a limit."""
+        self._backfill_jobs(head, machine)
+        if self._limits is not None and self._line.head() is not head:
+            self._start_and_backfill(machine)
+
     def _backfill_jobs(self, head: Job, machine: Machine) -> None:
         """Start jobs behind the head that do not delay it."""
         rule, reasons, now_s = (
@@ -410,7 +458,7 @@ class Easy(LinePolicy):
         estimate_s, n_free = machine.estimate_s, machine.cluster.n_open
         counted = machine.cluster.node is None  # else a job may fit beside others on a node
         fitting, lacking = self._fitting_jobs(n_free, reasons), list[Job]()
-        for index, job in enumerate(fitting, 1):
+        for index, job in enumerate(self._behind(head, fitting), 1):
             size = job.n_nodes
             if size > n_free:
                 lacking.append(job)
@@ -436,6 +484,13 @@ class Easy(LinePolicy):
         if reasons is not None:
             reasons.report_insufficient_nodes(lacking)
 
+    def _behind(self, head: Job, fitting: list[Job]) -> Iterator[Job]:
+        """Go through jobs as long as the head waits: a limit of its user may hold it back."""
+        for job in fitting:
+            if self._limits is not None and self._line.head() is not head:
+                return
+            yield job
+
     def _fitting_jobs(self, n_free: int, reasons: WaitReasons | None) -> list[Job]:
         """Return the jobs behind the head that ask for no more nodes; report why others wait."""
         waiting = self._line.reachable()
@@ -449,6 +504,9 @@ class Easy(LinePolicy):
         self, job: Job, machine: Machine, rule: BackfillRule, attempts: Attempts, *, long: bool
     ) -> bool:
         """Start a job if it finds a place that does not delay the head."""
+        if self._limits is not None and not self._limits.allows(job):
+            machine.last_refusal = USER_LIMIT  # its user's other job has started at this instant
+            return False
         placement = rule.place(job, attempts) if long else attempts.place(job)
         if placement is None:
             return False
@@ -547,7 +605,7 @@ class _ReasonReporter:
         elif why == STRICTER:
             verdict = self._stricter
         else:
-            verdict = _verdict(SWITCHES) if why == SWITCHES else self._refused
+            verdict = _verdict(why) if why in (SWITCHES, USER_LIMIT) else self._refused
         known = self._of.get(job)
         if known is not verdict and known != verdict:  # mostly the very same
             self._of[job] = self._news[job] = verdict

@@ -49,11 +49,16 @@ class MultifactorLine:
         """Return the number of waiting jobs."""
         return len(self._jobs)
 
+    def enroll(self, job: Job) -> None:
+        """Give a number to a job that is submitted now, and may be appended later."""
+        self._n_arrived += 1
+        self._arrival[job.id] = self._n_arrived
+
     def append(self, job: Job) -> None:
         """Take a job."""
         self._jobs.append(job)
-        self._n_arrived += 1
-        self._arrival[job.id] = self._n_arrived
+        if job.id not in self._arrival:
+            self.enroll(job)
         self._share.setdefault(job.user, self._shares.get(str(job.user), 1.0))
 
     def settle(self, machine: Machine) -> None:
@@ -101,9 +106,13 @@ class MultifactorLine:
 
     def remove(self, job: Job) -> None:
         """Take out a job that starts."""
-        del self._jobs[next(at for at, waiting in enumerate(self._jobs) if waiting is job)]
+        self.withdraw(job)
         del self._arrival[job.id]
         self._charge(job)
+
+    def withdraw(self, job: Job) -> None:
+        """Take out a job that comes back to its place."""
+        del self._jobs[next(at for at, waiting in enumerate(self._jobs) if waiting is job)]
 
 
 class Multifactor(Easy):

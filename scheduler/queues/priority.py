@@ -1,6 +1,5 @@
 """Queues in another order than that of submission, with EASY backfilling."""
 
-from bisect import insort
 from collections.abc import Callable
 from math import exp2
 from typing import ClassVar
@@ -10,59 +9,8 @@ from scheduler.errors import PolicyError
 from scheduler.job import Job
 from scheduler.machine import Machine
 from scheduler.queues.easy import Easy, reach_of
-from scheduler.queues.waiting import Line, WaitingLine
-
-Key = Callable[[Job, Machine], float]
-
-
-class SortedLine:
-    """Waiting jobs by a key that does not change while they wait, equals by submission."""
-
-    __slots__ = ("_jobs", "_key", "_new", "_reach", "_serial")
-    stable: ClassVar[bool] = False
-
-    def __init__(self, reach: int, key: Key) -> None:
-        self._reach = reach
-        self._key = key
-        self._jobs: list[tuple[float, int, Job]] = []
-        self._new: list[Job] = []
-        self._serial = 0
-
-    def __len__(self) -> int:
-        """Return the number of waiting jobs."""
-        return len(self._jobs) + len(self._new)
-
-    def append(self, job: Job) -> None:
-        """Take a job."""
-        self._new.append(job)
-
-    def settle(self, machine: Machine) -> None:
-        """Sort the new jobs in."""
-        entries = []
-        for job in self._new:
-            self._serial += 1  # unique, so that jobs themselves are never compared
-            entries.append((self._key(job, machine), self._serial, job))
-        self._new.clear()
-        if len(entries) == 1:
-            insort(self._jobs, entries[0])
-        elif entries:
-            self._jobs += entries
-            self._jobs.sort()
-
-    def head(self) -> Job | None:
-        """Return the first job."""
-        return self._jobs[0][2] if self._jobs else None
-
-    def reachable(self) -> list[Job]:
-        """Return the first jobs of the line."""
-        return [job for _, _, job in self._jobs[: self._reach]]
-
-    def remove(self, job: Job) -> None:
-        """Take out a job that starts."""
-        for index, (_, _, waiting) in enumerate(self._jobs):
-            if waiting is job:
-                del self._jobs[index]
-                return
+from scheduler.queues.limits import UserLimits
+from scheduler.queues.waiting import Line, SortedLine, WaitingLine
 
 
 class FairShareLine:
@@ -181,3 +129,9 @@ class Priority(Easy):
             "fair-share": lambda: FairShareLine(reach, half_life_days * DAY_S),
         }
         self._line = lines[choice("key", key, lines, error=PolicyError)]()
+
+    def limit_users(self, limits: UserLimits) -> None:
+        """Keep the limits of users."""
+        if isinstance(self._line, FairShareLine):
+            raise PolicyError("limits: expected another key than fair-share, such as multifactor.")
+        super().limit_users(limits)

@@ -1,6 +1,8 @@
 """The waiting line: first come, first served, with quick removal near its head."""
 
+from bisect import insort
 from collections import deque
+from collections.abc import Callable
 from typing import ClassVar, Protocol
 
 from scheduler.job import Job
@@ -69,6 +71,11 @@ class WaitingLine:
         """Return the number of waiting jobs."""
         return len(self._front) + len(self._backlog)
 
+    @property
+    def reach(self) -> int:
+        """How many jobs the policy sees."""
+        return self._reach
+
     def append(self, job: Job) -> None:
         """Add a job at the end."""
         self._backlog.append(job)
@@ -95,3 +102,66 @@ class WaitingLine:
         while self._backlog and len(self._front) < self._reach:
             job = self._backlog.popleft()
             self._front[job.id] = job
+
+
+Key = Callable[[Job, Machine], float]
+
+
+class SortedLine:
+    """Waiting jobs by a key that does not change while they wait, equals by submission."""
+
+    __slots__ = ("_jobs", "_key", "_new", "_number", "_reach", "_serial")
+    stable: ClassVar[bool] = False
+
+    def __init__(self, reach: int, key: Key) -> None:
+        self._reach = reach
+        self._key = key
+        self._jobs: list[tuple[float, int, Job]] = []
+        self._new: list[Job] = []
+        self._serial = 0
+        self._number: dict[int, int] = {}  # of jobs by id, by which equals are ordered
+
+    def __len__(self) -> int:
+        """Return the number of waiting jobs."""
+        return len(self._jobs) + len(self._new)
+
+    def enroll(self, job: Job) -> None:
+        """Give a number to a job that is submitted now, and may be appended later."""
+        self._serial += 1  # unique, so that jobs themselves are never compared
+        self._number[job.id] = self._serial
+
+    def append(self, job: Job) -> None:
+        """Take a job."""
+        if job.id not in self._number:
+            self.enroll(job)
+        self._new.append(job)
+
+    def settle(self, machine: Machine) -> None:
+        """Sort the new jobs in."""
+        entries = [(self._key(job, machine), self._number[job.id], job) for job in self._new]
+        self._new.clear()
+        if len(entries) == 1:
+            insort(self._jobs, entries[0])
+        elif entries:
+            self._jobs += entries
+            self._jobs.sort()
+
+    def head(self) -> Job | None:
+        """Return the first job."""
+        return self._jobs[0][2] if self._jobs else None
+
+    def reachable(self) -> list[Job]:
+        """Return the first jobs of the line."""
+        return [job for _, _, job in self._jobs[: self._reach]]
+
+    def remove(self, job: Job) -> None:
+        """Take out a job that starts."""
+        self.withdraw(job)
+        self._number.pop(job.id, None)
+
+    def withdraw(self, job: Job) -> None:
+        """Take out a job that comes back to its place."""
+        for index, (_, _, waiting) in enumerate(self._jobs):
+            if waiting is job:
+                del self._jobs[index]
+                return

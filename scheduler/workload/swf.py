@@ -50,10 +50,10 @@ FIELDS = (
 _NUMBER, _SUBMIT, _WAIT, _RUN, _PROCS = 0, 1, 2, 3, 4
 _REQUESTED_PROCS, _REQUESTED_TIME, _REQUESTED_MEMORY, _STATUS = 7, 8, 9, 10
 _LABELS = {"user": 11, "group": 12, "executable": 13, "queue": 14}
-_PRECEDING, _THINK = 16, 17
+_PARTITION, _PRECEDING, _THINK = 15, 16, 17
 _TIMES = (_SUBMIT, _WAIT, _RUN, _REQUESTED_TIME)
 _WHOLE = (_NUMBER, _PROCS, _REQUESTED_PROCS, _STATUS, *_LABELS.values())
-_USED = sorted({*_TIMES, *_WHOLE, _REQUESTED_MEMORY, _PRECEDING, _THINK})
+_USED = sorted({*_TIMES, *_WHOLE, _REQUESTED_MEMORY, _PARTITION, _PRECEDING, _THINK})
 _LONGEST = 2**20
 _MOST_LINES = 20_000_000  # comments and blank ones among them
 _PARTIAL, _CANCELLED = (2, 3, 4), 5
@@ -342,7 +342,7 @@ def _named_columns(columns: Mapping[int, Floats], filters: Filters) -> Records:
             np.nan,
             columns[_SUBMIT] + columns[_WAIT],
         ),
-        extra=_dependencies(columns) if filters.dependencies else None,
+        extra=_extra(columns, dependencies=filters.dependencies),
         remarks={}
         if filters.dependencies
         else {
@@ -350,6 +350,18 @@ def _named_columns(columns: Mapping[int, Floats], filters: Filters) -> Records:
             "think times (field 18): not used": int(np.count_nonzero(columns[_THINK] > 0)),
         },
     )
+
+
+def _extra(
+    columns: Mapping[int, Floats], *, dependencies: bool
+) -> list[tuple[tuple[str, str], ...]] | None:
+    """Return partitions, preceding jobs and think times as further columns."""
+    number = columns[_PARTITION].tolist()
+    if not dependencies and max(number) < 0:
+        return None
+    known = {value: (("partition", f"{value:g}"),) for value in set(number) if value >= 0}
+    before = _dependencies(columns) if dependencies else [()] * len(number)
+    return [known.get(own, ()) + rest for own, rest in zip(number, before, strict=True)]
 
 
 def _dependencies(columns: Mapping[int, Floats]) -> list[tuple[tuple[str, str], ...]]:

@@ -65,6 +65,64 @@ class NaiveEasy:
         return machine.allocator.allocate(job, cluster)
 
 
+class NaiveLimitedEasy(NaiveEasy):
+    """EASY whose users have so many jobs and nodes at most; `order` sorts who waits."""
+
+    name = "naive-limited-easy"
+
+    def __init__(self, jobs=inf, nodes=inf, order=None, window=50):
+        super().__init__(window)
+        self.jobs, self.nodes, self.order, self.all_waiting = jobs, nodes, order, []
+
+    def __len__(self):
+        """Return the number of waiting jobs."""
+        return len(self.all_waiting)
+
+    def submit(self, job):
+        self.all_waiting.append(job)
+
+    def allowed(self, job, machine):
+        own = [a.job for a in machine.cluster.running.values() if a.job.user == job.user]
+        return len(own) < self.jobs and sum(j.n_nodes for j in own) + job.n_nodes <= self.nodes
+
+    def select(self, machine):
+        """Start the first job that may, and begin anew after each start."""
+        if self.order:
+            self.all_waiting.sort(key=self.order)
+        while True:
+            self.waiting = [job for job in self.all_waiting if self.allowed(job, machine)]
+            if not self.waiting or not self.start_one(machine):
+                return
+
+    def start_one(self, machine):
+        head = self.waiting[0]
+        found = self.place(head, machine.cluster, machine)
+        if found is not None:
+            return self.begin(head, found, machine)
+        self.reserved = min(
+            end_s
+            for end_s in machine.expected_end_s.values()
+            if self.place(head, machine_at(machine, end_s), machine) is not None
+        )
+        return any(self.backfilled(job, head, machine) for job in self.waiting[1 : self.window + 1])
+
+    def backfilled(self, job, head, machine):
+        found = self.place(job, machine.cluster, machine)
+        if found is None:
+            return False
+        if machine.now_s + machine.estimate_s(job) > self.reserved:
+            then = machine_at(machine, self.reserved)
+            then.place(found)
+            if self.place(head, then, machine) is None:
+                return False
+        return self.begin(job, found, machine)
+
+    def begin(self, job, found, machine):
+        self.all_waiting.remove(job)
+        machine.start(found)
+        return True
+
+
 class NaivePlan(Plan):
     """A plan that looks at every instant at which anybody is expected to leave."""
 
