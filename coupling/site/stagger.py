@@ -32,7 +32,7 @@ class StaggeredJob:
     alone_s: float
     best_s: float  # with all shifts
     mean_s: float  # over other shifts
-    worst_s: float  # of these, the one in which all jobs are slowest
+    worst_s: float  # of these and a start at once, where all jobs are slowest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -319,5 +319,6 @@ def _verified(
     even = (np.arange(SAMPLES) + 0.5) / SAMPLES
     phases = [np.zeros(SAMPLES), even, *(rng.permutation(even) for _ in jobs[2:])]
     others = np.array([simulated(row * alone_s) for row in np.stack(phases, axis=1)])
-    worst = others[int(np.argmax((others / alone_s).sum(axis=1)))]
+    tried = np.vstack([simulated(np.zeros(len(jobs))), others])  # equal jobs are slowest in step
+    worst = tried[int(np.argmax((tried / alone_s).sum(axis=1)))]
     return list(zip(best.tolist(), others.mean(axis=0).tolist(), worst.tolist(), strict=True))

@@ -39,7 +39,7 @@ def test_two_equal_jobs_gain_what_the_formula_says(share):
     """
     Communication for a share d of an iteration: best 1, mean 1 + d^2, worst 1 + d.
 
-    The mean is over twenty shifts, (2 k - 1) / 40, of which the worst is d - 1/40 off.
+    The mean is over twenty shifts, (2 k - 1) / 40; the worst is to start at once.
     """
     iteration_s = 0.035 / share
 
@@ -49,7 +49,7 @@ def test_two_equal_jobs_gain_what_the_formula_says(share):
         assert job.alone_s == pytest.approx(iteration_s)
         assert job.best_s == pytest.approx(iteration_s, rel=1e-3)
         assert job.mean_s == pytest.approx(iteration_s * (1 + share**2), rel=2e-3)
-        assert job.worst_s == pytest.approx(iteration_s * (1 + share - 1 / 40), rel=2e-3)
+        assert job.worst_s == pytest.approx(iteration_s * (1 + share), rel=2e-3)
 
 
 def test_jobs_that_communicate_more_than_half_of_the_time_share_at_best():
