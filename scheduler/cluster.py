@@ -1,6 +1,6 @@
 """Cluster: free nodes and links as bit masks, and the running allocations."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -466,7 +466,36 @@ class Cluster:
         taken : Footprint
             Of placements of waiting jobs, made in other states of the machine.
         """
-        nodes = split_masks(taken.nodes, self.n_leaves, self.nodes_per_leaf)
+        self._block_nodes(split_masks(taken.nodes, self.n_leaves, self.nodes_per_leaf))
+        if taken.leaf_ports:
+            ports = split_masks(taken.leaf_ports, self.n_leaves, self.leaf_width)
+            self.leaf_up = [free & ~mask for free, mask in zip(self.leaf_up, ports, strict=True)]
+        if taken.l2_ports:
+            ports = split_masks(taken.l2_ports, len(self.l2_up), self.l2_width)
+            self.l2_up = [free & ~mask for free, mask in zip(self.l2_up, ports, strict=True)]
+        for sharer in taken.sharers:
+            self._share_links(sharer, fill_units)
+
+    def without(self, nodes: Sequence[int]) -> "Cluster":
+        """
+        Return a copy on which some nodes are taken, as `block` takes them.
+
+        Parameters
+        ----------
+        nodes : sequence of int
+            Mask of them for each group.
+
+        Returns
+        -------
+        Cluster
+            A copy.
+        """
+        twin = self.copy()
+        twin._block_nodes(nodes)  # noqa: SLF001 (of its own class)
+        return twin
+
+    def _block_nodes(self, nodes: Sequence[int]) -> None:
+        """Take whatever is free of some nodes, given as the mask of each group."""
         self.leaf_free = [free & ~mask for free, mask in zip(self.leaf_free, nodes, strict=True)]
         if self.partly:
             width = self.nodes_per_leaf
@@ -476,14 +505,6 @@ class Cluster:
                 if not nodes[place // width] >> place % width & 1
             }
         self._count_free()
-        if taken.leaf_ports:
-            ports = split_masks(taken.leaf_ports, self.n_leaves, self.leaf_width)
-            self.leaf_up = [free & ~mask for free, mask in zip(self.leaf_up, ports, strict=True)]
-        if taken.l2_ports:
-            ports = split_masks(taken.l2_ports, len(self.l2_up), self.l2_width)
-            self.l2_up = [free & ~mask for free, mask in zip(self.l2_up, ports, strict=True)]
-        for sharer in taken.sharers:
-            self._share_links(sharer, fill_units)
         # A copy that reservations fill is not empty: a job that is refused in it may fit later.
         self.running.setdefault(_RESERVED, Allocation(_WAITING, self.geometry, ()))
 

@@ -1,6 +1,6 @@
 """Partitions: sets of nodes with a queue, limits and a priority each, as Slurm has them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any, ClassVar, cast
@@ -11,7 +11,6 @@ from scheduler.allocation import Allocation
 from scheduler.allocators.base import Allocator
 from scheduler.cluster import Cluster
 from scheduler.errors import PolicyError
-from scheduler.footprint import Footprint, join_all
 from scheduler.job import Job
 from scheduler.machine import Machine, QueuePolicy
 from scheduler.reasons import NOT_REPORTED, WaitReasons
@@ -21,24 +20,28 @@ _COLUMNS = ("partition", "queue")  # of the log, with the name of a partition
 
 
 class Restricted:
-    """An allocator that sees some nodes as taken. `outside`: these nodes."""
+    """An allocator that sees some nodes as taken. `outside`: these nodes, of each group."""
 
-    monotone_in_size: ClassVar[bool] = False  # jobs of another partition may find a place
+    # what other partitions do about reservations is not known to a policy
     monotone_in_free: ClassVar[bool] = False
 
-    def __init__(self, allocator: Allocator, outside: Footprint) -> None:
+    def __init__(self, allocator: Allocator, outside: Sequence[int]) -> None:
         self.name, self.isolating = allocator.name, allocator.isolating
+        self.monotone_in_size = allocator.monotone_in_size  # a policy asks for its own jobs alone
         self._allocator, self._outside = allocator, outside
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
         """Return a placement on the other nodes."""
-        inside = cluster.copy()
-        inside.block(self._outside)
+        if not cluster.partly:  # to count is quicker than to copy
+            free = zip(cluster.leaf_free, self._outside, strict=True)
+            if job.n_nodes > sum((own & ~out).bit_count() for own, out in free):
+                return None
+        inside = cluster.without(self._outside)
         return self._allocator.allocate(job, inside) if inside.has_nodes(job) else None
 
     def require_nodes(self, job: Job, cluster: Cluster, partition: str) -> None:
         """Refuse a job of more nodes than there are."""
-        n_nodes = cluster.n_nodes - self._outside.nodes.bit_count()
+        n_nodes = cluster.n_nodes - sum(mask.bit_count() for mask in self._outside)
         if job.n_nodes > n_nodes:
             raise PolicyError(
                 f"job {job.id}: expected no more than the {n_nodes} nodes of partition "
@@ -195,14 +198,13 @@ def _read(
     return made, default
 
 
-def _outside(partition: _Partition, cluster: Cluster) -> Footprint:
-    """Return the nodes that a partition has not."""
+def _outside(partition: _Partition, cluster: Cluster) -> list[int]:
+    """Return the nodes of each group that a partition has not."""
     if not partition.nodes:
-        return Footprint()
+        return [0] * cluster.n_leaves
     try:
         named = cluster.fabric.names.nodes([partition.nodes])
     except NetsimError as error:
         raise PolicyError(f"partition {partition.name!r}: nodes: {error}") from error
     masks = cluster.geometry.masks(named)
-    left = [own & ~masks.get(leaf, 0) for leaf, own in enumerate(cluster.leaf_nodes)]
-    return Footprint(join_all(cluster.nodes_per_leaf, left))
+    return [own & ~masks.get(leaf, 0) for leaf, own in enumerate(cluster.leaf_nodes)]
