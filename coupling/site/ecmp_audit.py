@@ -18,6 +18,7 @@ from netsim.routing.base import queue_pairs
 from netsim.routing.multipath import as_routed
 from netsim.topology.base import Topology
 from netsim.topology.multipath import as_built
+from patterns.errors import PatternError
 from scheduler.traffic import TrafficOf
 
 SEEDS, MOST_SEEDS = 100, 10_000
@@ -136,7 +137,7 @@ def ecmp_audit(
             if switches[link] and load_s[link] > 0.0:
                 busiest[link] += 1
                 most[link] = max(most.get(link, 0.0), float(load_s[link]))
-    except NetsimError as error:
+    except (NetsimError, PatternError) as error:
         raise SnapshotError(f"{snapshot.source}: {error}") from None
     return EcmpAudit(
         tuple(

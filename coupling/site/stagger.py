@@ -14,6 +14,7 @@ from netsim.common.errors import NetsimError
 from netsim.flows.contention import step_hides_s
 from netsim.flows.traffic import TrafficTimes, bytes_per_link
 from netsim.topology.base import Topology
+from patterns.errors import PatternError
 from scheduler.traffic import PlacedTraffic, TrafficOf
 
 MOST_ITERATIONS = 10_000  # of a common cycle
@@ -132,7 +133,7 @@ def stagger(snapshot: Snapshot | Mapping[str, Any]) -> Stagger:
         grid = _Grid.of(snapshot, [placed[job.number] for job in jobs], links, times)
         shifts, slack = grid.descent()
         found = _verified(snapshot, jobs, placed, shifts.astype(np.float64) * grid.cell_s)
-    except NetsimError as error:
+    except (NetsimError, PatternError) as error:
         raise SnapshotError(f"{snapshot.source}: {error}") from None
     rows = tuple(
         StaggeredJob(job.id, float(shifts[at] * grid.cell_s), placed[job.number].alone_s, *times_s)
