@@ -25,6 +25,7 @@ class RunInput:
     options: Mapping[str, Any]  # Of the model
     seed: int  # Of the model's samples
     of_alone: bool = False  # Run times of the jobs are those alone on their placement
+    links: bool = False  # What links carry is asked for, also where nothing slows a job
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,6 +13,7 @@ from netsim.flows.contention import ContentionModel
 from netsim.registries.contention_models import CONTENTION_MODELS, make_contention_model
 from scheduler.allocators.base import Allocator
 from scheduler.job import Job
+from scheduler.rates import UncoupledRateModel
 
 
 class NetworkRates:
@@ -65,11 +66,18 @@ class NetworkRates:
         return f"Contention model {model}, {' and '.join(routings)} routing, fairness {fairness}."
 
 
+_UNROUTED = SimulationRates(UncoupledRateModel())
+
+
 class InfiniteNetwork(NetworkRates):
     """A network on which nothing slows a job: the model `null`. `scene`: The run."""
 
     placement_costs: ClassVar[bool] = False
     qualifier: ClassVar[str] = "infinite network"
+
+    def begin(self, allocator: Allocator) -> SimulationRates:
+        """Begin a simulation, which routes jobs only where it is asked what links carry."""
+        return super().begin(allocator) if self._scene.links else _UNROUTED
 
     def _model(self) -> ContentionModel | None:
         """Make no model; options, of which there are none, are refused."""

@@ -227,6 +227,10 @@ def _self_check(results: Sequence[Result], colours: Colours) -> Html:
     if not rows:
         ran = any(len(finished(result.jobs)) for result in results)
         why = "the experiment has self_check = false" if ran else "no job ran"
+        if ran and all(
+            (result.summary.get("network") or {}).get("model") == "null" for result in results
+        ):
+            why = "model null is the infinite network itself"
         return paragraph(f"Not checked: {why}.")
     note = paragraph(
         "The same jobs, allocator and queue on a network of infinite capacity, where every "

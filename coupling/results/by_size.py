@@ -48,9 +48,11 @@ def hops_by_size(jobs: "pd.DataFrame") -> "pd.DataFrame":
     ).rename_axis("n_nodes")
 
 
-def network_volume(links: Table) -> dict[str, float | None]:
-    """Return bytes sent, hop-bytes and mean hops per byte (None if nothing was sent)."""
+def network_volume(links: Table | None) -> dict[str, float | None]:
+    """Return bytes sent, hop-bytes and mean hops per byte; None where jobs were not routed."""
     # Hop-bytes as in Yang, section IV (M x D), with the distance travelled for D.
+    if links is None:
+        return dict.fromkeys(("bytes_sent", "hop_bytes", "mean_hops_per_byte"))
     nbytes, kind = np.asarray(links["bytes"]), np.asarray(links["class"], dtype=object)
     sent = float(nbytes[kind == "injection"].sum())
     far = float(nbytes[(kind != "injection") & (kind != "ejection")].sum())

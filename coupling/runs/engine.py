@@ -94,7 +94,7 @@ def run_parts(experiment: Experiment, parts: RunParts, progress: Progress | None
     setup = Setup.of(experiment, parts)
     with few_collections():
         coupled = _run_coupled(setup, progress)
-        alone = _run_uncoupled(setup, progress) if experiment.self_check else None
+        alone = _run_uncoupled(setup, progress) if _is_checked(experiment) else None
     return _result_tables(setup, coupled, alone)
 
 
@@ -110,7 +110,12 @@ def planned(experiment: Experiment) -> tuple[str, ...]:
 def phases(experiment: Experiment) -> tuple[str, ...]:
     """Return the names of the simulations of `run_parts` in their order."""
     both = (experiment.label, f"{experiment.label}, infinite network")
-    return both if experiment.self_check else both[:1]
+    return both if _is_checked(experiment) else both[:1]
+
+
+def _is_checked(experiment: Experiment) -> bool:
+    """Say whether the schedule is run on an infinite network as well; model `null` is that run."""
+    return experiment.self_check and experiment.model != "null"
 
 
 def with_reference_runtimes(
@@ -173,7 +178,7 @@ class _Coupled:
     """A schedule, what the links carried, which job delayed which, what it cost, and remarks."""
 
     schedule: Schedule
-    links: LinkLedger
+    links: LinkLedger | None  # None: jobs were not routed
     blame: BlameLedger
     cpu_s: float
     deciding_s: float
@@ -239,7 +244,7 @@ def _run_coupled(setup: Setup, progress: Progress | None) -> _Coupled:
         ledger.links.nbytes = spread_over_links(pacing.network.topology, ledger.links.nbytes)
     return _Coupled(
         schedule,
-        LinkLedger(topology.n_links) if ledger is None else ledger.links,
+        None if ledger is None else ledger.links,
         BlameLedger(topology) if ledger is None else ledger.blame,
         time.process_time() - begin_s,
         stopwatch.cpu_s,
@@ -384,14 +389,15 @@ def _result_tables(setup: Setup, coupled: _Coupled, alone: _Uncoupled | None) ->
         summary["infinite_network"] = alone.summary
         cost["cpu_uncoupled_s"] = alone.cpu_s
         cost["contention_ms_per_event"] = (coupled.cpu_s - alone.cpu_s) / events * 1e3
-    links = link_table(coupled.links, topology, float(summary.get("makespan_s") or 0.0))
+    carried = coupled.links or LinkLedger(topology.n_links)
+    links = link_table(carried, topology, float(summary.get("makespan_s") or 0.0))
     return Result(
         name=label,
         jobs=jobs,
         links=links,
         timeline=time_table(coupled.schedule, parts.n_nodes),
         blame=blame_table(coupled.blame),
-        summary=summary | network_volume(links),
+        summary=summary | network_volume(None if coupled.links is None else links),
         cost=cost,
         partitions=partition_table(coupled.schedule, workload),
         extras=LazyTables(extras),

@@ -48,6 +48,7 @@ class Setup:
             experiment.model_options,
             experiment.all_seeds["model"],
             of_alone=experiment.runtime_means == "alone",
+            links=experiment.links_timeline,
         )
         with placed(f"{experiment.source}: [network]"):
             refuse_renamed(experiment.model, "model", ExperimentError)

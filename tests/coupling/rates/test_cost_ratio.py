@@ -60,7 +60,7 @@ def test_the_default_itself_and_jobs_that_do_not_communicate_keep_their_time():
 def test_a_run_under_the_default_takes_as_long_as_on_an_infinite_network(experiment):
     made = {"allocator": "slurm-best-fit", "self_check": False}
     priced = run(experiment(model="hop-cost-ratio", **made)).jobs
-    free = run(experiment(model="null", **made)).jobs
+    free = run(experiment(model="null", links_timeline=True, **made)).jobs  # routed: it has costs
 
     assert (priced["end_s"] == free["end_s"]).all()
     assert (priced["communication_cost"] == free["communication_cost"]).all()

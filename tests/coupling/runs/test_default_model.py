@@ -77,7 +77,10 @@ def test_a_result_names_its_model_and_is_not_gone_on_with_under_another_default(
 def test_isolated_jobs_run_as_on_an_infinite_network_but_for_their_placement(experiment):
     """The log's run times are those alone on the placement, so that the placement costs nothing."""
     own = {**SMALL, "allocator": "jigsaw", "routing": "jigsaw", "runtime_means": "alone"}
-    usual, infinite = (run(experiment(**own, model=model)) for model in (DEFAULT_MODEL, "null"))
+    usual, infinite = (
+        run(experiment(**own, model=model, links_timeline=True))
+        for model in (DEFAULT_MODEL, "null")
+    )
 
     assert set(usual.jobs["interference"]) == {1.0}
     assert usual.jobs.equals(infinite.jobs)

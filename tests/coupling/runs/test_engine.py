@@ -16,6 +16,7 @@ from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster
 from scheduler.queues import make_policy
 from scheduler.simulator import simulate
+from scheduler.traffic import TrafficOf
 from scheduler.workload import synth
 
 
@@ -64,6 +65,27 @@ def test_jobs_that_share_links_slow_each_other_down(experiment, allocator):
         result.summary["node_seconds_lost_to_interference"],
         rel=1e-3,  # the model's tolerance
     )
+
+
+def test_on_an_infinite_network_jobs_are_routed_only_where_links_are_asked_for(
+    experiment, monkeypatch
+):
+    asked = experiment(model="null")
+    carried = run(asked.replace(links_timeline=True))
+    monkeypatch.setattr(TrafficOf, "__call__", None)  # not called
+
+    found = run(asked)
+
+    same = [name for name in carried.jobs if name != "communication_cost"]
+    pd.testing.assert_frame_equal(found.jobs[same], carried.jobs[same])
+    assert (
+        carried.summary["bytes_sent"]
+        == carried.links.query("`class` == 'injection'")["bytes"].sum()
+        > 0
+    )
+    assert found.summary["bytes_sent"] is None
+    assert (found.links["bytes"] == 0).all()
+    assert "infinite_network" not in found.summary
 
 
 def test_a_run_without_attribution_differs_in_culprits_alone(experiment, monkeypatch):
