@@ -13,6 +13,7 @@ from coupling.errors import SnapshotError
 from coupling.terminal_text import remark
 
 _EVERY_S = 10.0  # between lines of progress
+STOPPED_STATUS = 130  # of a partial table
 
 
 @of.with_groups
@@ -100,7 +101,7 @@ def whatif(
         )
     here = read_site(**site) if snapshot is None else site_of_snapshot(read_snapshot(snapshot))
     if each:
-        ranking = rank_failures(here, each, _failure_progress(each))
+        ranking = rank_failures(here, each, _failure_progress())
         write_answer(
             ranking,
             lambda rows: ranking_answer(ranking, rows, why=why),
@@ -108,6 +109,8 @@ def whatif(
             out=out,
             as_json=as_json,
         )
+        if ranking.stopped:
+            raise typer.Exit(STOPPED_STATUS)
         return
     found = whatif_of(here, changes, seed)
     write_answer(
@@ -117,11 +120,11 @@ def whatif(
         raise typer.Exit(1)
 
 
-def _failure_progress(what: str) -> Callable[[int, int], None]:
+def _failure_progress() -> Callable[[str, int, int], None]:
     """Return what reports now and then how many were tried."""
     last_s = time.monotonic()
 
-    def report(tried: int, of_all: int) -> None:
+    def report(what: str, tried: int, of_all: int) -> None:
         nonlocal last_s
         if time.monotonic() - last_s > _EVERY_S:
             last_s = time.monotonic()

@@ -117,18 +117,21 @@ def _changed_scene(scene: SiteState, changes: Changes, seed: int) -> ChangedStat
         routing = make_routing(changes.routing, topology, seed)
     elif topology is not built:
         routing = on_changed(routing, topology)
-    cut_off = {job.number: own for job in jobs if (own := _nodes_of_job(job, lost))}
-    ended = {
-        job.number for job in jobs if job.number not in cut_off and _nodes_of_job(job, drained)
-    }
+    cut_off = _nodes_by_job(jobs, lost)
+    ended = _nodes_by_job(jobs, drained).keys() - cut_off.keys()
     kept = tuple(job for job in jobs if job.number not in cut_off.keys() | ended)
     after = replace(scene, topology=as_routed(topology, routing), routing=routing, jobs=kept)
     return ChangedState(before, after, cut_off, frozenset(ended), moved, tuple(remarks))
 
 
-def _nodes_of_job(job: SiteJob, nodes: Ints) -> int:
-    """Return how many of some nodes are a job's."""
-    return int(np.isin(job.nodes, nodes).sum())
+def _nodes_by_job(jobs: Sequence[SiteJob], nodes: Ints) -> dict[int, int]:
+    """Return how many of some nodes are a job's, by number, of jobs that have any."""
+    if not nodes.size:
+        return {}
+    held = np.repeat([job.number for job in jobs], [job.nodes.size for job in jobs])
+    among = np.isin(np.concatenate([np.empty(0, np.int64), *(job.nodes for job in jobs)]), nodes)
+    numbers, count = np.unique(held[among], return_counts=True)
+    return dict(zip(numbers.tolist(), count.tolist(), strict=True))
 
 
 def _read_cables(text: str) -> tuple[str, str, int]:

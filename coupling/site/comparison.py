@@ -152,7 +152,7 @@ class Failure:
     slowed: int  # Further jobs whose slowdown would grow by more than 1 %
     # lost_node_hours, low, high: node-hours that would be lost in a day beyond those lost now,
     # median, 5 and 95 % of the samples: all of the jobs that are cut off, and what others lose to
-    # detours and each other. The same number as `WhatIf.lost_more` of this failure.
+    # detours and each other. `WhatIf.lost_more` of this failure, to the model's tolerance.
     lost_node_hours: float
     low: float
     high: float
@@ -172,6 +172,7 @@ class Ranking(Tabled):
     # assumed, remarks: what had to be assumed; what is odd
     assumed: tuple[str, ...]
     remarks: tuple[str, ...]
+    stopped: bool = False  # Before all were tried
 
     def __repr__(self) -> str:
         """Return one line."""

@@ -53,7 +53,8 @@ class JobLoads:
         self._scene = scene
         self._traffic_of = TrafficOf(scene.topology, scene.routing)
         self._demand_of = DemandOf(scene.topology, scene.fairness)
-        self._known: dict[tuple[int, object], JobLoad | None] = {}
+        self._known: dict[tuple[int, object], JobLoad | None] = {}  # without computation
+        self._of_sample: dict[tuple[int, DrawnTraffic], JobLoad] = {}
 
     def all_samples(self) -> tuple[list[dict[int, JobLoad]], set[int]]:
         """Return the loads of each sample by job number, and jobs whose nodes nothing connects."""
@@ -84,7 +85,7 @@ class JobLoads:
         return self._traffic_of.latency_bound
 
     def keep(self, known: Mapping[tuple[int, object], JobLoad | None]) -> None:
-        """Take over what is the same on another fabric. `known`: part of `known` of other loads."""
+        """Take over loads without computation. `known`: part of `known` of other loads."""
         self._known.update(known)
 
     @property
@@ -93,7 +94,16 @@ class JobLoads:
         return self._known
 
     def _job_load(self, job: SiteJob, sent: DrawnTraffic) -> JobLoad | None:
-        """Return what a job puts on the links; None where it is nothing."""
+        """Return what a job puts on the links, the same object if asked again; None: nothing."""
+        found = self._of_sample.get((job.number, sent))
+        if found is None:
+            found = self._made_load(job, sent)
+            if found is not None:
+                self._of_sample[job.number, sent] = found
+        return found
+
+    def _made_load(self, job: SiteJob, sent: DrawnTraffic) -> JobLoad | None:
+        """Make what a job puts on the links."""
         if sent.compute_s is None and not sent.fraction:
             return None
         if sent.iteration_s is not None:  # bytes are scaled: samples share nothing

@@ -38,8 +38,19 @@ class Outcome:
         return found
 
 
-def solve(scene: SiteState, loads: JobLoads | None = None) -> Outcome:
-    """Let the jobs of a scene run together, sample by sample."""
+def solve(
+    scene: SiteState,
+    loads: JobLoads | None = None,
+    *,
+    detail: bool = True,
+    models: list[Fluid] | None = None,
+) -> Outcome:
+    """
+    Let the jobs of a scene run together, sample by sample.
+
+    `detail`: also find culprits, worst links and use of links. `models`: gets the converged model
+    of each sample.
+    """
     drawn, apart = (loads or JobLoads(scene)).all_samples()
     numbers = [job.number for job in scene.jobs]
     place = {number: at for at, number in enumerate(numbers)}
@@ -50,20 +61,29 @@ def solve(scene: SiteState, loads: JobLoads | None = None) -> Outcome:
     rows: list[tuple[Ints, Ints, Floats]] = []
     for row, here in enumerate(drawn):
         order = sorted(here)
-        model = Fluid(scene.topology, fairness=scene.fairness, **scene.options)
-        for n in order:
-            model.add(n, here[n].demand)
+        model = running_model(scene, here)
         found = model.solve()
+        if models is not None:
+            models.append(model)
         at = [place[n] for n in order]
         factor[row, at] = [here[n].placement_factor for n in order]
         interference[row, at] = [found[n] for n in order]
         together_s[row, at] = [found[n] * here[n].demand.iteration_s for n in order]
-        worst[row, at] = model.worst_links(order)
-        _note_blame(culprit[row], model, order, place)
-        rows.append(_note_use(here, found, order, place))
+        if detail:
+            worst[row, at] = model.worst_links(order)
+            _note_blame(culprit[row], model, order, place)
+            rows.append(_note_use(here, found, order, place))
     link, job, share, shared = _mean_use(rows, len(numbers), scene.topology.n_links)
     gone = frozenset(place[number] for number in apart)
     return Outcome(factor, interference, together_s, culprit, worst, link, job, share, shared, gone)
+
+
+def running_model(scene: SiteState, here: Mapping[int, JobLoad]) -> Fluid:
+    """Return a model in which the jobs of a sample have started."""
+    model = Fluid(scene.topology, fairness=scene.fairness, **scene.options)
+    for n in sorted(here):
+        model.add(n, here[n].demand)
+    return model
 
 
 def _note_blame(
@@ -106,6 +126,9 @@ def _mean_use(
 ) -> tuple[Ints, Ints, Floats, Bools]:
     """Return the mean use of each link by each job, and which links several jobs use at once."""
     shared = np.zeros(n_links, dtype=np.bool_)
+    if not rows:
+        none = np.empty(0, dtype=np.int64)
+        return none, none, np.empty(0), shared
     for link, _, _ in rows:
         shared |= np.bincount(link, minlength=n_links) > 1
     link, job, share = (np.concatenate(parts) for parts in zip(*rows, strict=True))

@@ -135,7 +135,8 @@ def place_on(
     if not found:
         fit = room.first_fit(job, allocators, links=isolated)
         later = _earliest_fit(room, fit, site, topology)
-    options = sorted((search.option(names, held) for held, names in found.items()), key=order_of)
+    asked = [(names, held) for held, names in found.items()]
+    options = sorted(search.options(asked), key=order_of) if asked else []
     tried = len(options)
     if options and not isolated and not complete:
         swapped = search.swaps(options[0], free, seed)

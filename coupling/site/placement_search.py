@@ -7,9 +7,9 @@ import numpy as np
 
 from coupling.errors import SnapshotError
 from coupling.site.availability import Availability, links_between
-from coupling.site.drawn_traffic import JobLoads
+from coupling.site.drawn_traffic import JobLoad, JobLoads
 from coupling.site.now import HOURS
-from coupling.site.outcome import Outcome, solve
+from coupling.site.outcome import running_model
 from coupling.site.placement_options import PlacementOption
 from coupling.site.state import DrawnTraffic, SiteJob, SiteState
 from netsim.common.arrays import Floats, Ints
@@ -20,6 +20,7 @@ from netsim.topology.multipath import as_built
 
 SWAPS = 24
 """Swaps of a node for another that are tried, from the best placement of the allocators."""
+_ROUNDS = 2  # in which they are tried, each from the best so far
 _DIGITS = 6  # of node-hours: smaller differences are rounding
 Held = tuple[tuple[int, ...], tuple[int, ...]]
 """Nodes, and links that are owned."""
@@ -49,10 +50,7 @@ class Search:
         self.scene, self._room, self._sent = scene, room, sent
         self._isolated = isolated
         self._built = as_built(scene.topology)
-        self._loads = JobLoads(scene)
-        before = solve(scene, self._loads)
-        self._others = _lost_node_hours(scene, before)
-        self._before = before
+        self._drawn, _ = JobLoads(scene).all_samples()
 
     def joins(self, held: Sequence[int]) -> bool:
         """Say whether all nodes reach each other, also by the routing of a job without links."""
@@ -69,26 +67,52 @@ class Search:
             raise SnapshotError(f"{self.scene.source}: {error}") from None
         return True
 
-    def option(self, names: Sequence[str], held: Held) -> PlacementOption:
-        """Rate one placement."""
-        nodes = np.array(held[0], dtype=np.int64)
+    def options(self, asked: Sequence[tuple[Sequence[str], Held]]) -> list[PlacementOption]:
+        """Rate placements, given with the names of their allocators."""
+        # Sample by sample: the jobs that run are solved once, and each placement from there.
+        new = [self._loads_at(held) for _, held in asked]
+        shape = len(self._drawn), len(self.scene.jobs)
+        before = np.ones(shape)
+        after = np.ones((len(asked), shape[0], shape[1] + 1))
+        place = {job.number: at for at, job in enumerate(self.scene.jobs)}
         number_ = new_number(self.scene)
+        place[number_] = shape[1]
+        for row, here in enumerate(self._drawn):
+            model = running_model(self.scene, here)
+            factor = {n: load.placement_factor for n, load in here.items()}
+            for n, ratio in model.solve().items():
+                before[row, place[n]] = ratio * factor[n]
+            for each, loads in zip(after, new, strict=True):
+                each[row, :-1], load = before[row], loads[row]
+                if load is None:
+                    continue
+                for n, ratio in model.trial((), {number_: load.demand}).items():
+                    own = load.placement_factor if n == number_ else factor[n]
+                    each[row, place[n]] = ratio * own
+        return [
+            self._option(names, held, before, each)
+            for (names, held), each in zip(asked, after, strict=True)
+        ]
+
+    def _loads_at(self, held: Held) -> list[JobLoad | None]:
+        """Return what the new job puts on the links on some nodes, by sample."""
+        number_, nodes = new_number(self.scene), np.array(held[0], dtype=np.int64)
         new = SiteJob(number_, "new", "", "", nodes, Partition(nodes, None))
-        jobs = (*self.scene.jobs, new)
-        samples = tuple(
-            dict(sample) | ({} if own is None else {number_: own})
-            for sample, own in zip(self.scene.samples, self._sent, strict=True)
-        )
-        scene = replace(self.scene, jobs=jobs, samples=samples)
-        loads = JobLoads(scene)
-        loads.keep(self._loads.known)
-        after = solve(scene, loads)
-        own = after.network_slowdown[:, -1]
-        others = _lost_node_hours(scene, after)[:, :-1] - self._others
+        samples = tuple({} if own is None else {number_: own} for own in self._sent)
+        drawn, _ = JobLoads(replace(self.scene, jobs=(new,), samples=samples)).all_samples()
+        return [here.get(number_) for here in drawn]
+
+    def _option(
+        self, names: Sequence[str], held: Held, before: Floats, after: Floats
+    ) -> PlacementOption:
+        """Sum up one placement. `before`, `after`: network slowdowns (D, J), (D, J + 1)."""
+        nodes = np.array(held[0], dtype=np.int64)
+        own = after[:, -1]
+        others = self._lost_node_hours(after[:, :-1]) - self._lost_node_hours(before)
         spread = np.quantile(own, (0.05, 0.5, 0.95)).tolist()
         to_others = float(others.sum(axis=1).mean())
         lost = HOURS * nodes.size * float((1.0 - 1.0 / own).mean())
-        worst = (after.network_slowdown[:, :-1] / self._before.network_slowdown).mean(axis=0)
+        worst = (after[:, :-1] / before).mean(axis=0)
         hurt = int(worst.argmax()) if worst.size and worst.max() > 1.0 + 1e-9 else None
         topology = self.scene.topology
         nodelist = fold_hostlist(topology.vertex_name(node) for node in held[0])
@@ -115,18 +139,20 @@ class Search:
         """Try to better a placement by other nodes; None where that does not help."""
         draw = np.random.default_rng(seed)
         found = best
-        for _ in range(SWAPS):
+        for _ in range(_ROUNDS):
             rest = np.setdiff1d(free, np.array(found.nodes))
             if not rest.size:
                 break
-            out, new = draw.choice(np.array(found.nodes)), draw.choice(rest)
-            nodes = tuple(sorted({*found.nodes, int(new)} - {int(out)}))
-            if self.joins(nodes):
-                found = min(found, self.option(["swaps"], (nodes, ())), key=order_of)
+            others = set[tuple[int, ...]]()
+            for _ in range(SWAPS // _ROUNDS):
+                out, new = draw.choice(np.array(found.nodes)), draw.choice(rest)
+                others.add(tuple(sorted({*found.nodes, int(new)} - {int(out)})))
+            joined = [(("swaps",), (nodes, ())) for nodes in sorted(others) if self.joins(nodes)]
+            found = min([found, *self.options(joined)], key=order_of)
         return None if found is best else found
 
-
-def _lost_node_hours(scene: SiteState, found: Outcome) -> Floats:
-    """Return the node-hours that each job loses in a day, (D, J)."""
-    hours: Floats = HOURS * np.array([job.nodes.size for job in scene.jobs], dtype=np.float64)
-    return hours * (1.0 - 1.0 / found.network_slowdown)
+    def _lost_node_hours(self, network_slowdown: Floats) -> Floats:
+        """Return the node-hours that each job loses in a day, (D, J)."""
+        nodes = np.array([job.nodes.size for job in self.scene.jobs], dtype=np.float64)
+        hours: Floats = HOURS * nodes * (1.0 - 1.0 / network_slowdown)
+        return hours

@@ -1,13 +1,13 @@
 """What if: jobs before and after a change, and which failure would hurt most."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from coupling.errors import SnapshotError
+from coupling.errors import SnapshotError, Stopped
 from coupling.inputs.snapshot import Snapshot, read_snapshot, require_snapshot
 from coupling.site.changes import ChangedState, Changes, changed
 from coupling.site.comparison import (
@@ -29,8 +29,10 @@ from coupling.site.now import HOURS, lost_hours, spread
 from coupling.site.outcome import Outcome, solve
 from coupling.site.site import Site, known_names, read_site, site_of_snapshot
 from coupling.site.state import SiteState
+from coupling.stopping import Progress, shielded
 from fabricsim.checking.errors import public
 from netsim.common.arrays import Floats, Ints
+from netsim.fluid.model import Fluid
 from netsim.routing.shortest import Shortest
 from netsim.routing.updown import LeastLoaded
 from netsim.topology.base import Topology
@@ -38,6 +40,8 @@ from netsim.topology.gpucluster import GpuCluster
 from netsim.topology.levels import links_in_service
 from netsim.topology.multipath import as_built
 from netsim.topology.outage import leaf_tapers
+
+_MOST_KEPT = 1 << 21  # links times samples of which solutions are kept, about 3 GB
 
 
 @public
@@ -141,19 +145,19 @@ def whatif_of(site: Site, changes: Changes, seed: int = 1) -> WhatIf:
     )
 
 
-def rank_failures(
-    site: Site, kind: str, progress: Callable[[int, int], None] | None = None
-) -> Ranking:
-    """Let each part of a kind fail alone, and rank what that does, worst first."""
+def rank_failures(site: Site, kind: str, progress: Progress | None = None) -> Ranking:
+    """Let each part of a kind fail alone, and rank what that does; stopped: those tried so far."""
     scene = site.scene
-    loads = JobLoads(scene)
-    before = solve(scene, loads)
-    names, idle, remarks = _single_failures(scene, before, kind)
-    failures = []
-    for tried, (name, parts) in enumerate(names.items()):
-        failures.append(_fail_part(scene, loads, before, name, parts))
-        if progress is not None:
-            progress(tried + 1, len(names))
+    failing = _Failures(scene)
+    names, idle, remarks = _single_failures(scene, failing.before, kind)
+    failures: list[Failure] = []
+    try:
+        with shielded(progress) as report:
+            for name, parts in names.items():
+                failures.append(failing.of_part(name, parts))
+                report(kind, len(failures), len(names))
+    except Stopped:
+        remarks.append(f"Stopped: {len(failures):,} of {len(names):,} failures tried.")
     failures.sort(key=lambda own: (-own.lost_node_hours, -own.cut_off, -own.slowed, own.what))
     return Ranking(
         scene.source,
@@ -164,28 +168,95 @@ def rank_failures(
         len(scene.samples),
         site.assumed,
         (*site.remarks, *remarks),
+        stopped=len(failures) < len(names),
     )
 
 
-def _fail_part(
-    scene: SiteState, loads: JobLoads, before: Outcome, name: str, parts: tuple[str, ...]
-) -> Failure:
-    """Let one part fail."""
-    made = changed(scene, Changes(fail=parts))
-    after = JobLoads(made.after)
-    after.keep(_loads_without(loads, made))
-    jobs = _job_changes(made, before, found := solve(made.after, after))
-    hours_before, hours_after = _hours_of_those_that_go_on(made, before, found)
-    more = spread(hours_after - hours_before + _cut_off_hours(jobs))
-    return Failure(
-        name,
-        sum(job.status in ENDED for job in jobs),
-        sum(job.change is not None and job.change > 1.0 + SLOWED for job in jobs),
-        more.median,
-        more.low,
-        more.high,
-        tuple(job for job in jobs if job.before_s is not None and job.is_touched),
+class _Failures:
+    """Lets parts fail one by one, each from the solution of the jobs as they run now."""
+
+    def __init__(self, scene: SiteState) -> None:
+        self._scene = scene
+        kept = len(scene.samples) * scene.topology.n_links <= _MOST_KEPT
+        self._models: list[Fluid] | None = [] if kept else None
+        loads = JobLoads(scene)
+        self.before = solve(scene, loads, models=self._models)
+        self._drawn, _ = loads.all_samples()
+
+    def of_part(self, name: str, parts: tuple[str, ...]) -> Failure:
+        """Let one part fail."""
+        made = changed(self._scene, Changes(fail=parts))
+        after = self._after(made)
+        jobs = _job_changes(made, self.before, after)
+        hours_before, hours_after = _hours_of_those_that_go_on(made, self.before, after)
+        more = spread(hours_after - hours_before + _cut_off_hours(jobs))
+        return Failure(
+            name,
+            sum(job.status in ENDED for job in jobs),
+            sum(job.change is not None and job.change > 1.0 + SLOWED for job in jobs),
+            more.median,
+            more.low,
+            more.high,
+            tuple(job for job in jobs if job.before_s is not None and job.is_touched),
+        )
+
+    def _after(self, made: ChangedState) -> Outcome:
+        """Solve what a failure changes."""
+        built, damaged = made.before.topology, made.after.topology
+        if self._models is None or not np.array_equal(built.capacity, damaged.capacity):
+            return solve(made.after, detail=False)  # links that stand for several have fewer
+        before, jobs = self.before, made.before.jobs
+        touched = self._touched(made)
+        few = tuple(job for job in made.after.jobs if job.number in touched)
+        drawn, apart = JobLoads(replace(made.after, jobs=few)).all_samples()
+        kept = {job.number for job in made.after.jobs}
+        place = {job.number: at for at, job in enumerate(jobs)}
+        at = [place[job.number] for job in made.after.jobs]
+        gone, sends = {job.number for job in jobs} - kept | apart, {job.number for job in few}
+        factor, interference, together_s = (
+            own.copy() for own in (before.factor, before.interference, before.together_s)
+        )
+        for row, (now, model) in enumerate(zip(self._drawn, self._models, strict=True)):
+            new = {n: own for n, own in drawn[row].items() if not _equal_loads(own, now.get(n))}
+            left = [n for n in now if n in gone or n in new or (n in sends and n not in drawn[row])]
+            found = model.trial(left, {n: own.demand for n, own in new.items()})
+            away = [place[n] for n in left if n not in new]
+            factor[row, away] = interference[row, away] = 1.0
+            for n, ratio in found.items():
+                load = new.get(n) or now[n]
+                interference[row, place[n]] = ratio
+                factor[row, place[n]] = load.placement_factor
+                together_s[row, place[n]] = ratio * load.demand.iteration_s
+        still = {jobs[own].number for own in before.apart} & kept - touched
+        return replace(
+            before,
+            factor=factor[:, at],
+            interference=interference[:, at],
+            together_s=together_s[:, at],
+            apart=frozenset(
+                own for own, job in enumerate(made.after.jobs) if job.number in apart | still
+            ),
+        )
+
+    def _touched(self, made: ChangedState) -> set[int]:
+        """Return the jobs whose messages may take other paths: over failed links, or all."""
+        scene = made.before
+        if isinstance(scene.routing, (Shortest, LeastLoaded)) or scene.topology.rails > 1:
+            return {job.number for job in scene.jobs}
+        failed = links_in_service(scene.topology) & ~links_in_service(made.after.topology)
+        places = np.unique(self.before.job[failed[self.before.link]]).tolist()
+        return {scene.jobs[place].number for place in (*places, *self.before.apart)}
+
+
+def _equal_loads(new: JobLoad, old: JobLoad | None) -> bool:
+    """Say whether a job puts the same on the same links."""
+    if old is None or (new.ideal_s, new.alone_s) != (old.ideal_s, old.alone_s):
+        return False
+    pairs = (
+        (new.demand.records, old.demand.records, ("link",)),
+        (new.demand.entries, old.demand.entries, ("drain_s", "weight", "offered", "blocked")),
     )
+    return all(np.array_equal(a[name], b[name]) for a, b, names in pairs for name in names)
 
 
 def _cut_off_hours(jobs: Sequence[JobChange]) -> float:
@@ -202,19 +273,6 @@ def _hours_of_those_that_go_on(
         _lost_hours(made.before, before, going).sum(axis=1),
         _lost_hours(made.after, after, going).sum(axis=1),
     )
-
-
-def _loads_without(loads: JobLoads, made: ChangedState) -> dict[tuple[int, object], JobLoad | None]:
-    """Return the loads without failed links; they keep their paths unless spread anew."""
-    scene = made.before
-    if isinstance(scene.routing, (Shortest, LeastLoaded)) or scene.topology.rails > 1:
-        return {}
-    failed = links_in_service(scene.topology) & ~links_in_service(made.after.topology)
-    return {
-        key: load
-        for key, load in loads.known.items()
-        if load is None or not failed[load.demand.records["link"]].any()
-    }
 
 
 def _single_failures(
@@ -295,11 +353,15 @@ def _job_changes(made: ChangedState, before: Outcome, after: Outcome) -> list[Jo
     in_seconds = isinstance(cluster, GpuCluster)
     stops = isinstance(cluster, GpuCluster) and cluster.hosts.on_failure in {"abort", "plane"}
     apart = STOPPED if stops else DISCONNECTED
-    rows = []
+    rows, slow_before, slow_after = [], before.network_slowdown, after.network_slowdown
+    middle_before = np.median(slow_before, axis=0).tolist()
+    middle_after = np.median(slow_after, axis=0).tolist()
+    goes_on = np.array([place.get(job.number, -1) for job in made.before.jobs], dtype=np.int64)
+    ratios = slow_after[:, goes_on] / slow_before if place else slow_before  # of some: not used
+    low, middle, high = np.quantile(ratios, (0.05, 0.5, 0.95), axis=0).tolist()
     for at, job in enumerate(made.before.jobs):
         if at in before.apart:
             continue
-        now = before.network_slowdown[:, at]
         then = place.get(job.number)
         status = MOVED if job.number in made.moved else ""
         if job.number in made.cut_off:
@@ -308,7 +370,6 @@ def _job_changes(made: ChangedState, before: Outcome, after: Outcome) -> list[Jo
             status = DRAINED
         elif then in after.apart:
             status, then = apart, None
-        ratio = None if then is None else after.network_slowdown[:, then] / now
         rows.append(
             JobChange(
                 job.id,
@@ -317,9 +378,11 @@ def _job_changes(made: ChangedState, before: Outcome, after: Outcome) -> list[Jo
                 job.nodes.size,
                 status,
                 made.cut_off.get(job.number, 0),
-                float(np.median(now)),
-                None if then is None else float(np.median(after.network_slowdown[:, then])),
-                *_ratio_range(ratio),
+                middle_before[at],
+                None if then is None else middle_after[then],
+                None if then is None else middle[at],
+                None if then is None else low[at],
+                None if then is None else high[at],
                 before_s=_seconds(before, at) if in_seconds else None,
                 after_s=_seconds(after, then) if in_seconds and then is not None else None,
             )
@@ -331,14 +394,6 @@ def _seconds(found: Outcome, at: int) -> float | None:
     """Return the median iteration of a job, None of one that sends nothing."""
     middle = float(np.median(found.together_s[:, at]))
     return None if np.isnan(middle) else middle
-
-
-def _ratio_range(ratio: Floats | None) -> tuple[float | None, float | None, float | None]:
-    """Return median, 5 and 95 % of after / before."""
-    if ratio is None:
-        return None, None, None
-    low, middle, high = np.quantile(ratio, (0.05, 0.5, 0.95)).tolist()
-    return middle, low, high
 
 
 def _leaf_tapers(before: Topology, after: Topology) -> tuple[LeafChange, ...]:

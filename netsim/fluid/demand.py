@@ -57,6 +57,11 @@ class JobDemand:
         return total_s
 
     @property
+    def rows(self) -> tuple[Table, Table, Table]:
+        """The tables in the order of those of the solver."""
+        return self.records, self.entries, self.steps
+
+    @property
     def tables(self) -> Demand:
         """The tables as kernels take them."""
         return Demand(self.steps, self.records, self.entries)

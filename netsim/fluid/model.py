@@ -1,17 +1,17 @@
 """Model `fluid`: the contention model of all commands, kept up to date from event to event."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from fabricsim.checking import number, shortened, whole
-from netsim.common.arrays import Floats, Ints
+from netsim.common.arrays import Floats, Ints, Table
 from netsim.common.errors import ContentionError
 from netsim.common.jit import load_kernels
 from netsim.common.rng import shuffled
 from netsim.flows.contention import Culprits, Traffic
 from netsim.fluid.demand import DemandOf, JobDemand
-from netsim.fluid.tables import STATES, Store
+from netsim.fluid.tables import STATES, State, Store
 from netsim.topology.base import Topology
 
 _RECOUNT_EVERY = 512  # events; rounding of the totals stays far below any tolerance
@@ -67,6 +67,7 @@ class Fluid:
         self._store = Store(topology)
         self._name = topology.name
         self._events = 0
+        self._kept: State | None = None  # the tables as they stand, once there was a trial
         self._lost: tuple[Ints, Floats] = np.empty(0, dtype=np.int64), np.empty((0, 1))
 
     def __repr__(self) -> str:
@@ -86,6 +87,7 @@ class Fluid:
         if job in self._store.slot_of:
             raise ContentionError(f"job {job} has been started already.")
         self._events += 1
+        self._kept = None
         if self._store.make_room(demand):
             self._kernels.relink(self._store.state)
         if self._events % _RECOUNT_EVERY == 0:
@@ -95,6 +97,7 @@ class Fluid:
 
     def end(self, job: int) -> None:
         """Take a job away; its effect shows at the next `solve`."""
+        self._kept = None
         self._kernels.leave(self._store.state, self._slots((job,))[0])
         self._store.remove(job)
 
@@ -115,6 +118,40 @@ class Fluid:
         slots = store.changed[:n_changed]
         values = store.state.jobs["reported"][slots]
         return dict(zip(store.job_of[slots].tolist(), values.tolist(), strict=True))
+
+    def trial(self, gone: Collection[int], new: Mapping[int, JobDemand]) -> Mapping[int, float]:
+        """
+        Return the interference that would change if some jobs were others; nothing stays changed.
+
+        `gone`: jobs that would be away. `new`: what jobs would put on links that came instead or
+        besides, by job. From where the model stands at the last `solve`; the same kernels.
+        """
+        store, before = self._store, self._store.state
+        if store.make_room(*new.values()):
+            self._kernels.relink(store.state)
+            self._kept = None
+        if self._kept is None or store.state is not before:
+            self._kept = store.copy()
+        state, left = store.state, self._slots(list(gone))
+        rows = [_records_of(state, slot) for slot in left]
+        links = [own["link"] for own in rows] + [own.records["link"] for own in new.values()]
+        with store.jobs_kept():
+            for job, slot in zip(gone, left, strict=True):
+                self._kernels.leave(state, slot)
+                store.remove(job)
+            for job, demand in new.items():
+                slot = store.add(job, demand, shuffled(job, STATES, self._seed))
+                self._kernels.enter(state, slot, demand.tables)
+                left.append(slot)
+            found = self.solve()
+        evaluated = store.changed[: state.cursor[2]]
+        load_kernels("netsim.fluid.trial_kernels", "kernels of trials", 1).restore(
+            state,
+            self._kept,
+            np.concatenate([evaluated, np.array(left, dtype=np.int64)]),
+            np.unique(np.concatenate([np.empty(0, dtype=np.int64), *links])).astype(np.int64),
+        )
+        return found
 
     def worst_link(self, job: int) -> int:
         """Return the link that holds a job up most."""
@@ -170,3 +207,9 @@ class Fluid:
             return [slot_of[job] for job in jobs]
         except KeyError as error:
             raise ContentionError(f"job {error.args[0]} has not been started.") from None
+
+
+def _records_of(state: State, slot: int) -> Table:
+    """Return the records of a job."""
+    first, count = state.jobs["first_record"][slot], state.jobs["n_records"][slot]
+    return state.records[first : first + count]

@@ -582,7 +582,7 @@ def _settle(
     """
     Evaluate dirty jobs until none is left, as `converge` says, which makes the scratch.
 
-    `changed`: slots that were evaluated, and at the end those whose interference has moved.
+    `changed`: slots that were evaluated, at the end first those whose interference has moved.
     `by_step`: begins (steps,) and lateness (steps, STATES). `contribution`: the same memory twice.
     """
     jobs, queue, cursor = state.jobs, state.queue, state.cursor
@@ -626,8 +626,9 @@ def _settle(
         value = job.period_s / job.alone_s if job.alone_s > 0.0 else 1.0
         if not abs(value - job.reported) <= tolerance * 0.1:
             job.reported = value
-            changed[n_changed] = slot
+            changed[n_changed], changed[place] = slot, changed[n_changed]
             n_changed += 1
+    cursor[2] = n_evaluated
     return n_changed
 
 
@@ -648,8 +649,8 @@ def converge(
     Evaluate dirty jobs until none is left.
 
     `tolerance`: relative change of a job's iteration that moves no other. `rounds` (jobs,):
-    scratch, all 0 before and after. `changed` (jobs,): written: slots whose interference has moved.
-    Result: how many.
+    scratch, all 0 before and after. `changed` (jobs,): written: slots that were evaluated, of which
+    there are `cursor[2]`; first those whose interference has moved. Result: how many moved.
     """
     n_steps = 0
     for slot in range(state.jobs.size):

@@ -4,6 +4,8 @@ Tables of the model `fluid`: what a job puts on links, and what all jobs togethe
 Symbols are those of the page on the model. Seconds are seconds of a link: bytes / capacity.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -176,7 +178,7 @@ class State(NamedTuple):
     load_values: Float32s  # the same memory as `loads`, a row each
     total_values: Float32s  # the same memory as `totals`
     queue: Ints  # (jobs + 1,), ring of dirty jobs
-    cursor: Ints  # (2,), first place of the queue and its length
+    cursor: Ints  # (3,), first place of the queue, its length, and jobs evaluated last time
 
 
 class Demand(NamedTuple):
@@ -263,7 +265,7 @@ class Store:
             load_values=_as_numbers(loads),
             total_values=_as_numbers(totals),
             queue=np.zeros(_SLOTS + 1, dtype=np.int64),
-            cursor=np.zeros(2, dtype=np.int64),
+            cursor=np.zeros(3, dtype=np.int64),
         )
         self.fresh: Table = np.zeros(1, LOAD)
         self.fresh_values = _as_numbers(self.fresh)
@@ -275,10 +277,14 @@ class Store:
         self._free = list(range(_SLOTS - 1, -1, -1))
         self._tails = dict.fromkeys(_GROUPS, 0)
 
-    def make_room(self, demand: "JobDemand") -> bool:
-        """Move rows together, or grow, until a job fits; return whether records have moved."""
+    def make_room(self, *demands: "JobDemand") -> bool:
+        """Move rows together, or grow, until jobs fit; return whether records have moved."""
         moved = False
-        sizes = (demand.records.size, demand.entries.size, demand.steps.size)
+        if not demands:
+            return moved
+        sizes = [
+            sum(map(len, own)) for own in zip(*(demand.rows for demand in demands), strict=True)
+        ]
         for (group, tables), n_rows in zip(_GROUPS.items(), sizes, strict=True):
             capacity = len(getattr(self.state, tables[0]))
             if self._tails[group] + n_rows <= capacity:
@@ -287,9 +293,23 @@ class Store:
             moved = moved or tables[0] == "records"
             if 2 * (tail + n_rows) > capacity:  # else it would be full again soon
                 self._grow_tables(tables, 4 * (tail + n_rows))
-        if not self._free:
+        while len(self._free) < len(demands):
             self._grow_slots()
         return moved
+
+    def copy(self) -> State:
+        """Return a copy of the tables."""
+        copies = {name: own.copy() for name, own in self.state._asdict().items()}
+        copies["load_values"] = _as_numbers(copies["loads"])
+        copies["total_values"] = _as_numbers(copies["totals"])
+        return State(**copies)
+
+    @contextmanager
+    def jobs_kept(self) -> Iterator[None]:
+        """Know the jobs of before again at the end of the block, in which no table grows."""
+        before = dict(self.slot_of), self.job_of.copy(), list(self._free), dict(self._tails)
+        yield
+        self.slot_of, self.job_of, self._free, self._tails = before
 
     def add(self, job: int, demand: "JobDemand", phase: tuple[int, ...]) -> int:
         """Give a job a slot and rows, to be filled; `phase`: state in which it is in each cell."""
@@ -337,7 +357,7 @@ class Store:
         """Double the slots."""
         n_slots = self.job_of.size
         self._grow_tables(_BY_SLOT, 2 * n_slots)
-        first, length = self.state.cursor.tolist()
+        first, length = self.state.cursor[:2].tolist()
         queue = np.zeros(2 * n_slots + 1, dtype=np.int64)
         queue[:length] = np.roll(self.state.queue, -first)[:length]
         self.state.cursor[0] = 0

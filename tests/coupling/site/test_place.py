@@ -38,6 +38,9 @@ def queue(path, *jobs):
     return path
 
 
+NEAR = 2 * 1e-3 * 8 * 24  # node-hours of the model's tolerance, before and after
+
+
 def profile(**fields):
     rule = {"pattern": {"name": "all-to-all"}, "comm_fraction": 1.0, "bytes_per_flow": "1 MB"}
     return {"version": 1, "rule": [rule | fields]}
@@ -90,8 +93,8 @@ def test_best_placement_is_the_best_of_all_by_brute_force(tmp_path, running):
     assert found.tried == len(brute)
     assert {own.nodes for own in found.options} == brute.keys()
     for own in found.options:
-        assert own.lost_node_hours == pytest.approx(brute[own.nodes], abs=0.01)
-    assert found.options[0].lost_node_hours == pytest.approx(min(brute.values()), abs=0.01)
+        assert own.lost_node_hours == pytest.approx(brute[own.nodes], abs=NEAR)
+    assert found.options[0].lost_node_hours == pytest.approx(min(brute.values()), abs=NEAR)
     assert max(brute.values()) > min(brute.values()) + 1.0
 
 

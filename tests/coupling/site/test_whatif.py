@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import signal
+from dataclasses import replace
 from inspect import signature
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import pytest
 
 import fabricsim as fs
 from coupling.cli import now, place, whatif
-from coupling.errors import SnapshotError
+from coupling.errors import SnapshotError, Stopped
 from coupling.inputs.snapshot import read_snapshot, snapshot_from
 from coupling.site.changes import Changes
 from coupling.site.site import Site, read_site
@@ -153,7 +155,7 @@ def test_a_moved_job_escapes_a_failure():
 @pytest.mark.parametrize("kind", ["switch", "cable"])
 @pytest.mark.parametrize("routing", ["d-mod-k", "shortest"])
 def test_a_ranking_says_of_each_failure_what_it_does_alone(kind, routing):
-    fields = document(routing=routing)
+    fields = document(routing=routing, model_options={"tolerance": 1e-7})
     site = Site(scene_of_snapshot(snapshot_from(fields)))
 
     found = rank_failures(site, kind)
@@ -164,7 +166,7 @@ def test_a_ranking_says_of_each_failure_what_it_does_alone(kind, routing):
     for failure in found.failures:
         alone = compared(fields=fields, fail=(failure.what,))
         more = alone.lost_after.median - alone.lost_before.median
-        assert failure.lost_node_hours == pytest.approx(alone.cut_off_hours + more, abs=1e-9)
+        assert failure.lost_node_hours == pytest.approx(alone.cut_off_hours + more, abs=1e-3)
         assert failure.cut_off == alone.cut_off
         assert failure.slowed == sum(
             job.change is not None and job.change > 1.01 for job in alone.jobs
@@ -290,11 +292,26 @@ def test_another_routing_changes_no_taper():
     assert leaf == same
 
 
+def test_a_ranking_that_is_stopped_has_what_was_tried():
+    site = Site(scene_of_snapshot(snapshot_from(document())))
+
+    def stop_at_three(_what, tried, _of_all):
+        if tried == 3:
+            raise Stopped(signal.SIGINT)
+
+    found = rank_failures(site, "switch", stop_at_three)
+
+    assert found.stopped
+    assert len(found.failures) == 3
+    assert "Stopped: 3 of 12 failures tried." in found.remarks
+
+
 def test_a_failure_costs_the_same_in_a_ranking_as_alone():
     """With several samples, of jobs of which some are cut off."""
     site = read_site(
         EXAMPLES / "site" / "topology.conf", EXAMPLES / "site" / "squeue.json", samples=7
     )
+    site = replace(site, scene=replace(site.scene, options={"tolerance": 1e-7}))
 
     ranking = rank_failures(site, "switch")
 
@@ -304,7 +321,7 @@ def test_a_failure_costs_the_same_in_a_ranking_as_alone():
         more = alone.lost_more
         expected = (more.median, more.low, more.high)
         found = (failure.lost_node_hours, failure.low, failure.high)
-        assert found == pytest.approx(expected, abs=1e-6)
+        assert found == pytest.approx(expected, abs=1e-3)
         assert failure.cut_off == alone.cut_off
 
 

@@ -49,6 +49,42 @@ def test_a_job_that_waits_for_a_slower_link_is_not_held_up_on_a_faster_one(inter
     assert interference(make_fabric([1e5, 1e6]), jobs)[0] == pytest.approx(1.0, abs=0.02)
 
 
+def test_a_trial_is_what_a_solution_from_nothing_is_and_leaves_no_trace(drawn, machines):
+    """One job away, one elsewhere, one more; twice, and with the tables full."""
+    for machine in machines:
+        topology, jobs = drawn(machine, 7)
+        numbers = sorted(jobs)
+        gone, moved, more = numbers[0], numbers[1], max(numbers) + 1
+        model = Fluid(topology, tolerance=1e-6)
+        for job, traffic in jobs.items():
+            model.start(job, traffic)
+        first = model.solve()
+        new = {moved: model.demand_of(jobs[gone]), more: model.demand_of(jobs[numbers[-1]])}
+        model.trial([gone, moved], new)  # rows may move in the first
+        before = model._store.copy()
+
+        found = first | model.trial([gone, moved], new)
+
+        tails = dict(
+            zip(("records", "entries", "steps"), model._store._tails.values(), strict=True)
+        )
+        tails |= dict.fromkeys(("marks", "loads"), tails["records"])
+        for name in ("jobs", "links", "totals", *tails):
+            now, then = (
+                getattr(own, name)[: tails.get(name)] for own in (model._store.state, before)
+            )
+            for field in now.dtype.names or [...]:  # bytes between fields are open
+                np.testing.assert_array_equal(now[field], then[field], f"{machine} {name} {field}")
+        assert model.solve() == {}
+        again = Fluid(topology, tolerance=1e-6)
+        for job in numbers[2:]:
+            again.start(job, jobs[job])
+        for job, demand in new.items():
+            again.add(job, demand)
+        expected = again.solve()
+        assert {job: found[job] for job in expected} == pytest.approx(expected, rel=1e-3)
+
+
 def test_the_order_of_starts_hardly_moves_values(drawn, machines, interference):
     for machine in machines:
         topology, jobs = drawn(machine, 7)
