@@ -104,7 +104,9 @@ def _failure_words(found: Ranking, name: str) -> str:
 
 def _step_rows(failure: Failure) -> list[tuple[str, ...]]:
     """Return the iterations of the jobs that a failure changes most."""
-    rows = [(failure.what, str(job.id), *_step_cells(job)) for job in failure.jobs[:_MOST_JOBS]]
+    rows: list[tuple[str, ...]] = [
+        (failure.what, str(job.id), *_step_cells(job)) for job in failure.jobs[:_MOST_JOBS]
+    ]
     more_jobs = len(failure.jobs) - len(rows)
     left = (failure.what, f"{units.counted(more_jobs, 'more job')}", "", "", "")
     return [*rows, left] if more_jobs else rows

@@ -42,15 +42,15 @@ def cluster_flows(
     apart = here != there
     owned = _owned(cluster, local[dst], count[there] == _ONE, channel)
     owned[~apart] = np.arange(hosts.ends) == 0
-    crossing = ~hosts.pxn & apart
+    crossing = apart & (not hosts.pxn)
     if channel is not None:
         crossing &= channel < 0
-    share = None
+    share: Floats | None = None
     if cluster.absent is not None and cluster.absent.size:
-        share = _in_service(cluster, owned, here, there)
-        kept = share > 0.0
-        crossing &= (kept == owned).all(axis=1)  # a message that is respread stays on its rail
-        owned = kept
+        share = owned / owned.sum(axis=1, keepdims=True)
+        same = ~crossing  # of those that stay on a rail
+        share[same] = _in_service(cluster, owned[same], here[same], there[same])
+        owned = share > 0.0
     flow, into = np.nonzero(owned)
     out = into.copy()
     rows = np.flatnonzero(crossing[flow])
@@ -59,8 +59,12 @@ def cluster_flows(
         place = rows - np.searchsorted(flow, flow[rows])
         nth = np.cumsum(own, axis=1) == (place % own.sum(axis=1) + 1)[:, None]
         out[rows] = np.argmax(own & nth, axis=1)
+    parts: Ints | Floats = owned.sum(axis=1)[flow]
+    if share is not None:
+        flow, out, into, parts = _around(
+            cluster, (here, there), crossing, (flow, out, into), share[flow, into]
+        )
     ends = first[here[flow]] + out, first[there[flow]] + into
-    parts = owned.sum(axis=1)[flow] if share is None else 1.0 / share[flow, into]
     if not hosts.gpu_rate:
         return flow, *ends, parts, None
     whole = count == _ONE
@@ -117,14 +121,83 @@ def _legs(
 
 def working_ends(cluster: GpuCluster, here: Ints, there: Ints) -> Bools:
     """Find which endpoints of two hosts, by their numbers there, a path joins, (F, ends)."""
+    behind, meet = _behind_ends(cluster)
+    joined: Bools = meet[behind[here], behind[there]]
+    return joined
+
+
+def _behind_ends(cluster: GpuCluster) -> tuple[Ints, Bools]:
+    """Return the kinds of switches behind ends of hosts, the last: none; which of them meet."""
     kind, meet = switch_meetings(cluster)
     works = links_in_service(cluster)
     links, _ = cluster.node_links
     lost = ~works[links] | ~works[cluster.reverse[links]]
     behind = np.where(lost, meet.shape[0], kind[cluster.link_head[links]])
-    behind = behind.reshape(cluster.n_nodes, -1)
-    joined: Bools = np.pad(meet, (0, 1))[behind[here], behind[there]]
-    return joined
+    return behind.reshape(cluster.n_nodes, -1), np.pad(meet, (0, 1))
+
+
+def _around(
+    cluster: GpuCluster,
+    hosts: tuple[Ints, Ints],
+    crossing: Bools,
+    flows: tuple[Ints, Ints, Ints],
+    share: Floats,
+) -> tuple[Ints, Ints, Ints, Floats]:
+    """
+    Move flows that cross rails off lost ends; return message, both ends and parts of each.
+
+    A lost end of the sender, or of the receiver, gives way to the others of its host, the other
+    port of an adapter first; where both are lost, flows stay on the rails that are left.
+    """
+    flow, out, into = flows
+    behind, meet = _behind_ends(cluster)
+    here, there = hosts[0][flow], hosts[1][flow]
+    broken = np.flatnonzero(crossing[flow] & ~meet[behind[here, out], behind[there, into]])
+    if not broken.size:
+        return flow, out, into, 1.0 / share
+    own = here[broken], there[broken], out[broken], into[broken]
+    none = meet.shape[0] - 1
+    lost = behind[own[0], own[2]] == none, behind[own[1], own[3]] == none
+    free = lost[0] | ~lost[1], lost[1] | ~lost[0]  # ends that give way
+    slots = np.arange(cluster.hosts.ends)
+    tried = tuple(
+        np.where(gives[:, None], slots, end[:, None])
+        for gives, end in zip(free, own[2:], strict=True)
+    )
+    others = meet[behind[own[0][:, None], tried[0]], behind[own[1][:, None], tried[1]]]
+    wanted = np.where(free[0], own[2], own[3])
+    beside = others & (slots % cluster.hosts.nics == (wanted % cluster.hosts.nics)[:, None])
+    others = np.where(beside.any(axis=1, keepdims=True), beside, others)
+    rule = cluster.hosts.on_failure
+    if rule == "abort" or (rule == "plane" and not beside.any(axis=1).all()):
+        at = 0 if rule == "abort" else int(np.argmin(beside.any(axis=1)))
+        words = _words(cluster, int(own[0][at]), int(own[1][at]), int(wanted[at]))
+        raise RoutingError(f"{words}; the job stops.")
+    if not others.any(axis=1).all():
+        at = int(np.argmin(others.any(axis=1)))
+        raise _no_path(cluster, int(own[0][at]), int(own[1][at]))
+    if rule == "double":
+        others = _double(others, wanted)
+    row, slot = np.nonzero(others)
+    whole = np.ones(flow.size, dtype=np.bool_)
+    whole[broken] = False
+    moved = broken[row]
+    columns = (
+        np.concatenate([flow[whole], flow[moved]]),
+        np.concatenate([out[whole], tried[0][row, slot]]),
+        np.concatenate([into[whole], tried[1][row, slot]]),
+        np.concatenate([1.0 / share[whole], others.sum(axis=1)[row] / share[moved]]),
+    )
+    order = np.argsort(columns[0], kind="stable")
+    return columns[0][order], columns[1][order], columns[2][order], columns[3][order]
+
+
+def _no_path(cluster: GpuCluster, here: int, there: int) -> RoutingError:
+    """Return the error of two hosts that nothing joins."""
+    return RoutingError(
+        f"no path leads from {cluster.vertex_name(here)} to {cluster.vertex_name(there)} in the "
+        f"fabric ({cluster.summary})."
+    )
 
 
 def _in_service(cluster: GpuCluster, owned: Bools, here: Ints, there: Ints) -> Floats:
@@ -150,10 +223,7 @@ def _in_service(cluster: GpuCluster, owned: Bools, here: Ints, there: Ints) -> F
     none = ~others.any(axis=1)
     if none.any():
         at = int(np.argmax(none))
-        raise RoutingError(
-            f"no path leads from {cluster.vertex_name(int(here[at]))} to "
-            f"{cluster.vertex_name(int(there[at]))} in the fabric ({cluster.summary})."
-        )
+        raise _no_path(cluster, int(here[at]), int(there[at]))
     share: Floats = owned / owned.sum(axis=1, keepdims=True)
     by_adapter = (-1, cluster.hosts.planes, cluster.hosts.nics)
     ports = left.reshape(by_adapter).sum(axis=1, keepdims=True)  # of each adapter that are left

@@ -11,6 +11,9 @@ CLOS = {"fabric": "clos", "hosts_per_unit": 4}  # 32 adapters on each of 8 leave
 RINGS = {"name": "training", "tp": 8, "nbytes": "1 GB", "activation_bytes": "1 B"}
 
 
+ALL_TO_ALL = {"name": "all-to-all", "nbytes": "1 MB"}
+
+
 def alone(pattern, cluster=None, nodes=32, ranks=8, model="fluid", **fields):
     """Return the seconds of an iteration of one job of GPUs."""
     job = {"id": "a", "nodes": list(range(nodes)), "ranks_per_node": ranks, "compute_s": 0}
@@ -56,6 +59,33 @@ def test_in_two_planes_the_other_port_carries_twice_as_much():
     assert alone(RINGS, lost | {"on_failure": "plane"}) == pytest.approx(77.50 * MS)
 
 
+@pytest.mark.parametrize(
+    ("failed", "rule", "longer"),
+    [
+        ({"failed_switches": ["s1.0"]}, "respread", 8 / 7),
+        ({"failed_switches": ["s1.0", "s1.3"]}, "respread", 8 / 6),
+        ({"failed_switches": ["s1.0"]}, "double", 2),
+        ({"failed_links": ["n5>s1.3"]}, "respread", 8 / 7),  # of one host: what it sends and gets
+        ({"failed_links": ["n5>s1.3"]}, "double", 2),
+    ],
+)
+@pytest.mark.parametrize("pxn", [True, False])
+def test_with_and_without_pxn_the_adapters_left_carry_the_rest(failed, rule, longer, pxn):
+    """248 MB leave each adapter of 32 hosts in an all-to-all of 1 MB: 4.96 ms."""
+    cluster = failed | {"on_failure": rule, "pxn": pxn}
+
+    found = alone(ALL_TO_ALL, cluster, routing="spray")
+
+    assert found == pytest.approx(4.96 * MS * longer)
+
+
+def test_without_pxn_abort_names_the_lost_rail():
+    lost = {"failed_switches": ["s1.2"], "pxn": False, "on_failure": "abort"}
+
+    with pytest.raises(SnapshotError, match="rail 2 is lost between n0 and n1; the job stops"):
+        alone(ALL_TO_ALL, lost)
+
+
 @pytest.mark.parametrize("lost", [1, 2, 3])
 def test_where_gpus_have_two_adapters_all_that_are_left_take_the_lost_share(lost):
     """Eight rings on 16 adapters of 50 GB/s, 19.375 ms; one of them lost: x 16/15."""
@@ -93,9 +123,6 @@ def test_a_job_that_a_lost_rail_stops_is_refused_by_name(cluster, words):
 def test_routings_of_owned_links_and_loaded_tables_are_refused(routing):
     with pytest.raises(SnapshotError, match="needs a fabric other than a GPU cluster"):
         alone(RINGS, routing=routing)
-
-
-ALL_TO_ALL = {"name": "all-to-all", "nbytes": "1 MB"}
 
 
 @pytest.mark.parametrize(
