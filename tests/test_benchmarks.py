@@ -323,14 +323,34 @@ def test_a_row_holds_both_verdicts_and_what_is_assumed():
 
 def test_an_incast_on_slingshot_is_within_a_factor_of_two():
     """De Sensi et al. 2020: at most 2.3, any of 576 cells; without a limit it is above 10."""
-    nodes = measured.halves(1024, linear=False)
+    nodes = measured.parted(1024, linear=False)
 
     limited, _ = measured.beside(measured.SHANDY, nodes, switch=measured.LIMIT, iterations=10)
 
     assert 0.5 <= limited <= 2 * 2.3
 
 
-@pytest.mark.parametrize("source", ["DeSensi20", "Geoffray08", "GPCNET", "NCCL", "Hoefler08"])
+@pytest.mark.parametrize(("linear", "impact"), [(True, 66), (False, 154)])
+def test_an_incast_on_aries_is_within_an_order_of_magnitude(linear, impact):
+    """De Sensi et al. 2020: figure 9, and the maximum of figure 10 where placement is random."""
+    nodes = measured.parted(768, linear=linear)
+
+    packets, _ = measured.beside(measured.CRYSTAL, nodes, victim=("allreduce", 128), iterations=8)
+
+    assert impact / 10 < packets < impact * 10
+
+
+def test_the_mix_on_cab_has_the_bytes_of_its_paper():
+    """Smith18, table I: KiB that a process sends in each iteration, on average, and processes."""
+    jobs = measured.cab_workload(16, 1)
+    sent = [len(job["steps"][0]) * 64 / (len(job["nodes"]) * 16) for job in jobs[:4]]
+
+    # a grid of 18 x 64 without its wrap-around neighbours has 4 - 2 / 18 - 2 / 64 for each
+    assert sent == pytest.approx([64, 64 * (4 - 2 / 18 - 2 / 64), 32, 960])
+    assert len({node for job in jobs for node in job["nodes"]}) == 1152
+
+
+@pytest.mark.parametrize("source", ["DeSensi20", "Geoffray08", "Smith18", "HPE", "Hoefler08"])
 def test_the_page_names_its_sources_and_what_was_read_of_them(source):
     text = measured.PAGE.read_text(encoding="utf-8")
 
