@@ -4,7 +4,7 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from math import inf
-from typing import ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from fabricsim.checking import brief
 from fabricsim.checking.errors import FabricsimError
@@ -427,6 +427,14 @@ def _of_allocator(allocator: Allocator, job: Job) -> str:
     """Begin the message of a fault of an allocator."""
     name = getattr(allocator, "name", type(allocator).__name__)
     return f"allocator {name!r}: job {job.id} of {job.n_nodes} nodes"
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """A queue policy that holds something open, such as a process."""
+
+    def close(self) -> None:
+        """Let go of it: the simulation has ended, or failed."""
 
 
 class QueuePolicy(Protocol):

@@ -20,7 +20,7 @@ from scheduler.cluster import Cluster, Tally
 from scheduler.errors import PolicyError, SchedulerError
 from scheduler.events import FailedRun, Happened, MachineEvents
 from scheduler.job import Job, check_jobs
-from scheduler.machine import Machine, QueuePolicy, described, is_built_in
+from scheduler.machine import Closing, Machine, QueuePolicy, described, is_built_in
 from scheduler.observer import Observer, Observers
 from scheduler.rates import JobClock, JobRates, RateModel, Rewirable, UncoupledRateModel
 from scheduler.reasons import WaitReasons
@@ -239,7 +239,11 @@ def simulate(
         run.machine.wait_reasons = WaitReasons()
     environment = simpy.Environment()
     environment.process(run.drive(environment, jobs))
-    environment.run()
+    try:
+        environment.run()
+    finally:
+        if isinstance(policy, Closing):
+            policy.close()
     return Schedule(
         tuple(run.records),
         run.timeline,

@@ -36,10 +36,13 @@ _LINES: Mapping[str, Mapping[str, str]] = {
         "varying-fit": "First Fit with a gap that grows with the size of the job",
     },
     "queues": {
+        "batsim": "an external scheduler that speaks Batsim's protocol",
         "cautious": "wait for the preferred shape if that pays (Yang)",
         "conservative": "backfilling; every job in the window has a reservation",
         "easy": "EASY backfilling; the first job has a reservation",
         "fcfs": "first come, first served; no backfilling",
+        "multifactor": "Slurm's priority by weighted factors; EASY backfilling",
+        "partitions": "node sets with a queue and limits each",
         "priority": "by wait, size, requested time or fair share; EASY backfilling",
         "reckless": "all-to-all jobs wait for their preferred shape (Yang)",
         "sjf": "shortest job first; EASY backfilling",

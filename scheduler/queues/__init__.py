@@ -13,6 +13,7 @@ from scheduler.queues.limits import UserLimits, limited
 from scheduler.switches import SwitchLimit
 
 if TYPE_CHECKING:
+    from scheduler.queues.batsim import Batsim
     from scheduler.queues.conservative import Conservative
     from scheduler.queues.dejavu import Cautious, Reckless
     from scheduler.queues.easy import Easy, Fcfs
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "POLICIES",
+    "Batsim",
     "Cautious",
     "Conservative",
     "Easy",
@@ -40,6 +42,7 @@ __getattr__, __dir__ = on_use(__name__)
 
 POLICIES: Registry[Callable[..., QueuePolicy]] = Registry(
     {
+        "batsim": "scheduler.queues:Batsim",
         "cautious": "scheduler.queues:Cautious",
         "conservative": "scheduler.queues:Conservative",
         "easy": "scheduler.queues:Easy",
