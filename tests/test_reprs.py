@@ -43,6 +43,7 @@ from scheduler import (
     make_policy,
     simulate,
 )
+from scheduler.allocation import NodeUnits
 from scheduler.allocators import ALLOCATORS
 from scheduler.footprint import Footprint
 from scheduler.queues import POLICIES
@@ -104,10 +105,11 @@ def objects(tmp_path_factory):
         *(fs.from_networkx(nx.star_graph(30), bandwidth="1 GB/s", name=LONG), routing),
         *(Partition(ends, None), Partition(ends, ends), routing.routes(ends, ends), traffic),
         LatencyOf(tree),
+        NodeUnits(cores=4),
         *(report_flows(tree, routing, ends, ends[::-1].copy(), np.ones(200)),),
         *(make_contention_model(name, tree) for name in CONTENTION_MODELS),
         *(make_allocator(name, {}, 1) for name in ALLOCATORS),
-        *(make_policy(name, {}) for name in POLICIES),
+        *(make_policy(name, {"command": "true"} if name == "batsim" else {}) for name in POLICIES),
         *(
             make_pattern({"name": name})
             for name in PATTERNS.keys() - {"hybrid", "sequence", "matrix"}

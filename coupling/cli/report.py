@@ -41,7 +41,7 @@ def report(
     as_json: of.AsJson = False,
 ) -> None:
     """
-    Write the HTML report of results or of a sweep: pictures and tables.
+    Write the HTML report of results or of a sweep, with pictures.
 
     Example:
 
