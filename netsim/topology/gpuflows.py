@@ -146,8 +146,8 @@ def _around(
     """
     Move flows that cross rails off lost ends; return message, both ends and parts of each.
 
-    A lost end of the sender, or of the receiver, gives way to the others of its host, the other
-    port of an adapter first; where both are lost, flows stay on the rails that are left.
+    They take the other ports of their adapters where these work. Else a lost end of the sender, or
+    of the receiver, gives way to the others of its host; of both, to those of one rail.
     """
     flow, out, into = flows
     behind, meet = _behind_ends(cluster)
@@ -159,25 +159,25 @@ def _around(
     none = meet.shape[0] - 1
     lost = behind[own[0], own[2]] == none, behind[own[1], own[3]] == none
     free = lost[0] | ~lost[1], lost[1] | ~lost[0]  # ends that give way
-    slots = np.arange(cluster.hosts.ends)
+    slots, nics, planes = np.arange(cluster.hosts.ends), cluster.hosts.nics, cluster.hosts.planes
     tried = tuple(
-        np.where(gives[:, None], slots, end[:, None])
-        for gives, end in zip(free, own[2:], strict=True)
+        np.concatenate([end % nics + np.arange(planes) * nics, np.where(gives, slots, end)], axis=1)
+        for gives, end in ((free[0][:, None], own[2][:, None]), (free[1][:, None], own[3][:, None]))
     )
     others = meet[behind[own[0][:, None], tried[0]], behind[own[1][:, None], tried[1]]]
     wanted = np.where(free[0], own[2], own[3])
-    beside = others & (slots % cluster.hosts.nics == (wanted % cluster.hosts.nics)[:, None])
-    others = np.where(beside.any(axis=1, keepdims=True), beside, others)
+    beside = others[:, :planes].any(axis=1)  # by other ports of the same adapters
+    others[beside, planes:] = False
     rule = cluster.hosts.on_failure
-    if rule == "abort" or (rule == "plane" and not beside.any(axis=1).all()):
-        at = 0 if rule == "abort" else int(np.argmin(beside.any(axis=1)))
+    if rule == "abort" or (rule == "plane" and not beside.all()):
+        at = 0 if rule == "abort" else int(np.argmin(beside))
         words = _words(cluster, int(own[0][at]), int(own[1][at]), int(wanted[at]))
         raise RoutingError(f"{words}; the job stops.")
     if not others.any(axis=1).all():
         at = int(np.argmin(others.any(axis=1)))
         raise _no_path(cluster, int(own[0][at]), int(own[1][at]))
     if rule == "double":
-        others = _double(others, wanted)
+        others[:, planes:] = _double(cluster, others[:, planes:], wanted)
     row, slot = np.nonzero(others)
     whole = np.ones(flow.size, dtype=np.bool_)
     whole[broken] = False
@@ -210,7 +210,10 @@ def _in_service(cluster: GpuCluster, owned: Bools, here: Ints, there: Ints) -> F
     rule = cluster.hosts.on_failure
     left: Bools = owned & works
     gone = np.flatnonzero((left != owned).any(axis=1))
-    lost = np.flatnonzero(~left.any(axis=1))
+    by_adapter = (-1, cluster.hosts.planes, cluster.hosts.nics)
+    ports = left.reshape(by_adapter).sum(axis=1, keepdims=True)  # of each adapter that are left
+    alone = ~ports.astype(np.bool_) & owned.reshape(by_adapter).any(axis=1, keepdims=True)
+    lost = np.flatnonzero(alone.any(axis=(1, 2)) if rule == "plane" else ~left.any(axis=1))
     if (rule == "abort" and gone.size) or (rule == "plane" and lost.size):
         at = int(gone[0] if rule == "abort" else lost[0])
         end = int(np.argmax(owned[at] & ~works[at]))
@@ -219,14 +222,12 @@ def _in_service(cluster: GpuCluster, owned: Bools, here: Ints, there: Ints) -> F
     if rule == "respread":
         others = works.copy()
     elif lost.size:
-        others[lost] = _double(works[lost], np.argmax(owned[lost], axis=1))
+        others[lost] = _double(cluster, works[lost], np.argmax(owned[lost], axis=1))
     none = ~others.any(axis=1)
     if none.any():
         at = int(np.argmax(none))
         raise _no_path(cluster, int(here[at]), int(there[at]))
     share: Floats = owned / owned.sum(axis=1, keepdims=True)
-    by_adapter = (-1, cluster.hosts.planes, cluster.hosts.nics)
-    ports = left.reshape(by_adapter).sum(axis=1, keepdims=True)  # of each adapter that are left
     moved = (share * ~works).reshape(by_adapter).sum(axis=1, keepdims=True)
     beside = np.where(ports, moved / np.maximum(ports, 1), 0.0)
     share = left * (
@@ -237,12 +238,14 @@ def _in_service(cluster: GpuCluster, owned: Bools, here: Ints, there: Ints) -> F
     return found
 
 
-def _double(works: Bools, wanted: Ints) -> Bools:
+def _double(cluster: GpuCluster, works: Bools, wanted: Ints) -> Bools:
     """Return for each lost adapter one that works, the next lost one the next of them."""
-    place = (~works & (np.arange(works.shape[1]) < wanted[:, None])).sum(axis=1)
-    count = np.maximum(works.sum(axis=1), 1)
-    nth = np.cumsum(works, axis=1) == (place % count + 1)[:, None]
-    found: Bools = nth & works
+    nics, planes = cluster.hosts.nics, cluster.hosts.planes
+    adapters = works.reshape(-1, planes, nics).any(axis=1)
+    place = (~adapters & (np.arange(nics) < (wanted % nics)[:, None])).sum(axis=1)
+    count = np.maximum(adapters.sum(axis=1), 1)
+    nth = np.cumsum(adapters, axis=1) == (place % count + 1)[:, None]
+    found: Bools = np.tile(nth & adapters, planes) & works
     return found
 
 

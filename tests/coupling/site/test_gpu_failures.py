@@ -4,11 +4,12 @@ import json
 
 import pytest
 
-from coupling import SnapshotError
+from coupling import SnapshotError, estimate
 from coupling.inputs.snapshot import snapshot_from
 from coupling.site.comparison import DISCONNECTED, STOPPED
 from coupling.site.site import site_of_snapshot
 from coupling.site.whatif import rank_failures, whatif
+from netsim.registries.topologies import make_topology
 
 CLUSTER = {"kind": "gpu-cluster", "hosts": 8, "hosts_per_unit": 4, "latency": "none"}
 CLUSTER |= {"bandwidth": "400 Gb/s"}
@@ -130,3 +131,35 @@ def test_the_command_lists_iterations_and_takes_one_kind_at_a_time(tmp_path, com
     assert max(map(len, printed.splitlines())) <= 80
     assert both == 2
     assert "expected one kind of part that fails, got --each-rail and --each-nic" in refused
+
+
+@pytest.mark.parametrize("pxn", [True, False])
+@pytest.mark.parametrize("kind", ["ring", "all-to-all"])
+@pytest.mark.parametrize(
+    ("planes", "rule", "longer"),
+    [
+        ((0,), "respread", 2),  # the other port carries both shares, whatever the rule
+        ((0,), "double", 2),
+        ((0,), "plane", 2),
+        ((0, 1), "respread", 8 / 7),
+        ((0, 1), "double", 2),  # both ports of the next adapter
+    ],
+)
+def test_ports_stand_in_for_each_other_before_adapters_do(pxn, kind, planes, rule, longer):
+    """Eight hosts, adapters of 2 x 25 GB/s; rail 0 lost in one plane, or in both."""
+    fabric = {"kind": "gpu-cluster", "hosts": 8, "hosts_per_unit": 8, "fabric": "dual-plane"}
+    fabric |= {"bandwidth": "200 Gb/s", "latency": "none", "pxn": pxn, "on_failure": rule}
+    cluster = make_topology(fabric)
+    names = [cluster.switch_words(own) for own in cluster.switches_of_rail(0).tolist()]
+    lost = [name for name in names if any(f"plane {plane}," in name for plane in planes)]
+    fabric["failed_switches"] = [name.split(",")[0].removeprefix("leaf ") for name in lost]
+    job = {"id": "a", "nodes": "n[0-7]", "ranks_per_node": 8}
+    if kind == "ring":
+        job |= {"parallel": {"tp": 8}, "phases": [{"collectives": [RING]}]}
+    else:
+        job |= {"pattern": {"name": "all-to-all", "nbytes": "1 MB"}, "compute_s": 0}
+
+    (found,) = estimate({"topology": fabric, "jobs": [job], "routing": "spray"}).jobs
+
+    intact = RING_S if kind == "ring" else 56e6 / 50e9
+    assert found.alone_s == pytest.approx(intact * longer)
