@@ -10,22 +10,8 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
-import pandas as pd
-from matplotlib.patches import Patch
-
 from coupling.errors import CouplingError
 from coupling.inputs.snapshot import Snapshot
-from coupling.report.moments import blame_rows, moment_scene
-from coupling.report.plots.blame import blame_matrix, draw_blame, named_most, run_blame
-from coupling.report.plots.clock import Clock
-from coupling.report.plots.colours import palette
-from coupling.report.plots.fabric import FabricScene, draw_fabric
-from coupling.report.plots.gantt import draw_gantt, gantt_of
-from coupling.report.plots.jobs import draw_boxes, speedups_to
-from coupling.report.plots.links import draw_load
-from coupling.report.plots.wiring import wiring_of
-from coupling.results.comparison import BASELINE_NAMES, comparable
-from coupling.results.picture_values import begin_of, slowdown_scale, zone_of
 from coupling.results.result import Result
 from coupling.runs.campaign import Campaign
 from coupling.site.estimate import Estimate
@@ -63,6 +49,10 @@ def gantt(result: Result, *, topology: Topology | None = None, ax: "Axes | None"
     CouplingError
         If no job ran, or its nodes are not those of the fabric.
     """
+    from coupling.report.plots.clock import Clock
+    from coupling.report.plots.gantt import draw_gantt, gantt_of
+    from coupling.results.picture_values import begin_of, slowdown_scale, zone_of
+
     found = gantt_of(result, topology)
     if found is None:
         raise CouplingError("gantt: expected jobs that ran on nodes of the fabric, got none.")
@@ -90,6 +80,9 @@ def link_load(*results: Result | Campaign | Sequence[Result], ax: "Axes | None" 
     Axes
         To be changed further.
     """
+    from coupling.report.plots.colours import palette
+    from coupling.report.plots.links import draw_load
+
     runs = _runs_given("link_load", results)
     axes = _axes_for(ax)
     draw_load(axes, runs)
@@ -121,6 +114,11 @@ def blame(what: Result | Estimate, *, most: int = 20, ax: "Axes | None" = None) 
     CouplingError
         If no job costs another anything.
     """
+    import pandas as pd
+
+    from coupling.report.moments import blame_rows
+    from coupling.report.plots.blame import blame_matrix, draw_blame, named_most, run_blame
+
     if isinstance(what, Result):
         matrix, unit = run_blame(what, most), "node-hours lost"
     else:
@@ -163,6 +161,10 @@ def fabric(
     CouplingError
         If the links of a result do not fit the fabric, or its wiring cannot be found from them.
     """
+    from coupling.report.moments import moment_scene
+    from coupling.report.plots.fabric import FabricScene, draw_fabric
+    from coupling.report.plots.wiring import wiring_of
+
     scene = FabricScene(what) if isinstance(what, Topology) else None
     if isinstance(what, Estimate):
         scene = moment_scene(what.snapshot, what)
@@ -218,6 +220,10 @@ def speedups(
     CouplingError
         If there is only one run, no run of that name, or the runs are of other jobs.
     """
+    from coupling.report.plots.colours import palette
+    from coupling.report.plots.jobs import draw_boxes, speedups_to
+    from coupling.results.comparison import BASELINE_NAMES, comparable
+
     choice("by", by, ("size", "pattern"), error=CouplingError)
     runs = _runs_given("speedups", results)
     names = [run.name for run in runs]
@@ -275,13 +281,15 @@ def _axes_for(ax: "Axes | None") -> "Axes":
     """Return the axes to draw on."""
     if ax is not None:
         return ax
-    from matplotlib import pyplot as plt  # noqa: PLC0415 (chooses a window system)
+    from matplotlib import pyplot as plt
 
     return plt.subplots(layout="constrained")[1]
 
 
 def _draw_key(axes: "Axes", colours: Mapping[str, str]) -> None:
     """Name the runs, where there are several."""
+    from matplotlib.patches import Patch
+
     if len(colours) > 1:
         found = axes.legend(handles=[Patch(color=c, label=name) for name, c in colours.items()])
         for text in found.get_texts():

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import lsq_linear
 
 from netsim.common.arrays import Bools, Floats, Ints
 
@@ -213,6 +212,8 @@ def _bounded_fit(matrix: Floats, target: Floats) -> Floats:
     """Return the fractions from 0 to 1 that come nearest."""
     if not matrix.shape[1]:
         return np.empty(0)
+    from scipy.optimize import lsq_linear  # noqa: PLC0415 (slow to import)
+
     square, right = matrix, target
     if matrix.shape[0] > matrix.shape[1]:  # the same problem, as small as it gets
         square, factor = np.linalg.qr(matrix)
@@ -244,7 +245,7 @@ def _bootstrap_intervals(
         if factor is None:
             found.append(_bounded_fit(matrix, drawn))
         else:
-            found.append(lsq_linear(factor, turned.T @ drawn, (0.0, 1.0), method="bvls").x)
+            found.append(_bounded_fit(factor, turned.T @ drawn))
     if not found:
         nothing = np.full(matrix.shape[1], np.nan)
         return nothing, nothing

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
-from scipy.stats import f as f_distribution
 
 from coupling.calibration.answers import Calibration, GroupFit
 from coupling.calibration.design import BY, JobGroup, label_of, possible
@@ -291,6 +289,9 @@ def _slope(ran_s: Floats, stretch: Floats, sizes: Ints) -> _Slope:
     losses = np.array([loss(own) for own in grid.tolist()])
     near = float(grid[losses.argmin()])
     step = 1.0 / (_GRID - 1)
+    from scipy.optimize import minimize_scalar  # noqa: PLC0415 (slow to import)
+    from scipy.stats import f as f_distribution  # noqa: PLC0415 (slow to import)
+
     best = minimize_scalar(
         loss, bounds=(max(near - step, 0.0), min(near + step, 1.0)), method="bounded"
     )

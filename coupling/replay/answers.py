@@ -1,18 +1,22 @@
 """The answer of a replayed record: jobs, the queue model, gains."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import inf, isnan
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from coupling.results.result import Result
 from coupling.sweep.intervals import mean_interval
 from fabricsim.checking import shortened
 from netsim.common.arrays import Tabled
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,12 @@
 """Recorded against simulated waits, and the queue settings that come nearest."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from coupling.inputs.experiment import Experiment
 from coupling.replay.answers import Bias, QueueFit, Waits
@@ -15,6 +16,9 @@ from coupling.runs.engine import schedule_alone
 from netsim.common.arrays import Floats
 from scheduler.job import Job
 from scheduler.workload.match import name_of
+
+if TYPE_CHECKING:
+    pass
 
 WINDOWS = (0, 10, 50, 200)
 ESTIMATES = ("requested", "runtime")
@@ -121,6 +125,8 @@ def _wait_error(recorded: Floats, simulated: Floats) -> float:
 
 def _mean_biases(jobs: Sequence[Job], recorded: Floats, simulated: Floats) -> Iterator[Bias]:
     """Yield mean waits by size class and by partition."""
+    import pandas as pd  # noqa: PLC0415 (slow to import)
+
     sizes = size_class(pd.Series([job.n_nodes for job in jobs])).astype(str).to_numpy()
     partitions = np.array([name_of(job, "queue") or "-" for job in jobs])
     for of, groups in (("size", sizes), ("partition", partitions)):

@@ -1,17 +1,22 @@
 """The numbers that compare runs: one row per run, the same for terminal, Markdown and HTML."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from coupling.results import formatting as units
 from coupling.results.columns import finished
 from coupling.results.framed import nodes_used
 from coupling.results.result import Result
 from coupling.results.summary import compare, node_seconds_lost, speedup
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 BASELINE_NAMES = ("first-free", "baseline")
 Row = Mapping[str, float | None]

@@ -1,14 +1,18 @@
 """What is left to compute of a sweep, and what that will cost."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from coupling.sweep.plan import Plan
 from coupling.sweep.running import CellRunner
 from coupling.sweep.store import Store, classes_of, jobs_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _PILOT_JOBS = 200
 

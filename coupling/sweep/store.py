@@ -1,11 +1,11 @@
 """What a sweep keeps of each cell: files of which the last one marks a finished cell."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from coupling.errors import ResultError
 from coupling.inputs.table import Table
@@ -16,6 +16,9 @@ from coupling.results.result import Result
 from coupling.results.summary import size_class
 from coupling.sweep.factors import Label
 from coupling.sweep.plan import Cell
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DAY_S = 86400.0
 _MARKS = "marks"
@@ -32,6 +35,8 @@ def jobs_of(result: Result) -> pd.DataFrame:
 
 def classes_of(jobs: pd.DataFrame) -> pd.DataFrame:
     """Return sums over the jobs of each day, size class and pattern."""
+    import pandas as pd  # noqa: PLC0415 (slow to import)
+
     done = finished(jobs)
     run_s = done["end_s"] - done["start_s"]
     table = pd.DataFrame(
@@ -86,6 +91,8 @@ class Store:
 
     def _write_all(self, cell: Cell, tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
         """Write tables of a cell with its factors in front; return what the mark says of them."""
+        import pandas as pd  # noqa: PLC0415 (slow to import)
+
         files, sizes = {}, {}
         for name, table in tables.items():
             self._make_folder(self.table(name, cell).parent)

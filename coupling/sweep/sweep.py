@@ -1,11 +1,11 @@
 """Sweeps: plan, compute what is missing, gather."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import pandas as pd
 
 from coupling.errors import ExperimentError, ResultError
 from coupling.runs.directory_lock import LOCK, claimed
@@ -21,6 +21,8 @@ from fabricsim.checking.outputs import PLAN
 from netsim.common.atomic_write import is_leftover
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from coupling.sweep.comparison import Comparison
 
 METRICS = (
@@ -93,7 +95,7 @@ class Sweep:
         metrics: Sequence[str] = METRICS,
         by: Sequence[str] = (),
         over: str = "seeds",
-    ) -> "Comparison":
+    ) -> Comparison:
         """
         Compare the policies, sample by sample.
 
@@ -127,7 +129,7 @@ class Sweep:
         return str(self.cells.to_html(max_rows=20))
 
     @classmethod
-    def open(cls, folder: str | Path) -> "Sweep":
+    def open(cls, folder: str | Path) -> Sweep:
         """
         Open a sweep whose cells are all finished; tables of single cells are not read.
 

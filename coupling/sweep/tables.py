@@ -1,9 +1,10 @@
 """Aggregated tables of a sweep, so that comparing 10,000 cells opens no file of a cell."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from pathlib import Path
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from coupling.errors import ResultError
 from coupling.inputs.table import Table
@@ -11,6 +12,9 @@ from coupling.results.columns import decoded
 from coupling.results.manifest import read_checked, read_object, sha256, write_file
 from coupling.sweep.plan import Plan, digest_of
 from coupling.sweep.store import GROUPS, SUMS, Store, json_bytes, numbers_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 GATHERED = "gathered.json"
 CELLS, CLASSES, DAYS = "cells", "classes", "days"
@@ -60,6 +64,8 @@ def opened(plan: Plan, folder: Path) -> SweepTables:
 
 def gathered(plan: Plan, folder: Path) -> SweepTables:
     """Collect the cells of a plan into tables, also as files."""
+    import pandas as pd  # noqa: PLC0415 (slow to import)
+
     store = Store(folder)
     _refuse_missing(plan, store)
     rows, parts = [], dict[str, list[pd.DataFrame]]({name: [] for name in _KEYS})

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from math import gcd
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_flow
 
 from netsim.common.arrays import Floats, Ints
 from netsim.common.errors import NetsimError
@@ -146,6 +144,9 @@ def cut_of_halves(topology: Topology) -> tuple[float, float]:
     tail = np.concatenate([plain.link_tail[links], np.full(half, source), second])
     head = np.concatenate([plain.link_head[links], first, np.full(half, sink)])
     amount = np.concatenate([capacity, allowed[:half], allowed[half : 2 * half]]) / scale
+    from scipy.sparse import csr_array  # noqa: PLC0415 (slow to import)
+    from scipy.sparse.csgraph import maximum_flow  # noqa: PLC0415 (slow to import)
+
     graph = csr_array((np.rint(amount).astype(np.int32), (tail, head)), shape=(sink + 1, sink + 1))
     cut = float(maximum_flow(graph, source, sink).flow_value) * scale
     return cut, float(min(allowed[:half].sum(), allowed[half : 2 * half].sum()))
