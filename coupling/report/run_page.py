@@ -12,6 +12,7 @@ from coupling.report.provenance import assumptions, provenance, subtitle
 from coupling.report.summary_text import headlines, network_matters
 from coupling.report.tables import (
     Colours,
+    failure_section,
     hottest_links,
     infinite_table,
     interference_table,
@@ -57,6 +58,7 @@ def report_html(
             _speedup_section(results, colours, baseline, origin, drawn["speedups"]),
         ),
         ("Price of waiting", _wait_section(results, colours)),
+        *([("Failures", failure_section(results, colours))] if _has_failures(results) else []),
         ("Links", _link_section(results, colours, drawn)),
         *([("Links over time", _noted_pictures(over_time))] if over_time.figures else []),
         ("Does my topology matter?", _self_check(results, colours)),
@@ -70,6 +72,11 @@ def report_html(
         bullets([*notes, *headlines(results, baseline), *accuracy_lines(results)]),
         sections,
     )
+
+
+def _has_failures(results: Sequence[Result]) -> bool:
+    """Say whether something happened to the machine of a run."""
+    return any("failures" in result.extras for result in results)
 
 
 def _speedup_origin(results: Sequence[Result], model: object) -> tuple[str, str]:

@@ -17,6 +17,41 @@ HOTTEST = 6
 Colours = Mapping[str, str]
 
 
+_MOST_FAILED = 20  # runs that failed, in the list
+
+
+def failure_section(results: Sequence[Result], colours: Colours) -> Html:
+    """Write how many runs failed, what was lost, and the failed runs that lost most."""
+    heads = ["run", "events", "runs that failed", "jobs queued again", "node-hours lost"]
+    rows, lists = [], Html()
+    for result in results:
+        failed, own = result.extras.get("failures"), result.summary
+        if failed is None:
+            continue
+        name = label(result.name, colours[result.name])
+        keys = ("events", "failed_runs", "jobs_requeued")
+        lost = float(own.get("node_seconds_lost_to_failures") or 0.0) / 3600.0
+        rows.append([name, *(f"{own.get(key, 0):,}" for key in keys), units.number(lost)])
+        worst = failed.assign(lost=failed["lost_s"] * failed["n_nodes"])
+        worst = worst.sort_values("lost", ascending=False, kind="stable").head(_MOST_FAILED)
+        lists += table(
+            ["job", "nodes", "started", "failed", "node-hours lost", "what went down"],
+            [
+                [
+                    str(row.id),
+                    str(row.nodes),
+                    *(units.duration(at_s) for at_s in (row.start_s, row.end_s)),
+                    units.number(row.lost / 3600.0),
+                    str(row.cause),
+                ]
+                for row in worst.itertuples()
+            ],
+            caption=f"Runs that failed under {result.name}"
+            + (f", the {_MOST_FAILED} that lost most" if len(failed) > _MOST_FAILED else ""),
+        )
+    return table(heads, rows, caption="Failures and what they cost") + lists
+
+
 def run_table(results: Sequence[Result], colours: Colours, baseline: str | None = None) -> Html:
     """Write the comparison of runs, and what its columns mean."""
     rows = comparison_rows(results, baseline)

@@ -38,10 +38,14 @@ class Gantt:
     node_edges: Floats
     time_edges: Floats
     names: tuple[str, ...]  # Name of every node, in the order of the rows
+    # (R, T): share of the cell's node time in runs that failed; None where no run did
+    failed: Floats | None = None
 
     def table(self) -> pd.DataFrame:
         """Return first node, begin, busy share and slowdown of each used cell."""
-        row, column = np.nonzero(self.busy > 0)
+        used = self.busy if self.failed is None else self.busy + self.failed
+        row, column = np.nonzero(used > 0)
+        lost = {} if self.failed is None else {"failed": self.failed[row, column].round(6)}
         first = np.floor(self.node_edges[row]).astype(np.int64)
         return pd.DataFrame(
             {
@@ -49,6 +53,7 @@ class Gantt:
                 "time_s": self.time_edges[column].round(3),
                 "busy": self.busy[row, column].round(6),
                 "network_slowdown": self.network_slowdown[row, column].round(6),
+                **lost,
             }
         )
 
@@ -67,18 +72,15 @@ def gantt_of(
     end_s = float(jobs["end_s"].max()) if end_s is None else end_s
     if jobs.empty or not names or not end_s > 0:
         return None
+    rows, columns = min(_ROWS, len(names)), _TIMES
     try:
-        job, node = hosts_of(jobs["nodes"], names)
+        busy, slowed = _cells(jobs, names, end_s, ("", "network_slowdown"))
+        failures = result.extras.get("failures")
+        lost = None
+        if failures is not None and len(failures):
+            (lost,) = _cells(failures, names, end_s, ("",))
     except TopologyError:
         return None
-    rows, columns = min(_ROWS, len(names)), _TIMES
-    row = node * rows // len(names)
-    start, end, network_slowdown = (
-        jobs[name].to_numpy(dtype=float)[job] for name in ("start_s", "end_s", "network_slowdown")
-    )
-    cell_s = end_s / columns
-    time = partial(_fill_cells, row, start / cell_s, end / cell_s, (rows, columns))
-    busy, slowed = time(np.ones(job.size)), time(network_slowdown)
     per_row = np.bincount(np.arange(len(names)) * rows // len(names), minlength=rows)
     mean = np.full(busy.shape, np.nan)
     np.divide(slowed, busy, out=mean, where=busy > 1e-9)  # noqa: PLR2004 (rounding)
@@ -88,7 +90,22 @@ def gantt_of(
         np.ceil(np.arange(rows + 1) * len(names) / rows),
         np.linspace(0.0, end_s, columns + 1),
         tuple(names),
+        None if lost is None else np.clip(lost / per_row[:, None], 0.0, 1.0) * (lost > 1e-9),  # noqa: PLR2004
     )
+
+
+def _cells(
+    runs: pd.DataFrame, names: Sequence[str], end_s: float, weights: Sequence[str]
+) -> list[Floats]:
+    """Return node time of runs by cell, each weighted by a column, or by 1 for no name."""
+    run, node = hosts_of(runs["nodes"], names)
+    rows, cell_s = min(_ROWS, len(names)), end_s / _TIMES
+    start, end = (runs[name].to_numpy(dtype=float)[run] / cell_s for name in ("start_s", "end_s"))
+    fill = partial(_fill_cells, node * rows // len(names), start, end, (rows, _TIMES))
+    return [
+        fill(runs[name].to_numpy(dtype=float)[run] if name else np.ones(run.size))
+        for name in weights
+    ]
 
 
 def _fill_cells(
@@ -124,7 +141,8 @@ def gantt_pictures(
     return {
         name: Picture(
             f"gantt-{place}",
-            f"Nodes over time under {name}, by slowdown",
+            f"Nodes over time under {name}, by slowdown"
+            + ("" if own.failed is None else "; runs that failed in red"),
             partial(_paint_run, gantt=own, clock=clock, scale=scale, title=name),
             own.table,
             (HALF_WIDTH[0], 3.6),
@@ -156,22 +174,28 @@ def _hint_parts(axes: Axes, gantt: Gantt, clock: Clock) -> None:
             share = percent(busy / ((high - low) * (right - left)))
             slow = float(slowed[low:high, left:right].sum()) / busy if busy else None
             words = f"{where}busy {share}, mean slowdown {ratio(slow)}"
+            if gantt.failed is not None:
+                lost = float(gantt.failed[low:high, left:right].sum())
+                words += f"\nfailed runs {percent(lost / ((high - low) * (right - left)))}"
             hint(axes, words, (clock.at(begin), clock.at(end)), nodes)
 
 
 def draw_gantt(axes: Axes, gantt: Gantt, clock: Clock, scale: float) -> None:
     """Draw a map of nodes and time."""
+    last_s = float(clock.at(float(gantt.time_edges[-1])))
+    place = {
+        "extent": (float(clock.at(0.0)), last_s, 0.0, float(gantt.node_edges[-1])),
+        "aspect": "auto",
+        "origin": "lower",
+        "interpolation": "nearest",
+    }
     image = axes.imshow(
-        gantt.network_slowdown,
-        extent=(
-            float(clock.at(0.0)),
-            float(clock.at(float(gantt.time_edges[-1]))),
-            0.0,
-            float(gantt.node_edges[-1]),
-        ),
-        aspect="auto", origin="lower", interpolation="nearest", cmap="cividis",
-        vmin=1.0, vmax=scale, alpha=0.25 + 0.75 * gantt.busy,
+        gantt.network_slowdown, cmap="cividis",
+        vmin=1.0, vmax=scale, alpha=0.25 + 0.75 * gantt.busy, **place,
     )  # fmt: skip
+    if gantt.failed is not None:  # runs that failed, in red
+        shown = np.where(gantt.failed > 0, 1.0, np.nan)
+        axes.imshow(shown, cmap="Reds", vmin=0.0, vmax=1.3, alpha=0.3 + 0.7 * gantt.failed, **place)
     _hint_parts(axes, gantt, clock)
     clock.label(axes)
     axes.grid(visible=False)
