@@ -1,5 +1,6 @@
 """Partitions: sets of nodes with a queue, limits and a priority each, as Slurm has them."""
 
+from bisect import insort
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
@@ -39,6 +40,14 @@ class Restricted:
         inside = cluster.without(self._outside)
         return self._allocator.allocate(job, inside) if inside.has_nodes(job) else None
 
+    def inside(self, cluster: Cluster) -> list[int]:
+        """Return the nodes of each group that are not outside."""
+        return [own & ~out for own, out in zip(cluster.leaf_nodes, self._outside, strict=True)]
+
+    def part(self, cluster: Cluster) -> Cluster:
+        """Return a copy of a cluster in which the nodes outside are taken."""
+        return cluster.without(self._outside)
+
     def require_nodes(self, job: Job, cluster: Cluster, partition: str) -> None:
         """Refuse a job of more nodes than there are."""
         n_nodes = cluster.n_nodes - sum(mask.bit_count() for mask in self._outside)
@@ -61,6 +70,12 @@ class _Partition:
     policy: QueuePolicy
     reasons: WaitReasons = field(default_factory=WaitReasons)
     allocator: Restricted | None = None
+    # where no other partition has its nodes, it is a machine of its own, of these jobs
+    apart: bool = False
+    running: set[int] = field(default_factory=set)
+    # as `Machine` has them, since its own reservation was made
+    gained_until_s: float = -inf
+    changed_until_s: float = -inf
     submitted: list[Job] = field(default_factory=list)  # since the last pass
 
 
@@ -102,6 +117,7 @@ class Partitions:
         self._of = {own.name: own for own, _ in made}
         self._default = defaults[0] if defaults else None
         self._by_tier = sorted(self._of.values(), key=lambda own: -own.tier)
+        self._begun = False
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -139,29 +155,88 @@ class Partitions:
 
     def select(self, machine: Machine) -> None:
         """Start jobs of each partition on its nodes."""
-        allocator, reasons = machine.allocator, machine.wait_reasons
+        reasons = machine.wait_reasons
+        if not self._begun:
+            self._begin(machine)
+        gained_until_s, changed_until_s = machine.gained_until_s, machine.changed_until_s
         for own in self._by_tier:
-            if own.allocator is None:
-                own.allocator = Restricted(allocator, _outside(own, machine.cluster))
+            assert own.allocator is not None  # noqa: S101 (it has begun)
             for job in own.submitted:
                 own.allocator.require_nodes(job, machine.cluster, own.name)
             own.submitted.clear()
+            own.gained_until_s = max(own.gained_until_s, gained_until_s)
+            own.changed_until_s = max(own.changed_until_s, changed_until_s)
             if not len(own.policy):
                 continue
-            machine.allocator = cast("Allocator", own.allocator)
-            n_started = len(machine.started)
             if reasons is not None:
                 own.reasons.begin()
                 machine.wait_reasons = own.reasons
+            machine.gained_until_s = own.gained_until_s
+            machine.changed_until_s = own.changed_until_s
             try:
-                own.policy.select(machine)
+                (_select_apart if own.apart else _select_restricted)(own, machine)
             finally:
-                machine.allocator, machine.wait_reasons = allocator, reasons
-            if len(machine.started) > n_started:
-                machine.disturbances += 1  # of the reservations in other partitions
+                machine.wait_reasons = reasons
+            own.gained_until_s = machine.gained_until_s
+            own.changed_until_s = machine.changed_until_s
             if reasons is not None:
                 reasons.news |= own.reasons.news
                 reasons.rest = own.reasons.rest or NOT_REPORTED
+        machine.gained_until_s = machine.changed_until_s = -inf  # each partition has them
+
+    def _begin(self, machine: Machine) -> None:
+        """Find the nodes of each partition, and those that share them with no other one."""
+        self._begun, cluster, seen = True, machine.cluster, [0] * machine.cluster.n_leaves
+        twice = seen.copy()
+        for own in self._by_tier:
+            own.allocator = Restricted(machine.allocator, _outside(own, cluster))
+            inside = own.allocator.inside(cluster)
+            twice = [a | b & c for a, b, c in zip(twice, seen, inside, strict=True)]
+            seen = [a | b for a, b in zip(seen, inside, strict=True)]
+        for own in self._by_tier:
+            assert own.allocator is not None  # noqa: S101 (made above)
+            inside = own.allocator.inside(cluster)
+            inner = getattr(own.policy, "inner", own.policy)
+            alone = not any(a & b for a, b in zip(inside, twice, strict=True))
+            own.apart = alone and getattr(inner, "shares_nodes", False)
+
+
+def _select_restricted(own: _Partition, machine: Machine) -> None:
+    """Start jobs of a partition some of whose nodes others have, too."""
+    allocator, n_started = machine.allocator, len(machine.started)
+    machine.allocator = cast("Allocator", own.allocator)
+    try:
+        own.policy.select(machine)
+    finally:
+        machine.allocator = allocator
+    if len(machine.started) > n_started:
+        machine.disturbances += 1  # of the reservations in other partitions
+
+
+def _select_apart(own: _Partition, machine: Machine) -> None:
+    """Start jobs of a partition as on a machine of its own, where nodes can be counted."""
+    assert own.allocator is not None  # noqa: S101 (the caller has made it)
+    cluster, ends, expected_end_s = machine.cluster, machine.ends_ascending, machine.expected_end_s
+    n_started = len(machine.started)
+    own.running &= cluster.running.keys()
+    part = machine.cluster = own.allocator.part(cluster)
+    part.running = {
+        number: own_run for number, own_run in cluster.running.items() if number in own.running
+    }
+    machine.ends_ascending = [end for end in ends if end[1] in own.running]
+    machine.expected_end_s = {number: expected_end_s[number] for number in part.running}
+    try:
+        own.policy.select(machine)
+    finally:
+        found = machine.expected_end_s
+        machine.cluster, machine.ends_ascending = cluster, ends
+        machine.expected_end_s = expected_end_s
+    for allocation in machine.started[n_started:]:
+        number = allocation.job.id
+        cluster.place(allocation)
+        own.running.add(number)
+        expected_end_s[number] = found[number]
+        insort(ends, (found[number], number))
 
 
 def _read(
