@@ -140,6 +140,9 @@ class Cluster:
         hold them; None where there are none, and all cables work. See `set_closed`.
     down : Footprint or None
         These nodes, and the cables that are down.
+    draining : bool
+        Whether running jobs held some of these nodes when they were closed, which then do not come
+        free with the others.
     running : dict of int to Allocation
         By job id, in the order of their start.
     tally : Tally
@@ -149,6 +152,7 @@ class Cluster:
     __slots__ = (
         "closed",
         "down",
+        "draining",
         "fabric",
         "geometry",
         "l2_links",
@@ -209,6 +213,7 @@ class Cluster:
         self.shared: SharedLinks | None = None
         self.closed: list[int] | None = None
         self.down: Footprint | None = None
+        self.draining = False
         self.running: dict[int, Allocation] = {}
         self.tally = Tally()
 
@@ -412,8 +417,10 @@ class Cluster:
             join_all(self.l2_width, lost[1]) if any(lost[1]) else 0,
         )
         self.closed, self.down = (closed, down) if down != Footprint() else (None, None)
+        self.draining = False
         for allocation in self.running.values():
             for leaf, held, ports in allocation.leaves:
+                self.draining |= bool(held & closed[leaf])
                 taken[leaf] |= held
                 self.leaf_up[leaf] &= ~(0 if allocation.units else ports)
             for switch, ports in () if allocation.units else allocation.l2s:

@@ -126,7 +126,7 @@ class Machine:
     def fits_by_count(self) -> bool:
         """Whether a job finds a place exactly when enough nodes are free."""
         cluster = self.cluster
-        whole = not (cluster.geometry.in_parts or cluster.closed or self.windows)
+        whole = not (cluster.geometry.in_parts or cluster.draining or self.windows)
         return whole and self.switch_limit is None and fits_by_count(self.allocator)
 
     @property
