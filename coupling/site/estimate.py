@@ -335,7 +335,8 @@ class _Estimator:
         cluster, times = self._snapshot.topology, self._times_of(placed.traffic)
         assert isinstance(cluster, GpuCluster)  # noqa: S101 (for the type)
         assert job.together_s is not None  # noqa: S101 (it sends)
-        parts = step_parts(placed, times, job.together_s)
+        assert job.alone_s is not None  # noqa: S101 (it sends)
+        parts = step_parts(placed, times, job.alone_s, job.together_s)
         return replace(job, parts=parts, bytes_by_class=class_bytes(cluster, placed))
 
     def _silent_estimate(self, job: PlacedJob) -> JobEstimate:

@@ -10,7 +10,8 @@ from netsim.flows.traffic import StepTimes, bytes_per_link
 from netsim.topology.gpucluster import GpuCluster
 from scheduler.traffic import PlacedTraffic
 
-COMPUTATION, COMMUNICATION, OTHERS = "computation", "communication", "other jobs"
+COMPUTATION, COMMUNICATION = "computation", "communication"
+OWN, OTHERS = "own messages on shared links", "other jobs"
 _ROUNDING = 1e-9
 
 _CLASSES = (  # by the levels of a tree, with the kinds of links of the way up
@@ -45,12 +46,14 @@ class ClassBytes:
     busiest_s: float  # Seconds that its bytes take
 
 
-def step_parts(placed: PlacedTraffic, times: StepTimes, together_s: float) -> tuple[StepPart, ...]:
+def step_parts(
+    placed: PlacedTraffic, times: StepTimes, alone_s: float, together_s: float
+) -> tuple[StepPart, ...]:
     """
     Split a step into parts whose exposed times add up to it.
 
-    Computation beside collectives hides the first of them: these follow each other. What is left
-    of the step is due to other jobs.
+    Computation beside collectives hides the first of them: these follow each other. They have the
+    time of their busiest link; what a simulation has more of it alone is a part too.
     """
     hide_s = step_hides_s(placed.traffic)
     length_s = times.steps["drain_s"] + times.steps["latency_s"]
@@ -69,9 +72,10 @@ def step_parts(placed: PlacedTraffic, times: StepTimes, together_s: float) -> tu
         first = last + 1
     parts = [StepPart(COMPUTATION, computed_s, computed_s)] if computed_s else []
     parts += [StepPart(label, total[label], exposed[label]) for label in total]
-    rest_s = together_s - sum(part.exposed_s for part in parts)
-    if abs(rest_s) > _ROUNDING * together_s:
-        parts.append(StepPart(OTHERS, rest_s, rest_s))
+    own_s = alone_s - sum(part.exposed_s for part in parts)
+    for what, rest_s in ((OWN, own_s), (OTHERS, together_s - alone_s)):
+        if abs(rest_s) > _ROUNDING * together_s:
+            parts.append(StepPart(what, rest_s, rest_s))
     return tuple(parts)
 
 

@@ -112,6 +112,18 @@ def test_time_lost_to_other_jobs_is_a_part_of_the_step():
         assert parts["other jobs"] > 0.001
 
 
+def test_what_a_simulation_has_more_of_a_step_alone_is_no_other_job():
+    """A double tree's messages share links at once under flow-level: longer than the busiest."""
+    tree = RING | {"algorithm": "tree"}
+
+    for model in ("fluid", "flow-level"):
+        job, parts = step_of([{"compute_s": 1, "collectives": [tree]}], model=model)
+
+        assert ("own messages on shared links" in parts) == (model == "flow-level")
+        assert "other jobs" not in parts
+        assert sum(exposed for _, exposed in parts.values()) == pytest.approx(job.together_s)
+
+
 def test_steps_fit_80_columns_and_stand_on_the_page(tmp_path):
     model = {"params": "70e9", "layers": 80, "hidden": 8192, "seq": 4096, "micro_batches": 8}
     model |= {"tp": 8, "pp": 2, "ep": 2, "compute_s": "2 s"}
