@@ -119,6 +119,7 @@ def verify(
     random: int = 100,
     exhaustive: bool = False,
     allow_unknown: bool = False,
+    fail: Sequence[str] = (),
     **fields: Any,  # noqa: ANN401 (of any field)
 ) -> Verification:
     """
@@ -138,6 +139,8 @@ def verify(
         Try all permutations, up to 200,000 kinds.
     allow_unknown : bool, default False
         Accept checks that are not decided.
+    fail : sequence of str, optional
+        Switches, and cables ``A>B``, that fail first.
     **fields
         Without `snapshot`: its fields as keywords, ``topology`` and ``jobs`` among them.
 
@@ -158,6 +161,7 @@ def verify(
         random=random,
         exhaustive=exhaustive,
         allow_unknown=allow_unknown,
+        fail=fail,
     )
 
 

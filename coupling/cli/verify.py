@@ -21,6 +21,9 @@ def verify(
     exhaustive: Annotated[
         bool, typer.Option("--exhaustive", help="Try all permutations, up to 200,000 kinds.")
     ] = False,
+    fail: Annotated[
+        list[str] | None, typer.Option(help="Switch or cable A>B that fails first; repeatable.")
+    ] = None,
     allow_unknown: Annotated[
         bool, typer.Option("--allow-unknown", help="Accept checks that are not decided.")
     ] = False,
@@ -38,9 +41,11 @@ def verify(
     """
     from coupling.inputs.snapshot import read_snapshot
     from coupling.report.verify import verify_answer
+    from coupling.site.verify import after_failures
     from coupling.site.verify import verify as check
 
     placed = read_snapshot(snapshot)
+    placed = after_failures(placed, fail) if fail else placed
     found = check(
         placed,
         any_routing=any_routing,

@@ -1,7 +1,7 @@
 """Verify: isolation of jobs from each other, and whether their partitions are non-blocking."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,12 @@ from netsim.nonblocking.exact import ExactRouter, Witness
 from netsim.nonblocking.router import PermutationRouter
 from netsim.nonblocking.static_table import TableReport, static_table_report
 from netsim.nonblocking.verdict import Certificate, Status, Verdict, rearrangeable
-from netsim.routing.multipath import single_paths
+from netsim.registries.routings import on_changed
+from netsim.routing.multipath import as_routed, single_paths
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
+from netsim.topology.multipath import as_built
+from netsim.topology.outage import fail as without
 from netsim.topology.routes import Routes
 
 RANDOM = 100  # permutations tried by default
@@ -194,6 +197,26 @@ class Verification(Tabled):
         return fields
 
 
+def after_failures(snapshot: Snapshot, failed: Sequence[str]) -> Snapshot:
+    """Return a snapshot after switches and cables have failed; refuse the loss of a job's nodes."""
+    cables = [name for name in failed if ">" in name]
+    before = as_built(snapshot.topology)
+    try:
+        topology = without(before, cables, [name for name in failed if ">" not in name])
+        routing = on_changed(snapshot.routing, topology)
+    except NetsimError as error:
+        raise SnapshotError(f"{snapshot.source}: fail: {error}") from None
+    lost = np.setdiff1d(before.usable_nodes, topology.usable_nodes)
+    for job in snapshot.jobs:
+        gone = np.intersect1d(job.partition.nodes, lost)
+        if gone.size:
+            raise SnapshotError(
+                f"{snapshot.source}: fail: job {job.id} loses {gone.size} of its nodes, "
+                f"{topology.vertex_name(int(gone[0]))} among them: it ends, and has no partition."
+            )
+    return replace(snapshot, topology=as_routed(topology, routing), routing=routing)
+
+
 def verify(
     snapshot: Snapshot | Mapping[str, Any],
     *,
@@ -202,6 +225,7 @@ def verify(
     random: int = RANDOM,
     exhaustive: bool = False,
     allow_unknown: bool = False,
+    fail: Sequence[str] = (),
 ) -> Verification:
     """
     Check that jobs are isolated from each other and that their partitions are non-blocking.
@@ -221,6 +245,9 @@ def verify(
         Try up to 200,000 leaf-to-leaf flow matrices instead of 2000.
     allow_unknown : bool, default False
         Let a question without an answer pass.
+    fail : sequence of str, optional
+        Switches, and cables ``A>B``, that fail first: jobs keep their nodes and what works of
+        their links, and the routing goes round what has failed.
 
     Returns
     -------
@@ -241,6 +268,8 @@ def verify(
     whole("random", random, 0, _MOST_RANDOM, error=SnapshotError)
     flag("exhaustive", exhaustive, error=SnapshotError)
     flag("any_routing", any_routing, error=SnapshotError)
+    if fail:
+        snapshot = after_failures(snapshot, fail)
     try:
         single_paths(snapshot.routing, "verify needs", RoutingError)
     except RoutingError as error:
