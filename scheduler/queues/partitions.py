@@ -73,10 +73,22 @@ class _Partition:
     # where no other partition has its nodes, it is a machine of its own, of these jobs
     apart: bool = False
     running: set[int] = field(default_factory=set)
+    fresh: bool = True  # whether jobs were submitted since it was last asked
+    closed: list[int] | None = None
     # as `Machine` has them, since its own reservation was made
     gained_until_s: float = -inf
     changed_until_s: float = -inf
     submitted: list[Job] = field(default_factory=list)  # since the last pass
+
+    def is_unchanged(self, machine: Machine) -> bool:
+        """Say whether nothing has changed for its queue, so that it starts no job now either."""
+        return (
+            not (self.fresh or machine.windows)
+            and type(self.policy).__name__ in {"Fcfs", "Easy"}  # others go by the time, too
+            and self.closed is machine.cluster.closed
+            and self.running <= machine.cluster.running.keys()
+            and self.running.isdisjoint(machine.overdue)
+        )
 
 
 class Partitions:
@@ -163,10 +175,11 @@ class Partitions:
             assert own.allocator is not None  # noqa: S101 (it has begun)
             for job in own.submitted:
                 own.allocator.require_nodes(job, machine.cluster, own.name)
+            own.fresh |= bool(own.submitted)
             own.submitted.clear()
             own.gained_until_s = max(own.gained_until_s, gained_until_s)
             own.changed_until_s = max(own.changed_until_s, changed_until_s)
-            if not len(own.policy):
+            if not len(own.policy) or (own.apart and own.is_unchanged(machine)):
                 continue
             if reasons is not None:
                 own.reasons.begin()
@@ -219,6 +232,7 @@ def _select_apart(own: _Partition, machine: Machine) -> None:
     cluster, ends, expected_end_s = machine.cluster, machine.ends_ascending, machine.expected_end_s
     n_started = len(machine.started)
     own.running &= cluster.running.keys()
+    own.fresh, own.closed = False, cluster.closed
     part = machine.cluster = own.allocator.part(cluster)
     part.running = {
         number: own_run for number, own_run in cluster.running.items() if number in own.running
