@@ -2,7 +2,7 @@
 Run logs of GPU jobs in three placements, and print what the network costs them.
 
     python -m benchmarks.gpu_traces            # writes docs/research/gpu-traces.md, minutes
-    python -m benchmarks.gpu_traces --print    # prints the table
+    python -m benchmarks.gpu_traces --overlap --print    # gradients beside the backward pass
 
 Philly's table is read from ``shared/data/gpu/philly`` beside the repository. No public log says
 how its jobs communicate: all of more than one host train one model by data parallelism.
@@ -50,29 +50,22 @@ LOGS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
 }
 
 
-def rows() -> Iterator[list[str]]:
-    """Yield a row per log, overlap and placement."""
+def rows(*, overlap: bool) -> Iterator[list[str]]:
+    """Yield a row per log and placement; `overlap`: gradients travel beside the backward pass."""
     for name, (log, cluster, model) in LOGS.items():
-        for overlap in (True, False):
-            for placement, allocator in PLACEMENTS.items():
-                begin_s = time.process_time()
-                experiment = fs.Experiment(
-                    cluster,
-                    log,
-                    allocator=allocator,
-                    communication={"model": {**model, "overlap": overlap}},
-                    node={"gpus": 8},
-                    self_check=False,
-                )
-                found = fs.run(experiment)
-                spent_s = time.process_time() - begin_s
-                yield [
-                    name,
-                    "beside backward pass" if overlap else "after it",
-                    placement,
-                    *_numbers(found),
-                    f"{spent_s:.0f}",
-                ]
+        for placement, allocator in PLACEMENTS.items():
+            begin_s = time.process_time()
+            experiment = fs.Experiment(
+                cluster,
+                log,
+                allocator=allocator,
+                communication={"model": {**model, "overlap": overlap}},
+                node={"gpus": 8},
+                self_check=False,
+            )
+            found = fs.run(experiment)
+            spent_s = time.process_time() - begin_s
+            yield [name, placement, *_numbers(found), f"{spent_s:.0f}"]
 
 
 def _numbers(found: fs.Result) -> list[str]:
@@ -93,14 +86,14 @@ def _numbers(found: fs.Result) -> list[str]:
 
 
 HEADS = (
-    *("log", "gradients", "placement", "jobs that send", "their GPU time", "placement factor"),
+    *("log", "placement", "jobs that send", "their GPU time", "placement factor"),
     *("interference", "largest", "GPU time lost to it", "CPU s"),
 )
 
 
-def table() -> str:
+def table(*, overlap: bool) -> str:
     """Return the table as Markdown."""
-    lines = [HEADS, ["---"] * len(HEADS), *rows()]
+    lines = [HEADS, ["---"] * len(HEADS), *rows(overlap=overlap)]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
@@ -108,8 +101,10 @@ def main() -> None:
     """Write the page, or print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().partition("\n")[0])
     parser.add_argument("--print", action="store_true", help="print, and write nothing")
-    found = table()
-    if parser.parse_args().print:
+    parser.add_argument("--overlap", action="store_true", help="gradients beside the backward pass")
+    given = parser.parse_args()
+    found = table(overlap=given.overlap)
+    if given.print:
         print(found)
         return
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
