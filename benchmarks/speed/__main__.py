@@ -1,7 +1,8 @@
 """
 Measure how fast whole commands are, alone or in turn with another version of the project.
 
-Usage: python -m benchmarks.speed coupled --log FILE [--jobs N] [--old TREE] [--runs N]
+Usage: python -m benchmarks.speed [table] [--log FILE] [--old TREE] [--runs N] [--only WORD ...]
+       python -m benchmarks.speed coupled --log FILE [--jobs N] [--old TREE] [--runs N]
        python -m benchmarks.speed large [--jobs N] [--old TREE] [--runs N]
        python -m benchmarks.speed fixed [--old TREE] [--runs N]
        python -m benchmarks.speed queues [--jobs N]
@@ -15,12 +16,13 @@ Usage: python -m benchmarks.speed coupled --log FILE [--jobs N] [--old TREE] [--
 
 FILE is LLNL-Thunder-2007-1.1-cln.swf.gz of the Parallel Workloads Archive, TREE a checkout of an
 older version, which the same environment must be able to run; `instructions` needs Valgrind. Runs
-name the model `fluid`. Times are CPU seconds of whole processes, user
+name no model: the default. Times are CPU seconds of whole processes, user
 and system, in alternating runs after one that is not counted; medians. Each command writes its
 section of the evidence, `stages` the page docs/research/timings.md.
 """
 
 import argparse
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -28,9 +30,10 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.evidence import record
-from benchmarks.speed.process import COMMAND, cut, run_process
+from benchmarks.speed.process import COLD, cpu_s, cut
 from benchmarks.speed.scale import fabrics, finish, growth, instructions, memory, workers
 from benchmarks.speed.stages import looked_at, parquet_rows, per_job, run_command
+from benchmarks.speed.table import table
 from netsim.topology.fattree import fat_tree_of_radix
 from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster
@@ -52,7 +55,6 @@ queue = "easy"
 allocator = "{allocator}"
 [network]
 routing = "jigsaw"
-model = "fluid"
 """
 LARGE = """topology = {{kind = "fat-tree", radix = 28}}
 [workload]
@@ -64,7 +66,6 @@ queue = "easy"
 allocator = "random"
 [network]
 routing = "jigsaw"
-model = "fluid"
 """
 SLOW = ("conservative", "jigsaw")
 QUEUES = {  # on 1458 and on 5488 nodes: what part of the jobs is run, and jobs/s that are wanted
@@ -75,7 +76,6 @@ QUEUES = {  # on 1458 and on 5488 nodes: what part of the jobs is run, and jobs/
     SLOW: ((8, 4), (150, 150)),
 }
 Row = tuple[str, Sequence[str]]
-COLD = "nothing compiled"
 SHORT = 6_000  # jobs of a run before those that are timed: enough for all that is compiled
 
 
@@ -92,12 +92,12 @@ def compared(
     trees = [ROOT, *([old] if old else [])]
     for tree in trees:
         for name, arguments in rows if first is None else first:
-            _cpu_s(tree, name, arguments)
+            cpu_s(tree, name, arguments)
     for name, arguments in rows:
         times: dict[Path, list[float]] = {tree: [] for tree in trees}
         for _ in range(runs):
             for tree in trees:
-                times[tree].append(_cpu_s(tree, name, arguments))
+                times[tree].append(cpu_s(tree, name, arguments))
         now = times[ROOT]
         before = times[old] if old else []
         ratio = median(a / b for a, b in zip(now, before, strict=True)) if before else None
@@ -105,14 +105,6 @@ def compared(
         lines.append(f"| {name} | {' | '.join(cells)} | {f'{ratio:.2f}' if ratio else '-'} |")
         print(lines[-1], flush=True)
     return lines
-
-
-def _cpu_s(tree: Path, name: str, arguments: Sequence[str]) -> float:
-    """Return what a command takes in a version of the project."""
-    with tempfile.TemporaryDirectory() as folder:
-        filled = [part.replace("OUT", f"{folder}/out") for part in arguments]
-        empty = {"NUMBA_CACHE_DIR": f"{folder}/compiled"} if COLD in name else {}
-        return run_process(tree, ("-c", COMMAND, *filled), **empty).cpu_s
 
 
 def experiments(log: Path, folder: Path) -> list[tuple[str, Path]]:
@@ -164,8 +156,7 @@ def fixed(options: argparse.Namespace) -> None:
         path = Path(name) / "ten.toml"
         path.write_text(
             'topology = "synth-1024"\n'
-            '[workload]\ngenerator = "synth"\nmean_nodes = 16\nn_jobs = 10\n'
-            '[network]\nmodel = "fluid"\n',
+            '[workload]\ngenerator = "synth"\nmean_nodes = 16\nn_jobs = 10\n',
             encoding="utf-8",
         )
         small = ("estimate", str(ROOT / "examples/placed_jobs.json"))
@@ -266,6 +257,12 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(required=True)
+    sub = commands.add_parser("table", help=table.__doc__)
+    sub.set_defaults(work=table, jobs=None)
+    for name in ("--log", "--old"):
+        sub.add_argument(name, type=Path)
+    sub.add_argument("--runs", type=int, default=3)
+    sub.add_argument("--only", nargs="+", default=[], help="rows whose name has one of the words")
     works = (coupled, large, fixed, queues, stages, fabrics, finish, workers)
     for work in (*works, growth, instructions, memory):
         sub = commands.add_parser(work.__name__, help=work.__doc__)
@@ -283,7 +280,7 @@ def main() -> None:
         if work in (memory, instructions):
             sizes = [25_000, 50_000, 100_000] if work is memory else [500, 2000, 4000, 8000]
             sub.add_argument("--sizes", type=int, nargs="+", default=sizes)
-    options = parser.parse_args()
+    options = parser.parse_args(sys.argv[1:] or ["table"])
     options.work(options)
 
 

@@ -4,12 +4,15 @@ import gzip
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 COMMAND = "from coupling.cli import main; main()"
+COLD = "nothing compiled"  # in the name of what is timed so
+STAR = "from fabricsim import *"
 _TICKS = os.sysconf("SC_CLK_TCK")
 _LOOK_S = 0.1
 _LOOKS = 3  # that a process of any weight lives through
@@ -119,3 +122,13 @@ def repeated(log: Path, n_jobs: int, folder: Path) -> Path:
             entry = [str(int(who) + again * last_id), str(int(when) + again * span_s), *rest]
             out.write(" ".join(entry) + "\n")
     return target
+
+
+def cpu_s(tree: Path, name: str, arguments: Sequence[str]) -> float:
+    """Return what a command takes in a version of the project."""
+    with tempfile.TemporaryDirectory() as folder:
+        filled = [part.replace("OUT", f"{folder}/out") for part in arguments]
+        if filled == [STAR]:
+            return run_process(tree, ("-c", STAR)).cpu_s
+        empty = {"NUMBA_CACHE_DIR": f"{folder}/compiled"} if COLD in name else {}
+        return run_process(tree, ("-c", COMMAND, *filled), **empty).cpu_s

@@ -69,8 +69,6 @@ mean_nodes = 16
 n_jobs = {jobs}
 [scheduler]
 queue = "easy"
-[network]
-model = "fluid"
 [compare]
 allocators = ["first-free", "jigsaw", "random", "balanced"]
 """
