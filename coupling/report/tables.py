@@ -38,13 +38,13 @@ def failure_section(results: Sequence[Result], colours: Colours) -> Html:
             ["job", "nodes", "started", "failed", "node-hours lost", "what went down"],
             [
                 [
-                    str(row.id),
-                    str(row.nodes),
-                    *(units.duration(at_s) for at_s in (row.start_s, row.end_s)),
-                    units.number(row.lost / 3600.0),
-                    str(row.cause),
+                    str(row["id"]),
+                    str(row["nodes"]),
+                    *(units.duration(float(row[key])) for key in ("start_s", "end_s")),
+                    units.number(float(row["lost"]) / 3600.0),
+                    str(row["cause"]),
                 ]
-                for row in worst.itertuples()
+                for row in worst.to_dict("records")
             ],
             caption=f"Runs that failed under {result.name}"
             + (f", the {_MOST_FAILED} that lost most" if len(failed) > _MOST_FAILED else ""),

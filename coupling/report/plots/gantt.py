@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -183,7 +184,7 @@ def _hint_parts(axes: Axes, gantt: Gantt, clock: Clock) -> None:
 def draw_gantt(axes: Axes, gantt: Gantt, clock: Clock, scale: float) -> None:
     """Draw a map of nodes and time."""
     last_s = float(clock.at(float(gantt.time_edges[-1])))
-    place = {
+    place: dict[str, Any] = {
         "extent": (float(clock.at(0.0)), last_s, 0.0, float(gantt.node_edges[-1])),
         "aspect": "auto",
         "origin": "lower",
