@@ -51,7 +51,7 @@ def summarise(
 
     With `over`, ratios of means to those of the rows that have these cells and the same other keys.
     With `saved`, by how many per cent these are below 1. The column ``sample``, where there is one,
-    pairs rows. Intervals: jackknife over samples and Student's t.
+    pairs rows. Intervals: jackknife over samples and Student's t, of ratios on their logarithms.
     """
     table = table if "sample" in table else table.assign(sample=1)
     if over is not None:
@@ -63,7 +63,8 @@ def summarise(
         row = dict(zip(keys, cells, strict=True))
         for value in values:
             below = own[f"{value} below"] if over is not None else pd.Series(1.0, own.index)
-            ends = _ratio_of_means(np.asarray(own[value], float), np.asarray(below, float))
+            pair = np.asarray(own[value], float), np.asarray(below, float)
+            ends = _ratio_of_means(*pair, in_logs=over is not None)
             if saved:
                 ends = 100 * (1 - ends[[0, 2, 1]])
             row |= dict(zip((value, f"{value} low", f"{value} high"), ends.tolist(), strict=True))
@@ -89,8 +90,8 @@ def differences(
     return summarise(pd.concat(parts), ("pair", *keys), ("more",))
 
 
-def _ratio_of_means(own: Floats, below: Floats) -> Floats:
-    """Return a ratio of means and the ends of its interval."""
+def _ratio_of_means(own: Floats, below: Floats, *, in_logs: bool) -> Floats:
+    """Return a ratio of means and the ends of its interval; `in_logs`: none below 0."""
     if not below.sum() > 0:
         return np.full(3, np.nan)
     ratio, n = own.sum() / below.sum(), own.size
@@ -98,8 +99,13 @@ def _ratio_of_means(own: Floats, below: Floats) -> Floats:
     if n == 1 or not np.all(rest > 0):
         return np.array([ratio, np.nan, np.nan])
     without = (own.sum() - own) / rest
+    in_logs = in_logs and ratio > 0 and bool(np.all(without > 0))
+    if in_logs:
+        without = np.log(without)
     error = np.sqrt((n - 1) / n * np.square(without - without.mean()).sum())
     half = student.ppf((1 + _LEVEL) / 2, n - 1) * error
+    if in_logs:
+        return ratio * np.exp([0.0, -half, half])
     return np.array([ratio, ratio - half, ratio + half])
 
 

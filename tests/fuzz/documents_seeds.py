@@ -242,7 +242,6 @@ EXPERIMENTS: dict[str, Document] = {
             "window": 7,
             "queue_options": {"reservation": "R2", "switches": "2@1:00"},
             "kill_at_limit": True,
-            "node": {"cores": 4, "gpus": 2, "memory": "8 GiB"},
         },
         "network": {
             "routing": "jigsaw",
@@ -260,6 +259,12 @@ EXPERIMENTS: dict[str, Document] = {
             "allocators": ["first-free", "jigsaw", "random"],
             "options": {"jigsaw": {"order": "index"}},
         },
+    },
+    "shared": {
+        "topology": TREE,
+        "workload": {"path": "log.swf", "format": "swf", "processors_per_node": 4},
+        "scheduler": {"node": {"cores": 4, "gpus": 2, "memory": "8 GiB"}},
+        "network": {"routing": "d-mod-k"},
     },
     "plain": {
         "topology": TREE,

@@ -225,6 +225,22 @@ def test_a_ratio_is_paired_by_sample_and_one_sample_has_no_interval():
     assert isnan(alone["value high"])
 
 
+def test_the_interval_of_a_ratio_lies_above_zero():
+    """
+    1, 2 and 3 beside 1: without one of them 2.5, 2 and 1.5.
+
+    Their logarithms are 0.9163, 0.6931 and 0.4055; the jackknife's error is 0.2957, t 4.303.
+    """
+    table = pd.DataFrame(
+        {"policy": ["base", "a"] * 3, "sample": [1, 1, 2, 2, 3, 3], "value": [1.0, 1, 1, 2, 1, 3]}
+    )
+    own = summarise(table, ("policy",), ("value",), over={"policy": "base"}).iloc[1]
+
+    assert own["value"] == 2.0
+    assert own["value low"] == pytest.approx(2 * exp(-4.303 * 0.2957), rel=1e-3)
+    assert own["value high"] == pytest.approx(2 * exp(4.303 * 0.2957), rel=1e-3)
+
+
 def test_the_documentation_has_a_page_of_every_paper():
     assert [path.stem for path in RECORDS] == NAMES
 
