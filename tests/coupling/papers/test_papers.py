@@ -2,7 +2,7 @@
 
 import gzip
 import re
-from math import isclose, isnan
+from math import exp, isclose, isnan
 from pathlib import Path
 
 import pandas as pd
