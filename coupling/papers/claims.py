@@ -104,9 +104,9 @@ def _ratio_of_means(own: Floats, below: Floats, *, in_logs: bool) -> Floats:
         without = np.log(without)
     error = np.sqrt((n - 1) / n * np.square(without - without.mean()).sum())
     half = student.ppf((1 + _LEVEL) / 2, n - 1) * error
-    if in_logs:
-        return ratio * np.exp([0.0, -half, half])
-    return np.array([ratio, ratio - half, ratio + half])
+    ends = np.array([0.0, -half, half])
+    found: Floats = ratio * np.exp(ends) if in_logs else ratio + ends
+    return found
 
 
 def chosen_rows(table: pd.DataFrame, rows: Mapping[str, Sequence[object]]) -> pd.DataFrame:

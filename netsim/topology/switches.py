@@ -126,18 +126,17 @@ _NCCL = (
 
 
 def assumed_fabric(topology: Topology) -> tuple[str, ...]:
-    """Return a phrase for everything that was assumed of a fabric but its switches."""
-    own = topology.origin.assumed if topology.origin else ()
-    if isinstance(topology, GpuCluster):
-        rate = _NCCL if topology.hosts.nccl else _FULL_RATE
-        lost = lost_rails(topology)
-        own = tuple(phrase for phrase in (*own, topology.filled_in, rate, lost) if phrase)
-    return own
+    """Return a phrase for everything that was assumed of a fabric that is built, not read."""
+    if not isinstance(topology, GpuCluster):
+        return ()
+    rate = "links at their full rate, without the overhead of protocols and of NCCL"
+    return tuple(phrase for phrase in (topology.filled_in, rate, lost_rails(topology)) if phrase)
 
 
 def assumptions_of(topology: Topology) -> tuple[str, ...]:
     """Return a phrase for everything that was assumed of a fabric: of its file, of its switches."""
-    own, switch = assumed_fabric(topology), assumed_switch(topology)
+    own = (*(topology.origin.assumed if topology.origin else ()), *assumed_fabric(topology))
+    switch = assumed_switch(topology)
     return (*own, switch) if switch else own
 
 

@@ -27,6 +27,7 @@ _COLUMNS = (
     *("id", "submit_s", "n_nodes", "runtime_s", "requested_s"),
     *("user", "group", "executable", "queue", "name"),
 )
+UNITS = ("cores", "gpus", "memory_mb")  # that jobs may ask for, on all nodes together
 
 
 def read_source(path: str | Path, *, binary: bool = False) -> Source:
@@ -134,11 +135,14 @@ class Workload:
         -------
         DataFrame
             A row for each job: id, times in seconds, nodes, labels; -1 stands for no label.
+            Cores, GPUs and memory_mb (MiB) where a job asks for some.
         """
         import pandas as pd  # noqa: PLC0415 (slow to import, and rarely needed)
 
+        units = (name for name in UNITS if any(getattr(job, name) for job in self.jobs))
+        columns = [*_COLUMNS, *units]
         return pd.DataFrame(
-            [[getattr(job, name) for name in _COLUMNS] for job in self.jobs], columns=_COLUMNS
+            [[getattr(job, name) for name in columns] for job in self.jobs], columns=columns
         )
 
     def _repr_html_(self) -> str:

@@ -11,12 +11,11 @@ from netsim.common import hostlist
 from netsim.common.arrays import Ints
 from netsim.common.errors import TopologyError
 from scheduler.errors import WorkloadError
-from scheduler.workload.base import Source, Workload
+from scheduler.workload.base import UNITS, Source, Workload
 from scheduler.workload.filters import (
     LABELS,
     LARGEST,
     MISSING,
-    UNITS,
     Filters,
     Records,
     select_jobs,

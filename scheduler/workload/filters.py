@@ -15,12 +15,11 @@ from netsim.common.errors import UnitError
 from netsim.common.units import Quantity, parse_time
 from scheduler.errors import WorkloadError
 from scheduler.job import Job
-from scheduler.workload.base import DroppedJob, Source, Workload
+from scheduler.workload.base import UNITS, DroppedJob, Source, Workload
 from scheduler.workload.dependencies import count_unused, linked
 
 MISSING = -1  # as in the Standard Workload Format
 LABELS = ("user", "group", "executable", "queue")
-UNITS = ("cores", "gpus", "memory_mb")
 LARGEST = 2**53
 """Whole numbers are exact in a float up to here."""
 _UNUSED = "dependencies of jobs on others (column dependency): not used"

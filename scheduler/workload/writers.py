@@ -11,7 +11,7 @@ from fabricsim.checking.sheets import sheet
 from netsim.common.atomic_write import replace_file
 from scheduler.errors import WorkloadError
 from scheduler.workload import Workload, write_swf
-from scheduler.workload.filters import UNITS
+from scheduler.workload.base import UNITS
 from scheduler.workload.table import COLUMNS
 
 _LABELS = ("user", "group", "executable", "queue")
@@ -99,11 +99,10 @@ def table_of(workload: Workload) -> dict[str, list[object]]:
         if name not in _LABELS:
             free = f"log_{name}" if name.lower() in _TAKEN else name
             columns[free] = [extra.get(name) for extra in extras]
-    for unit in UNITS:  # a processor for each node is what no log has to say
+    for unit in UNITS:
         units = [getattr(job, unit) for job in jobs]
-        plain = unit == "cores" and units == columns["n_nodes"]
         there = {name.lower() for name in columns} & set(COLUMNS.get(unit, COLUMNS["processors"]))
-        if any(units) and not plain and not there:
+        if any(units) and not there:
             columns[unit] = [own or None for own in units]
     empty = [name for name, values in columns.items() if all(value is None for value in values)]
     return {name: values for name, values in columns.items() if name not in empty}

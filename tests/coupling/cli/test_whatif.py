@@ -69,7 +69,10 @@ def test_a_snapshot_is_changed_too(command):
     [
         ((), "expected a change (--fail, --drain,"),
         (("--fail", "x", "--each-switch"), "expected a change (--fail, --drain,"),
-        (("--each-cable", "--each-switch"), "expected --each-switch or --each-cable, got both."),
+        (
+            ("--each-cable", "--each-switch"),
+            "expected one kind of part that fails, got --each-switch and --each-cable.",
+        ),
         (("--fail", "spine9"), "no node or switch 'spine9'"),
         (("--taper", "0"), "--taper: expected a number from 0.01 to 1000, got 0.0."),
         (("--fail", "leaf1", "--out", "x.txt"), "expected a name that ends in .csv or .parquet."),
