@@ -129,7 +129,7 @@ def assumed_fabric(topology: Topology) -> tuple[str, ...]:
     """Return a phrase for everything that was assumed of a fabric that is built, not read."""
     if not isinstance(topology, GpuCluster):
         return ()
-    rate = "links at their full rate, without the overhead of protocols and of NCCL"
+    rate = _NCCL if topology.hosts.nccl else _FULL_RATE
     return tuple(phrase for phrase in (topology.filled_in, rate, lost_rails(topology)) if phrase)
 
 
