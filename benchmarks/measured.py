@@ -357,7 +357,11 @@ def main() -> None:
 def written(rows: Iterable[Row]) -> str:
     """Return the table of the page."""
     heads = ("machine", "workload", "measured", "`packets`", "`fluid`", "assumed", "source")
-    lines = [heads, ("---",) * len(heads), *(row.cells() for row in rows)]
+    cells = [row.cells() for row in rows]
+    assumed = [row[5] for row in cells]
+    lines = [heads, ("---",) * len(heads)]
+    for row, above in zip(cells, ["", *assumed], strict=False):
+        lines.append((*row[:5], "as above", *row[6:]) if row[5] == above else row)
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 

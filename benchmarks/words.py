@@ -16,6 +16,7 @@ MOST = 38_000  # all pages for users
 BOUNDS = {  # of pages, and of folders
     "README.md": 500,
     "CHANGELOG.md": 2_000,
+    "CONTRIBUTING.md": 1_200,
     "docs/concepts/glossary.md": 900,
     "docs/concepts/model.md": 2_500,
     "docs/reference/commands": 5_000,
@@ -25,7 +26,8 @@ BOUNDS = {  # of pages, and of folders
         for name in ("mishra20", "pollard18", "smith21", "stoltzfus13", "yang")
     },
 }
-NOTES = "docs/research/logs.md", "docs/research/timings.md"  # for developers
+NOTES = "docs/research/logs.md", "docs/research/timings.md"  # what commands measured
+DEVELOPERS = "CONTRIBUTING.md"  # counts by itself
 LEFT_OUT = re.compile(r"\A---\n.*?^---\n|^(```+).*?^\1|<!--.*?-->|^:.*?$", re.MULTILINE | re.DOTALL)
 
 
@@ -55,8 +57,9 @@ def main() -> int:
     counts = pages()
     for name, count in counts.items():
         print(f"{count:7,}  {name}")
-    print(f"{sum(counts.values()):7,}  in all, of {MOST:,}")
-    long = [] if sum(counts.values()) <= MOST else [f"all pages: more than {MOST:,}"]
+    total = sum(counts.values()) - counts[DEVELOPERS]
+    print(f"{total:7,}  for users, of {MOST:,}")
+    long = [] if total <= MOST else [f"pages for users: more than {MOST:,}"]
     for name, most in BOUNDS.items():
         count = sum(
             own for page, own in counts.items() if page == name or page.startswith(f"{name}/")
