@@ -83,7 +83,7 @@ class _Partition:
     def is_unchanged(self, machine: Machine) -> bool:
         """Say whether nothing has changed for its queue, so that it starts no job now either."""
         return (
-            not (self.fresh or machine.windows)
+            not (self.fresh or machine.windows or machine.switch_limit)
             and type(self.policy).__name__ in {"Fcfs", "Easy"}  # others go by the time, too
             and self.closed is machine.cluster.closed
             and self.running <= machine.cluster.running.keys()

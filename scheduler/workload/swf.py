@@ -55,6 +55,7 @@ _TIMES = (_SUBMIT, _WAIT, _RUN, _REQUESTED_TIME)
 _WHOLE = (_NUMBER, _PROCS, _REQUESTED_PROCS, _STATUS, *_LABELS.values())
 _USED = sorted({*_TIMES, *_WHOLE, _REQUESTED_MEMORY, _PARTITION, _PRECEDING, _THINK})
 _LONGEST = 2**20
+_DIGITS = 15  # of a number below 2^53
 _MOST_LINES = 20_000_000  # comments and blank ones among them
 _PARTIAL, _CANCELLED = (2, 3, 4), 5
 _START = re.compile(rb";[ \t]*UnixStartTime:[ \t]*([0-9]{1,12})\s*$")
@@ -149,7 +150,7 @@ def write_swf(
         lines.append(
             f"{job.id} {times} {processors} -1 -1 "
             f"{processors} {_written_seconds(job.requested_s)} -1 1 {job.user} {job.group} "
-            f"{job.executable} {job.queue} -1 {_before(job)}"
+            f"{job.executable} {job.queue} {_partition(job)} {_before(job)}"
         )
     data = ("\n".join(lines) + "\n").encode()
     if str(path).endswith(".gz"):
@@ -167,6 +168,12 @@ def _written_wait(job: Job) -> str:
     if job.logged_start_s is None or job.logged_start_s < job.submit_s:
         return "-1"
     return _written_seconds(job.logged_start_s - job.submit_s)
+
+
+def _partition(job: Job) -> str:
+    """Print the number of the partition; -1 where it has none, or a name."""
+    found = dict(job.extra).get("partition", "")
+    return found if found.isascii() and found.isdecimal() and len(found) <= _DIGITS else "-1"
 
 
 def _before(job: Job) -> str:

@@ -37,6 +37,19 @@ SPECS = {
         {"kind": "dragonfly", "groups": 4, "routers": [2, 5], "variant": "simgrid"},
         {"kind": "dragonfly", "groups": 1, "routers": [2, 2], "lanes": [1, 2, 1]},
     ],
+    "dragonfly+": [
+        {"kind": "dragonfly+", "groups": 4, "leaves": 3, "spines": 2, "nodes_per_leaf": 2},
+        {"kind": "dragonfly+", "groups": 3, "leaves": 2, "spines": 2, "duplex": "half"},
+    ],
+    "hyperx": [
+        {"kind": "hyperx", "dims": [3, 4], "nodes_per_router": 2, "lanes": [1, 2]},
+        {"kind": "hyperx", "dims": [4], "duplex": "half", "excluded": ["r3", 0]},
+    ],
+    "slim-fly": [
+        {"kind": "slim-fly", "q": 3, "nodes_per_router": 2},
+        {"kind": "slim-fly", "q": 5, "nodes_per_router": 1, "duplex": "half"},
+    ],
+    "switch": [{"kind": "switch", "nodes": 6}],
 }
 SPECS["file"] = [
     {"kind": "file", "path": str(DATA / name)}

@@ -129,7 +129,7 @@ def test_run_and_folder_names_are_no_markup(shell, tmp_path):
     both = shell("mv '[' plain; $F compare plain/] 'results/[red]a'")
 
     assert done.returncode == again.returncode == both.returncode == 0, done.stderr + both.stderr
-    assert b"are in [/]\n" in done.stderr
+    assert b"are in [/]; pictures: fabricsim report [/]\n" in done.stderr
     assert b"\n[red]a/first-free  " in both.stdout
 
 

@@ -186,7 +186,10 @@ def _run(case: Case, document: Any, folder: Path) -> Iterator[str]:
         yield from _summary(summary, len(ran))
         if summary["dropped"] != len(jobs) - len(ran):
             yield "dropped jobs that are counted otherwise than listed"
-        yield from _job_table(ran, exact=b"flow-level" in unpacked(case.files.get("e.toml", b"")))
+        text = unpacked(case.files.get("e.toml", b""))
+        yield from _job_table(ran, exact=b"flow-level" in text)
+        if b"[scheduler.node]" not in text:  # where jobs share nodes
+            yield from _places(ran)
         links = pd.read_parquet(place / "links.parquet")
         yield from _link_table(links, case)
         timeline = pd.read_parquet(place / "timeline.parquet")
@@ -211,7 +214,6 @@ def _job_table(jobs: pd.DataFrame, *, exact: bool) -> Iterator[str]:
             yield f"{name} of a job below 1 or no number"
     if jobs["id"].duplicated().any():
         yield "a job twice"
-    yield from _places(jobs)
 
 
 def _places(jobs: pd.DataFrame) -> Iterator[str]:
