@@ -142,4 +142,4 @@ def _page_templates() -> "Environment":
 
 def _code(text: str) -> Html:
     """Write what stands between backticks as code."""
-    return Html(re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text)))
+    return Html(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))

@@ -15,6 +15,7 @@ import pytest
 from drawn_runs import NAMES, Ran, Scene, scenes
 from hypothesis import assume, given, settings
 
+from coupling.report import page
 from coupling.report.summary_text import headlines, network_matters, reading
 from coupling.report.terminal import comparison_table
 from coupling.results.notes import accuracy_lines
@@ -331,3 +332,9 @@ def test_a_link_without_a_known_loss_is_not_the_worst():
     (line,) = [line for line in headlines([result]) if "node-hours" in line]
 
     assert line.startswith("10.0 node-hours are lost to interference at s1.0>s2.0 (leaf-up)")
+
+
+def test_what_stands_between_backticks_is_code_and_all_else_is_escaped():
+    found = str(page.bullets(["ask `packets`, or <b>"]))
+
+    assert "<li>ask <code>packets</code>, or &lt;b&gt;</li>" in found
