@@ -79,6 +79,8 @@ class Machine:
         Ids of running jobs past their estimate.
     started : list of Allocation
         Jobs started at this instant, in order; the simulator empties it.
+    cut : set of int
+        Ids of jobs that ended at their limit at this instant, their work not done.
     disturbances : int
         How often expected ends have proved wrong: a job ended at another time, was given a new
         expected end, or holds other nodes than before. A reservation made at the same count stands.
@@ -108,6 +110,7 @@ class Machine:
     ends_ascending: list[tuple[float, int]] = field(default_factory=list)
     overdue: set[int] = field(default_factory=set)
     started: list[Allocation] = field(default_factory=list)
+    cut: set[int] = field(default_factory=set)
     disturbances: int = 0
     gained_until_s: float = -inf
     changed_until_s: float = -inf

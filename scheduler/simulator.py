@@ -494,11 +494,14 @@ class _Simulation:
     def _end_jobs(self, now_s: float) -> list[Allocation]:
         """End all jobs that are due, by id."""
         ended = []
+        self.machine.cut.clear()
         while self._next_end_s() <= now_s:
             _, job_id = heapq.heappop(self.ends)
             state = self._take_off(job_id, now_s)
             found = state.placement_factor, state.interference_delay_s, state.cut
             self.records.append(JobRecord(state.allocation, state.start_s, now_s, *found))
+            if state.cut:
+                self.machine.cut.add(job_id)
             if self.behind:
                 self._let_follow(job_id, now_s, killed=state.cut)
             ended.append(state.allocation)

@@ -21,6 +21,7 @@ _IGNORED = {"NOTIFY", "SET_JOB_METADATA"}  # they change nothing that is simulat
 _POLL_MS = 200
 _GRACE_S = 10.0  # for a scheduler to leave when the simulation has ended
 _BEGIN_S = 1e-9  # by which a time may be off through its text
+_DEFAULT = "first-free"  # allocator
 _MOST = 10_000_000  # resources of a range
 
 Event = Mapping[str, Any]
@@ -32,9 +33,9 @@ class Batsim:
 
     The scheduler is a process of its own, started for each simulation. At each instant it is sent
     what happened, and answers which jobs start on which resources; resource i is the i-th node
-    that takes jobs. The allocator is not asked. Job ids are ``w0!17``; a profile is a delay of the
-    requested time, so run times stay unknown to it. Protocol: Batsim 3, in which Batsim has a ZMQ
-    REQ socket and the scheduler the REP one.
+    that takes jobs. The allocator is not asked. Job ids are ``w0!17``; the walltime of a job, and
+    the delay of its profile, are what a scheduler may know by the experiment's ``estimates``.
+    Protocol: Batsim 3, in which Batsim has a ZMQ REQ socket and the scheduler the REP one.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ class Batsim:
         self._link: _Connection | None = None
         self._waiting: dict[int, Job] = {}
         self._new: list[Job] = []
-        self._running: dict[int, tuple[Job, float]] = {}  # and their starts
+        self._running: set[int] = set()
         self._later: list[tuple[float, Event]] = []  # decisions for a time to come
         self._call_s: list[float] = []  # when the scheduler asked to be called
         self._now_s = 0.0
@@ -85,9 +86,16 @@ class Batsim:
         """Say what happened, and start the jobs that the scheduler starts."""
         now_s = self._now_s = machine.now_s
         if self._link is None:
+            if machine.allocator.name != _DEFAULT:
+                raise self._refusal(
+                    f"it chooses nodes itself: expected allocator {_DEFAULT}, the default, got "
+                    f"{machine.allocator.name}"
+                )
             self._link = _Connection(self._command, self._timeout_s)
             self._link.ask(now_s, [_event(now_s, "SIMULATION_BEGINS", _description(machine))])
-        events = [*self._ended(machine), *self._submitted(now_s), *self._called(now_s)]
+        if machine.cluster.closed or machine.windows:
+            raise self._refusal("nodes that are down, drained or reserved have no word in Batsim")
+        events = [*self._ended(machine), *self._submitted(machine), *self._called(now_s)]
         if events:
             for event in self._link.ask(now_s, events):
                 at_s = event.get("timestamp", now_s)
@@ -108,31 +116,30 @@ class Batsim:
     def _ended(self, machine: Machine) -> list[Event]:
         """Return an event for each job that has ended."""
         now_s, found = machine.now_s, []
-        for number, (job, start_s) in list(self._running.items()):
-            if number in machine.cluster.running and number not in self._waiting:
-                continue
-            del self._running[number]
-            reached = now_s - start_s >= job.requested_s - _BEGIN_S
+        for number in sorted(self._running - machine.cluster.running.keys()):
+            self._running.remove(number)
+            reached = number in machine.cut
             state = "COMPLETED_WALLTIME_REACHED" if reached else "COMPLETED_SUCCESSFULLY"
-            told = {"job_id": _job_name(number), "job_state": state, "return_code": int(reached)}
-            found.append(_event(now_s, "JOB_COMPLETED", {**told, "alloc": ""}))
+            data = {"job_id": _job_name(number), "job_state": state, "return_code": int(reached)}
+            found.append(_event(now_s, "JOB_COMPLETED", {**data, "alloc": ""}))
         return found
 
-    def _submitted(self, now_s: float) -> list[Event]:
+    def _submitted(self, machine: Machine) -> list[Event]:
         """Return an event for each new job."""
         events = []
         for job in self._new:
-            profile = f"delay_{job.requested_s:g}"
+            limit_s = machine.estimate_s(job)
+            profile = f"delay_{limit_s:g}"
             described = {
                 "id": _job_name(job.id),
                 "res": job.n_nodes,
-                "walltime": job.requested_s,
+                "walltime": limit_s,
                 "subtime": job.submit_s,
                 "profile": profile,
             }
-            delay = {"type": "delay", "delay": job.requested_s}
+            delay = {"type": "delay", "delay": limit_s}
             data = {"job_id": _job_name(job.id), "job": described, "profile": delay}
-            events.append(_event(now_s, "JOB_SUBMITTED", data))
+            events.append(_event(machine.now_s, "JOB_SUBMITTED", data))
         self._new.clear()
         return events
 
@@ -174,7 +181,7 @@ class Batsim:
         leaves = tuple((leaf, mask, 0) for leaf, mask in sorted(masks.items()))
         machine.start(Allocation(job, geometry, leaves))
         del self._waiting[number]
-        self._running[number] = job, machine.now_s
+        self._running.add(number)
 
     def _refusal(self, what: str) -> PolicyError:
         """Return the error for an answer."""

@@ -36,8 +36,20 @@ while True:
 
 def run(jobs, *command, **options):
     policy = make_policy("batsim", dict(zip(["command"], command, strict=False)) | options)
-    allocator = make_allocator("first-free", {}, 1)
-    return simulate(jobs, Cluster(TREE), allocator, policy, kill_at_limit=True).records
+    return simulate_plainly(jobs, policy)
+
+
+def simulate_plainly(jobs, policy, allocator="first-free", **options):
+    """Simulate with requested times as estimates and limits."""
+    return simulate(
+        jobs,
+        Cluster(TREE),
+        make_allocator(allocator, {}, 1),
+        policy,
+        kill_at_limit=True,
+        estimate_s=lambda job: job.requested_s,
+        **options,
+    ).records
 
 
 def draw(seed, sizes, n_jobs=30):
@@ -73,13 +85,7 @@ def test_pybatsim_first_come_first_served_equals_fcfs(seed):
 
     records = run(jobs, f"{PYBATSIM} schedFcfs -t 0")
 
-    plain = simulate(
-        jobs,
-        Cluster(TREE),
-        make_allocator("first-free", {}, 1),
-        make_policy("fcfs", {}),
-        kill_at_limit=True,
-    ).records
+    plain = simulate_plainly(jobs, make_policy("fcfs", {}))
     assert {one.job.id: (one.start_s, one.end_s) for one in records} == {
         one.job.id: (one.start_s, one.end_s) for one in plain
     }
@@ -179,3 +185,30 @@ def test_what_starts_no_scheduler_is_refused(options, words):
     with pytest.raises(PolicyError) as caught:
         run([Job(1, 0.0, 1, 1.0, 1.0)], **options)
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("runtime_s", "state"),
+    [(10.0, "COMPLETED_SUCCESSFULLY"), (11.0, "COMPLETED_WALLTIME_REACHED")],
+)
+def test_only_a_job_that_was_ended_at_its_limit_has_reached_it(tmp_path, runtime_s, state):
+    """By hand: of a limit of 10 s one job needs all, another one more."""
+    place = tmp_path / "seen.json"
+    body = (
+        START.replace("ALLOC", "0")
+        + f"""
+with open({str(place)!r}, "a") as seen:
+    seen.write(json.dumps(event) + "\\n")"""
+    )
+
+    (record,) = run([Job(1, 3.0, 1, runtime_s, 10.0)], script(tmp_path, body))
+
+    assert record.end_s == 13.0
+    assert state in place.read_text()
+
+
+@pytest.mark.parametrize("allocator", ["jigsaw", "random"])
+def test_an_allocator_that_would_not_be_asked_is_refused(allocator):
+    policy = make_policy("batsim", {"command": "true"})
+    with pytest.raises(PolicyError, match=f"expected allocator first-free.*got {allocator}"):
+        simulate_plainly([Job(1, 0.0, 1, 1.0, 1.0)], policy, allocator)
