@@ -4,8 +4,8 @@ Kill runs at random moments, fill the disk, close the cache, and compare what is
     python -m benchmarks.faults                # 100 kills, into benchmarks/evidence.md
     python -m benchmarks.faults --kills 10     # fewer, nothing written
 
-The results of a run that was killed, resumed, killed again and so on have the bytes of a run that
-nobody disturbed. Exit status 1 where one has not, or where the command did not say what happened.
+The results of a run that was killed, resumed, killed again and so on have the bytes of one that
+was not killed. Exit status 1 where one has not, or where the command did not say so.
 """
 
 import argparse
@@ -96,7 +96,7 @@ def _lines(killer: Killer, chains: int, others: Found) -> list[str]:
         f"{sum(killer.kills.values())} SIGKILLs at random moments of a run that compares four "
         f"allocators, and of its resumptions; {chains} results, each killed up to {MOST} times and "
         "resumed in the end. Tables, summaries, experiment and manifest (but for dates and CPU "
-        "seconds) were compared byte by byte with those of a run that nobody disturbed."
+        "seconds) were compared byte by byte with those of a run without kills."
     )
     lines = [
         what,

@@ -122,7 +122,7 @@ def _fabric_tables(fabric: Topology) -> Iterator[dict[str, Any]]:
         grid = {"dims": list(fabric.dims), "wrap": list(fabric.wrap)}
         yield {"kind": "torus", **grid, "nodes_per_router": fabric.nodes_per_router, **common}
     elif isinstance(fabric, HyperX):
-        grid = {"dims": list(fabric.dims), "lanes": list(fabric.lanes)}
+        grid = {"dims": list(fabric.dims), "parallel": list(fabric.parallel)}
         yield {"kind": "hyperx", **grid, "nodes_per_router": fabric.nodes_per_router, **common}
     elif isinstance(fabric, SlimFly):
         yield {"kind": "slim-fly", **_fields_of(fabric, "q", "nodes_per_router"), **common}

@@ -247,7 +247,7 @@ def verify(
         Let a question without an answer pass.
     fail : sequence of str, optional
         Switches, and cables ``A>B``, that fail first: jobs keep their nodes and what works of
-        their links, and the routing goes round what has failed.
+        their links, and the routing avoids what has failed.
 
     Returns
     -------

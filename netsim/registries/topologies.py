@@ -322,7 +322,7 @@ def _read_hyperx(fields: Fields, common: Common) -> Topology:
     return build_hyperx(
         fields.integers("dims"),
         nodes_per_router=fields.integer("nodes_per_router", 1, least=1),
-        lanes=fields.integers("lanes") if "lanes" in fields else None,
+        parallel=fields.integers("parallel") if "parallel" in fields else None,
         **common,
     )
 

@@ -85,10 +85,10 @@ class HyperXOrder(CheckedRouting):
         fabric = self.topology
         here, there = src // fabric.nodes_per_router, dst // fabric.nodes_per_router
         table = [src]
-        for axis, (side, lanes) in enumerate(zip(fabric.dims, fabric.lanes, strict=True)):
+        for axis, (side, parallel) in enumerate(zip(fabric.dims, fabric.parallel, strict=True)):
             place, target = fabric.place(axis, here), fabric.place(axis, there)
             peer = target - (target > place)
-            link = fabric.bases[axis] + (here * (side - 1) + peer) * lanes + dst % lanes
+            link = fabric.bases[axis] + (here * (side - 1) + peer) * parallel + dst % parallel
             table.append(np.where(place == target, -1, link))
             here = here + (target - place) * fabric.strides[axis]
         padded = np.stack([*table, fabric.n_nodes + dst], axis=1)

@@ -67,19 +67,19 @@ def latency_seconds(latency: Quantity) -> float:
         raise TopologyError(f"latency: {error}") from None
 
 
-def all_to_all_links(shape: tuple[int, ...], lanes: int, axis: int) -> Ends:
+def all_to_all_links(shape: tuple[int, ...], parallel: int, axis: int) -> Ends:
     """
     Join the routers of a grid all-to-all along one axis; the last axis is the fastest.
 
-    Links go by tail router, peer in ascending order, and lane.
+    Links go by tail router, peer in ascending order, and number among `parallel` cables.
     """
     side, stride = shape[axis], prod(shape[axis + 1 :])
-    peers = (side - 1) * lanes
+    peers = (side - 1) * parallel
     tail = np.repeat(np.arange(prod(shape)), peers)
-    peer = np.tile(np.repeat(np.arange(side - 1), lanes), tail.size // max(1, peers))
+    peer = np.tile(np.repeat(np.arange(side - 1), parallel), tail.size // max(1, peers))
     place = tail // stride % side
     head = tail + (peer + (peer >= place) - place) * stride
-    return tail, head, np.arange(tail.size) % lanes
+    return tail, head, np.arange(tail.size) % parallel
 
 
 def router_fields(
@@ -108,7 +108,7 @@ def router_fields(
             np.zeros(2 * node.size, dtype=np.int64),
         )
     ]
-    ends += [(tail + router.size, head + router.size, lane) for tail, head, lane in classes]
+    ends += [(tail + router.size, head + router.size, number) for tail, head, number in classes]
     tail, head, cable = (np.concatenate(part) for part in zip(*ends, strict=True))
     links = np.arange(tail.size)
     return {

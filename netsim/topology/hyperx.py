@@ -24,12 +24,12 @@ class HyperX(Topology):
     *HyperX: topology, routing, and packaging of efficient large-scale networks*, SC 2009.
 
     Links: ``n`` up from node n, ``n_nodes + n`` down to it, then axis by axis, each by tail router,
-    peer and lane.
+    peer and cable.
     """
 
     dims: tuple[int, ...] = ()
     nodes_per_router: int = 1
-    lanes: tuple[int, ...] = ()  # parallel cables of a pair of routers, by axis
+    parallel: tuple[int, ...] = ()  # parallel cables of a pair of routers, by axis
 
     @property
     def _kind_words(self) -> str:
@@ -39,7 +39,9 @@ class HyperX(Topology):
     @cached_property
     def bases(self) -> tuple[int, ...]:
         """Number of the first link of each axis."""
-        sizes = [self.n_switches * (s - 1) * k for s, k in zip(self.dims, self.lanes, strict=True)]
+        sizes = [
+            self.n_switches * (s - 1) * k for s, k in zip(self.dims, self.parallel, strict=True)
+        ]
         return tuple(2 * self.n_nodes + sum(sizes[:axis]) for axis in range(len(sizes)))
 
     @cached_property
@@ -71,7 +73,7 @@ def build_hyperx(
     bandwidth: Bandwidth,
     *,
     nodes_per_router: int = 1,
-    lanes: Sequence[int] | None = None,
+    parallel: Sequence[int] | None = None,
     half_duplex: bool = False,
     latency_base_s: Quantity = 0.0,
     latency_per_link_s: Quantity = 0.0,
@@ -80,7 +82,7 @@ def build_hyperx(
     Build a HyperX.
 
     `dims`: routers along each axis. `bandwidth`: bytes per second of every cable, or of node cables
-    and the cables of each axis. `lanes`: parallel cables of a pair of routers, by axis; 1 when
+    and the cables of each axis. `parallel`: parallel cables of a pair of routers, by axis; 1 when
     absent. The others as in `netsim.topology.torus.build_torus`.
 
     Examples
@@ -90,13 +92,13 @@ def build_hyperx(
     ('4 x 3 HyperX, 24 nodes', 2)
     """
     sides = tuple(dims)
-    cables = (1,) * len(sides) if lanes is None else tuple(lanes)
+    cables = (1,) * len(sides) if parallel is None else tuple(parallel)
     if not sides or min(*sides, *cables, nodes_per_router) < 1 or len(cables) != len(sides):
         raise TopologyError(
-            "dims, lanes (one for each axis) and nodes_per_router must be at least 1, got "
+            "dims, parallel (one for each axis) and nodes_per_router must be at least 1, got "
             f"{sides}, {cables} and {nodes_per_router}."
         )
-    ports = sum((side - 1) * lane for side, lane in zip(sides, cables, strict=True))
+    ports = sum((side - 1) * count for side, count in zip(sides, cables, strict=True))
     check_size(prod(sides) * (2 * nodes_per_router + ports))
     axes = range(len(sides))
     shape, last = sides[::-1], len(sides) - 1
@@ -110,4 +112,6 @@ def build_hyperx(
         latency_per_link_s=latency_per_link_s,
     )
     name = f"hyperx({'x'.join(map(str, sides))}; {nodes_per_router} a router)"
-    return HyperX(name=name, **common, dims=sides, nodes_per_router=nodes_per_router, lanes=cables)
+    return HyperX(
+        name=name, **common, dims=sides, nodes_per_router=nodes_per_router, parallel=cables
+    )

@@ -126,7 +126,7 @@ class FreeSteps:
             self._close(from_s, until_s, nodes)
 
     def _closed_spans(self) -> list[tuple[float, float, Footprint]]:
-        """Return from when to when which nodes take no jobs, whoever's they are."""
+        """Return from when to when which nodes take no jobs of any user."""
         machine, down = self.machine, self.machine.cluster.down
         spans = []
         for own in machine.windows:

@@ -42,7 +42,7 @@ SPECS = {
         {"kind": "dragonfly+", "groups": 3, "leaves": 2, "spines": 2, "duplex": "half"},
     ],
     "hyperx": [
-        {"kind": "hyperx", "dims": [3, 4], "nodes_per_router": 2, "lanes": [1, 2]},
+        {"kind": "hyperx", "dims": [3, 4], "nodes_per_router": 2, "parallel": [1, 2]},
         {"kind": "hyperx", "dims": [4], "duplex": "half", "excluded": ["r3", 0]},
     ],
     "slim-fly": [

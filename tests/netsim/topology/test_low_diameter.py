@@ -11,7 +11,7 @@ from netsim.registries.routings import make_routing, usual_routing
 from netsim.registries.topologies import make_topology
 
 FABRICS = [
-    {"kind": "hyperx", "dims": [4, 3, 2], "nodes_per_router": 2, "lanes": [1, 2, 3]},
+    {"kind": "hyperx", "dims": [4, 3, 2], "nodes_per_router": 2, "parallel": [1, 2, 3]},
     {"kind": "hyperx", "dims": [5], "nodes_per_router": 3},
     {"kind": "slim-fly", "q": 5},
     {"kind": "slim-fly", "q": 7, "nodes_per_router": 1},
@@ -141,7 +141,7 @@ def test_a_fabric_given_as_an_object_is_recorded_by_its_fields(table):
     [
         ({"kind": "slim-fly", "q": 9}, "a prime from 3"),
         ({"kind": "slim-fly", "q": 2}, "a prime from 3"),
-        ({"kind": "hyperx", "dims": [4, 4], "lanes": [2]}, "one for each axis"),
+        ({"kind": "hyperx", "dims": [4, 4], "parallel": [2]}, "one for each axis"),
         ({"kind": "hyperx", "dims": []}, "dims"),
         ({"kind": "dragonfly+", "groups": 2, "leaves": 2}, "spines"),
         ({"kind": "switch", "nodes": 0}, "nodes"),
