@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from fabricsim.checking import brief, shortened
 from scheduler.allocation import Allocation
+from scheduler.allocators.baselines import FirstFree
 from scheduler.errors import PolicyError
 from scheduler.job import Job
 from scheduler.machine import Machine
@@ -21,7 +22,6 @@ _IGNORED = {"NOTIFY", "SET_JOB_METADATA"}  # they change nothing that is simulat
 _POLL_MS = 200
 _GRACE_S = 10.0  # for a scheduler to leave when the simulation has ended
 _BEGIN_S = 1e-9  # by which a time may be off through its text
-_DEFAULT = "first-free"  # allocator
 _MOST = 10_000_000  # resources of a range
 
 Event = Mapping[str, Any]
@@ -86,11 +86,7 @@ class Batsim:
         """Say what happened, and start the jobs that the scheduler starts."""
         now_s = self._now_s = machine.now_s
         if self._link is None:
-            if machine.allocator.name != _DEFAULT:
-                raise self._refusal(
-                    f"it chooses nodes itself: expected allocator {_DEFAULT}, the default, got "
-                    f"{machine.allocator.name}"
-                )
+            self._require_choice(machine)
             self._link = _Connection(self._command, self._timeout_s)
             self._link.ask(now_s, [_event(now_s, "SIMULATION_BEGINS", _description(machine))])
         if machine.cluster.closed or machine.windows:
@@ -106,6 +102,14 @@ class Batsim:
             self._carry_out(event, machine)
         for at_s in [*self._call_s, *(at_s for at_s, _ in self._later)]:
             machine.wake(at_s)
+
+    def _require_choice(self, machine: Machine) -> None:
+        """Refuse what would choose nodes beside the scheduler."""
+        if isinstance(machine.allocator, FirstFree) and machine.switch_limit is None:
+            return
+        what = "switches" if machine.switch_limit else f"allocator {machine.allocator!r}"
+        expected = "the default allocator, first-free, no partitions and no switches"
+        raise self._refusal(f"it chooses nodes itself: expected {expected}, got {what}")
 
     def close(self) -> None:
         """Say that the simulation has ended, and wait for the scheduler to leave."""

@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -92,18 +93,20 @@ def test_pybatsim_first_come_first_served_equals_fcfs(seed):
 
 
 def test_pybatsim_filler_leaves_no_job_waiting_that_fits():
-    """It decides 5 ms after each event; what it starts then holds its nodes alone."""
+    """It decides 5 ms after each event: looked at half a second later, before the next one."""
     jobs = draw(3, (1, 2, 3, 5))
 
     records = run(jobs, f"{PYBATSIM} fillerSched -t 0")
 
     assert len(records) == len(jobs)
-    by_start = sorted(records, key=lambda one: one.start_s)
-    for at_s in sorted({one.end_s + 0.01 for one in records}):
-        held = [one for one in by_start if one.start_s <= at_s < one.end_s]
+    events = sorted({*(one.end_s for one in records), *(one.submit_s for one in jobs)})
+    looked = [at_s + 0.5 for at_s, later_s in pairwise(events) if later_s > at_s + 1]
+    assert len(looked) > 10
+    for at_s in looked:
+        held = [one for one in records if one.start_s <= at_s < one.end_s]
         nodes = np.concatenate([np.zeros(0, int), *(one.allocation.nodes() for one in held)])
         assert np.unique(nodes).size == nodes.size
-        waiting = [one for one in records if one.job.submit_s + 0.01 < at_s < one.start_s]
+        waiting = [one for one in records if one.job.submit_s < at_s < one.start_s]
         assert all(one.job.n_nodes > 8 - nodes.size for one in waiting)
 
 
@@ -210,5 +213,17 @@ with open({str(place)!r}, "a") as seen:
 @pytest.mark.parametrize("allocator", ["jigsaw", "random"])
 def test_an_allocator_that_would_not_be_asked_is_refused(allocator):
     policy = make_policy("batsim", {"command": "true"})
-    with pytest.raises(PolicyError, match=f"expected allocator first-free.*got {allocator}"):
+    with pytest.raises(PolicyError, match=r"it chooses nodes itself: expected the default"):
         simulate_plainly([Job(1, 0.0, 1, 1.0, 1.0)], policy, allocator)
+
+
+@pytest.mark.parametrize(
+    ("queue", "options"),
+    [
+        ("batsim", {"command": "true", "switches": "1@5"}),
+        ("partitions", {"policy": "batsim", "options": {"command": "true"}}),
+    ],
+)
+def test_limits_of_nodes_that_it_would_not_keep_are_refused(queue, options):
+    with pytest.raises(PolicyError, match=r"it chooses nodes itself|partitions"):
+        simulate_plainly([Job(1, 0.0, 1, 1.0, 1.0)], make_policy(queue, options))
