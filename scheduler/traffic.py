@@ -19,6 +19,7 @@ from netsim.topology.base import Topology
 from netsim.topology.gpucluster import NIC_EFFICIENCY, GpuCluster
 from netsim.topology.rails import senders
 from patterns.base import Pattern, Step
+from patterns.errors import PatternError
 from patterns.placed import Layout, PlacedPattern
 from scheduler.job import Communication
 
@@ -101,7 +102,9 @@ def _flat(steps: Sequence[Step]) -> RankFlows:
         none = np.empty(0, dtype=np.int64)
         return RankFlows(none, none, none, np.empty(0))
     rounds = np.array([step.rounds for step in steps])
-    hide_s = np.array([-1.0 if step.hide_s is None else step.hide_s for step in steps])
+    hide_s = np.array([_beside_s(step) for step in steps])
+    if hide_s[-1] < 0.0:
+        raise PatternError("hide_s: expected seconds of the last step, got None.")
     latency_s = np.array([step.latency_s for step in steps])
     channel = None
     if any(step.channel is not None for step in steps):
@@ -119,6 +122,15 @@ def _flat(steps: Sequence[Step]) -> RankFlows:
         labels=tuple(step.label for step in steps) if any(step.label for step in steps) else (),
         latency_s=latency_s if latency_s.any() else None,
     )
+
+
+def _beside_s(step: Step) -> float:
+    """Return the computation beside a step, -1 where it goes on beside the next."""
+    if step.hide_s is None:
+        return -1.0
+    if not 0.0 <= step.hide_s < np.inf:
+        raise PatternError(f"hide_s: expected seconds from 0, or None, got {step.hide_s!r}.")
+    return step.hide_s
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,11 +159,11 @@ class TrafficOf:
 
     `latency_bound`: jobs so far that were left without traffic because the latency of their
     messages alone takes at least the communication time that fraction and length of the iteration
-    leave.
+    leave. `exposed`: jobs so far whose steps take longer than the computation beside them.
     """
 
     def __init__(self, topology: Topology, routing: Routing) -> None:
-        self.latency_bound = 0
+        self.latency_bound = self.exposed = 0
         self._topology = topology
         self._routing = RankRouting(topology, routing)
         self._times = TrafficTimes(topology)
@@ -213,6 +225,7 @@ class TrafficOf:
         if not step.size:
             return None
         traffic, times, _ = self._routed_traffic(outside, partition, n_nodes)
+        self.exposed += times.overlap is not None
         ideal_s = compute_s + times.injection_s
         alone_s = compute_s + times.communication_s
         return PlacedTraffic(_with_compute(traffic, compute_s), ideal_s, alone_s, outside.labels)

@@ -45,6 +45,8 @@ def proper_messages(make: Make) -> Iterator[str]:
         for place, step in enumerate(steps):
             for what in _step_faults(step, n_ranks):
                 yield f"{n_ranks} ranks, step {place}: {what}"
+        if steps and steps[-1].hide_s is None:
+            yield f"{n_ranks} ranks: hide_s of the last step is None, expected seconds"
     if built <= 1:
         yield f"exists for {built} of the numbers of ranks from 1 to {_RANKS[-1]}"
 
@@ -151,6 +153,8 @@ def _step_faults(step: Step, n_ranks: int) -> Iterator[str]:
         yield "bytes are not positive and finite"
     if not (isinstance(step.rounds, int) and step.rounds >= 1):
         yield f"rounds are {step.rounds!r}, expected a whole number from 1"
+    if step.hide_s is not None and not 0.0 <= step.hide_s < np.inf:
+        yield f"hide_s is {step.hide_s!r}, expected seconds from 0, or None"
 
 
 def _same_steps(first: list[Step], second: list[Step]) -> bool:

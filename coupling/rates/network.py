@@ -93,7 +93,7 @@ class NetworkRateModel:
         self.traffic_classes: dict[str, float] = {}
         self.hot_spot = ""
         self._of_alone = of_alone
-        self._n_latency_bound = 0  # before routes last changed
+        self._n_latency_bound = self._n_exposed = 0  # before routes last changed
         self._traffic_of = TrafficOf(topology, routing)
         self._placement_factor: dict[int, float] = {}  # of the jobs on the network
 
@@ -107,6 +107,11 @@ class NetworkRateModel:
         """Jobs so far that run as if silent, since latency takes all their communication time."""
         return self._n_latency_bound + self._traffic_of.latency_bound
 
+    @property
+    def exposed(self) -> int:
+        """Jobs so far whose collectives take longer than the computation beside them."""
+        return self._n_exposed + self._traffic_of.exposed
+
     def rewire(self, topology: Topology) -> None:
         """
         Route the jobs that enter from now on by a fabric; no job is on the network.
@@ -116,7 +121,7 @@ class NetworkRateModel:
         topology : Topology
             The same fabric after other failures.
         """
-        self._n_latency_bound = self.latency_bound
+        self._n_latency_bound, self._n_exposed = self.latency_bound, self.exposed
         self.topology, self.routing = topology, on_changed(self.routing, topology)
         self._traffic_of = TrafficOf(topology, self.routing)
 

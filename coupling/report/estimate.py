@@ -117,12 +117,24 @@ def _step_sections(jobs: Sequence[JobEstimate], most: int) -> list[Section]:
         for job in jobs
         for own in job.bytes_by_class
     ]
+    outlasting = [_overlap_line(job) for job in jobs if job.overlap is not None]
     heads = ("job", "part of a step", "time alone", "exposed", "of the step")
     heads_sent = ("job", "links", "bytes each way", "busiest", "its time")
     return [
-        Section("Steps", heads, parts, left=(0, 1)),
+        Section("Steps", heads, parts, left=(0, 1), notes=outlasting),
         Section("Bytes of a step", heads_sent, sent, left=(0, 1, 3), notes=notes),
     ]
+
+
+def _overlap_line(job: JobEstimate) -> str:
+    """Say that collectives of a job outlast the computation beside them."""
+    own = job.overlap
+    assert own is not None  # noqa: S101 (asked for)
+    return (
+        f"{job.id}: collectives take longer than the computation beside them, "
+        f"{seconds(own.communication_s)} beside {seconds(own.computation_s)}: "
+        f"{seconds(own.exposed_s)} are exposed."
+    )
 
 
 def _job_cells(job: JobEstimate) -> tuple[str, ...]:

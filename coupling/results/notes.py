@@ -18,6 +18,8 @@ REMARKS = {
     "failed_runs": "runs of jobs were ended by failures (failures.parquet)",
     "latency_bound": "jobs run as if they did not communicate: the latency of their messages alone "
     "takes longer than the communication time that the profile gives them",
+    "exposed": "jobs have collectives that take longer than the computation beside them: the rest "
+    "is exposed",
     "out_of_steps": "searches for a place were given up after so many steps as the allocator's "
     "option says: jobs may have waited although there was room",
 }

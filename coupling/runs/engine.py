@@ -330,6 +330,8 @@ def _result_remarks(
 ) -> dict[str, Any]:
     """Count what a reader of the result must know, and say what the network was."""
     found: dict[str, Any] = {} if network is None else {"latency_bound": network.latency_bound}
+    if network is not None and network.exposed:
+        found["exposed"] = network.exposed
     if network is not None and network.on_common_links and True in network.owned:
         found["on_common_links"] = True
     if isinstance(allocator, Bounded):

@@ -23,7 +23,7 @@ from coupling.site.step_parts import ClassBytes, StepPart, class_bytes, step_par
 from fabricsim.checking import flag
 from netsim.common.arrays import Tabled
 from netsim.common.errors import NetsimError
-from netsim.flows.traffic import TrafficTimes, bytes_per_link
+from netsim.flows.traffic import Overlap, TrafficTimes, bytes_per_link
 from netsim.registries.accuracy import Setting, known_accuracy
 from netsim.registries.routings import limits_of
 from netsim.topology.gpucluster import GpuCluster
@@ -61,6 +61,8 @@ class JobEstimate:
     # it sends by class of link
     parts: tuple[StepPart, ...] = ()
     bytes_by_class: tuple[ClassBytes, ...] = ()
+    # Collectives that take longer alone than the computation beside them; None where all are hidden
+    overlap: Overlap | None = None
 
     def summary(self) -> dict[str, Any]:
         """Return the fields without blame."""
@@ -88,6 +90,9 @@ class JobEstimate:
             "parts": [asdict(part) for part in self.parts],
             "exposed_s_by_dimension": exposed_s,
             "bytes_by_class": [asdict(own) for own in self.bytes_by_class],
+            "overlap": None
+            if self.overlap is None
+            else asdict(self.overlap) | {"exposed_s": self.overlap.exposed_s},
         }
 
 
@@ -337,7 +342,8 @@ class _Estimator:
         assert job.together_s is not None  # noqa: S101 (it sends)
         assert job.alone_s is not None  # noqa: S101 (it sends)
         parts = step_parts(placed, times, job.alone_s, job.together_s)
-        return replace(job, parts=parts, bytes_by_class=class_bytes(cluster, placed))
+        sent = class_bytes(cluster, placed)
+        return replace(job, parts=parts, bytes_by_class=sent, overlap=times.overlap)
 
     def _silent_estimate(self, job: PlacedJob) -> JobEstimate:
         """Return the estimate of a job that spends no time on the network."""

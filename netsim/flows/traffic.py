@@ -18,6 +18,20 @@ from netsim.topology.routes import Routes, require_routes
 
 _T = TypeVar("_T", bound=np.generic)
 _KERNELS = "netsim.flows.traffic_kernels"
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Steps that take longer than the computation beside them, summed over an iteration."""
+
+    communication_s: float  # Seconds of the steps alone
+    computation_s: float  # Seconds of the computation beside them
+
+    @property
+    def exposed_s(self) -> float:
+        """Seconds of the steps that the computation does not hide."""
+        return self.communication_s - self.computation_s
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,6 +55,20 @@ class StepTimes:
     def injection_s(self) -> float:
         """The same if only the node links limited it."""
         return hidden_sum(self.steps["injection_s"], self.hide_s)
+
+    @property
+    def overlap(self) -> Overlap | None:
+        """Steps beside computation that outlast it alone; None where there are none."""
+        if self.hide_s is None:
+            return None
+        length_s = self.steps["drain_s"] + self.steps["latency_s"]
+        last = np.flatnonzero(self.hide_s >= 0.0)  # of steps beside one computation
+        together_s = np.diff(np.cumsum(length_s)[last], prepend=0.0)
+        beside_s = self.hide_s[last]
+        longer = (beside_s > 0.0) & (together_s > beside_s * (1.0 + _ROUNDING))
+        if not longer.any():
+            return None
+        return Overlap(float(together_s[longer].sum()), float(beside_s[longer].sum()))
 
     @property
     def latency_s(self) -> float:

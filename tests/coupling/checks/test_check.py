@@ -120,6 +120,13 @@ FAULTS = {
         "messages are proper",
         "a rank sends to itself",
     ),
+    "computation beside no step": (
+        "PATTERNS",
+        "float(self.nbytes)))",
+        "float(self.nbytes)), hide_s=None)",
+        "messages are proper",
+        "hide_s of the last step is None",
+    ),
     "bytes that are none": (
         "PATTERNS",
         '        size("nbytes", self.nbytes)',

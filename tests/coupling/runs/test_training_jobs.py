@@ -3,6 +3,7 @@
 import pytest
 
 import fabricsim as fs
+from coupling.results.notes import remark_lines
 from scheduler import Job, Workload, WorkloadError
 
 MODEL = {"params": "5e8", "layers": 4, "hidden": 1024, "seq": 1024, "compute_s": "1 us"}
@@ -77,6 +78,19 @@ def test_the_share_of_communication_is_that_of_the_bytes_on_the_lowest_hosts():
     found = run([Job(1, 0.0, 2, 100.0, 100.0)], {"model": {**model, "overlap": False}})
 
     assert found.jobs["comm_fraction"].to_numpy() == pytest.approx([0.25], rel=0.01)
+
+
+@pytest.mark.parametrize(("compute_s", "exposed"), [("6 s", None), ("3 us", 2)])
+def test_runs_count_jobs_whose_gradients_outlast_the_backward_pass(compute_s, exposed):
+    """By hand: 1 GB of gradients by adapters of 50 GB/s takes milliseconds, beside 4 s or 2 us."""
+    rule = {"model": {**MODEL, "compute_s": compute_s}}
+
+    found = run(halves(), rule, node={"gpus": 8})
+
+    assert found.summary.get("exposed") == exposed
+    assert any("longer than the computation" in line for line in remark_lines([found])) == bool(
+        exposed
+    )
 
 
 @pytest.mark.parametrize(

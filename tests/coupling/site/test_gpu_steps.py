@@ -55,6 +55,32 @@ def test_of_several_collectives_beside_a_computation_the_last_are_exposed():
         assert found == pytest.approx(tuple(ms * MS for ms in exposed), abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("hidden_s", "said"),
+    [
+        ([0.030], (38.75, 30)),
+        ([0.040], None),  # all is hidden
+        ([0], None),  # nothing could hide
+        ([0.030, 0.050], (38.75, 30)),
+        ([0.030, 0.020], (77.5, 50)),  # both are longer
+    ],
+)
+def test_collectives_longer_than_the_computation_beside_them_are_stated(hidden_s, said):
+    """By hand: a ring takes 38.75 ms."""
+    job, _ = step_of(
+        [{"compute_s": own, "hidden": True, "collectives": [RING]} for own in hidden_s]
+    )
+
+    stated = job.parts_to_dict()["overlap"]
+    if said is None:
+        assert stated is None
+    else:
+        longer, beside = (ms * MS for ms in said)
+        assert stated == pytest.approx(
+            {"communication_s": longer, "computation_s": beside, "exposed_s": longer - beside}
+        )
+
+
 @pytest.mark.parametrize("routing", ["d-mod-k", "spray"])
 def test_bytes_by_class_of_link_are_those_of_the_rings(routing):
     """256 GPUs send 2 x 31/32 GB; of each of 8 rings two of 32 messages cross the spines."""
@@ -137,6 +163,7 @@ def test_steps_fit_80_columns_and_stand_on_the_page(tmp_path):
     page = estimate_answer(snapshot, found, page=True)
 
     assert max(map(len, lines)) <= 80
+    assert any(line.startswith("llama-70b-nightly: collectives take longer") for line in lines)
     heads = {section.title: section.heads for section in page.sections}
     assert {"Steps", "Bytes of a step"} <= heads.keys()
     assert any("all-to-all over ep" in line for line in lines)
