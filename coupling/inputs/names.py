@@ -134,6 +134,7 @@ _LINES: Mapping[str, Mapping[str, str]] = {
     },
     "readers": {
         "swf": "Standard Workload Format",
+        "alea-swf": "Alea: SWF with hosts, queue, nodespec, GPUs or DAGs",
         "sacct": "Slurm: sacct -X -P",
         "squeue-json": "Slurm: squeue --json",
         "csv": "table with a header",

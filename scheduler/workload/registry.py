@@ -7,6 +7,7 @@ from typing import Any
 from fabricsim.checking import build, look_up, path_of, unknown, wrong
 from fabricsim.checking.inputs import without_packing
 from scheduler.errors import WorkloadError
+from scheduler.workload.alea import read_alea_swf
 from scheduler.workload.base import Workload
 from scheduler.workload.filters import Filters, Reader, refine
 from scheduler.workload.json_lists import read_batsim_json, read_flux_json
@@ -19,6 +20,7 @@ from scheduler.workload.table import read_csv, read_parquet
 
 READERS: dict[str, Reader] = {
     "swf": read_swf,
+    "alea-swf": read_alea_swf,
     "sacct": read_sacct,
     "squeue-json": read_squeue_json,
     "csv": read_csv,

@@ -58,6 +58,7 @@ _LONGEST = 2**20
 _DIGITS = 15  # of a number below 2^53
 _MOST_LINES = 20_000_000  # comments and blank ones among them
 _PARTIAL, _CANCELLED = (2, 3, 4), 5
+_OF_ALEA = 20, 21  # fields of a line
 _START = re.compile(rb";[ \t]*UnixStartTime:[ \t]*([0-9]{1,12})\s*$")
 _PLAIN = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
@@ -267,8 +268,9 @@ def _parsed_slowly(body: list[bytes], rows: Sequence[int], name: str) -> Floats:
     for index, (row, line) in enumerate(zip(rows, body, strict=True)):
         words = line.split()
         if len(words) != len(FIELDS):
+            alea = "; format 'alea-swf' reads Alea's" if len(words) in _OF_ALEA else ""
             raise WorkloadError(
-                f"{name}:{row + 1}: expected {len(FIELDS)} fields, got {len(words)}."
+                f"{name}:{row + 1}: expected {len(FIELDS)} fields, got {len(words)}{alea}."
             )
         for column, word in enumerate(words):
             if not _PLAIN.fullmatch(word) or not np.isfinite(float(word)):

@@ -11,6 +11,7 @@ from scheduler.workload.writers import write_trace
 
 DATA = Path(__file__).parents[1] / "data"
 FILES = {
+    "alea-swf": "alea.swf",
     "sacct": "sacct.txt",
     "squeue-json": "squeue.json",
     "batsim-json": "batsim.json",

@@ -32,6 +32,7 @@ WIRING = {
 NO_TREES = {"aries.txt", "nodemap.txt", "ring.graphml", "ports.txt", "ibsim.net"}
 LOGS = {
     "swf": "log.swf",
+    "alea-swf": "log.swf",
     "sacct": "log.txt",
     "squeue-json": "log.json",
     "csv": "log.csv",
@@ -42,6 +43,7 @@ LOGS = {
 }
 FORM_OF_LOG = {
     "swf": "columns",
+    "alea-swf": "columns",
     "sacct": "bars",
     "squeue-json": "foreign-json",
     "csv": "csv",
@@ -85,6 +87,7 @@ def log(form: str) -> bytes:
         _frame().to_parquet(packed, index=False)
         return packed.getvalue()
     name = {
+        "alea-swf": "alea.swf",
         "sacct": "sacct.txt",
         "squeue-json": "squeue.json",
         "batsim-json": "batsim.json",

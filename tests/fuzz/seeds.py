@@ -157,7 +157,7 @@ def _snapshots(pool: tuple[Any, ...]) -> Iterator[Seed]:
         yield _document_seed(f"verify {name}", argv, "s.json", document, pool=pool, options=options)
     argv = ("view", "s.json", "--no-browser", "--json")
     files, forms = {"s.json": _json(SNAPSHOTS["fast"])}, {"s.json": "json"}
-    yield Seed("view a snapshot", argv, files, forms, 0.6, ("--port",))
+    yield Seed("view a snapshot", argv, files, forms, 2.0, ("--port",))
     yield from _permutations(pool)
     yield from _routing_tables(pool)
 

@@ -223,6 +223,7 @@ MEANT = (
     "block",
     "round-robin",
     "swf",
+    "alea-swf",
     "sacct",
     "csv",
     "parquet",

@@ -23,6 +23,7 @@ LOG = """\
 6 50 -1 -1 2 -1 -1 2 30 -1 1 9 1 1 1 1 -1 -1
 """
 FORMATS = {
+    "alea-swf": "alea.swf",
     "sacct": "sacct.txt",
     "squeue-json": "squeue.json",
     "batsim-json": "batsim.json",

@@ -15,6 +15,7 @@ def test_every_public_name_exists_once_and_is_documented():
 def test_the_registries_hold_the_names_of_the_interface():
     assert {
         "swf",
+        "alea-swf",
         "sacct",
         "squeue-json",
         "csv",

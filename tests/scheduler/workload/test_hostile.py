@@ -20,6 +20,7 @@ SAMPLES = {
         b"%d %d -1 %d %d -1 -1 %d %d -1 1 3 4 5 6 -1 -1 -1\n" % (n, 7 * n, 60 + n, n, n, 90)
         for n in range(1, 13)
     ),
+    "alea-swf": (DATA / "alea.swf").read_bytes(),
     "sacct": (DATA / "sacct.txt").read_bytes(),
     "squeue-json": (DATA / "squeue.json").read_bytes(),
     "flux-json": (DATA / "flux.json").read_bytes(),
