@@ -109,7 +109,7 @@ _LINES: Mapping[str, Mapping[str, str]] = {
         "d-mod-k": "fat-tree, up-port by destination",
         "s-mod-k": "fat-tree, up-port by source",
         "ecmp": "fat-tree, up-ports at random, one path for each flow",
-        "least-loaded": "shortest path with the least loaded links, flow by flow",
+        "least-loaded-per-job": "fat-tree, minimal path with the fewest flows of its own job",
         "shortest": "a shortest path on any fabric",
         "jigsaw": "on links that a job owns, else d-mod-k",
         "dimension-order": "torus or HyperX, one dimension after the other",

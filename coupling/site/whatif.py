@@ -34,7 +34,7 @@ from fabricsim.checking.errors import public
 from netsim.common.arrays import Floats, Ints
 from netsim.fluid.model import Fluid
 from netsim.routing.shortest import Shortest
-from netsim.routing.updown import LeastLoaded
+from netsim.routing.updown import LeastLoadedPerJob
 from netsim.topology.base import Topology
 from netsim.topology.gpucluster import GpuCluster
 from netsim.topology.levels import links_in_service
@@ -241,7 +241,7 @@ class _Failures:
     def _touched(self, made: ChangedState) -> set[int]:
         """Return the jobs whose messages may take other paths: over failed links, or all."""
         scene = made.before
-        if isinstance(scene.routing, (Shortest, LeastLoaded)) or scene.topology.rails > 1:
+        if isinstance(scene.routing, (Shortest, LeastLoadedPerJob)) or scene.topology.rails > 1:
             return {job.number for job in scene.jobs}
         failed = links_in_service(scene.topology) & ~links_in_service(made.after.topology)
         places = np.unique(self.before.job[failed[self.before.link]]).tolist()

@@ -20,7 +20,7 @@ from netsim.routing.dragonfly import Minimal, Valiant
 from netsim.routing.ecmp import Ecmp, GraphEcmp
 from netsim.routing.multipath import MultipathRouting
 from netsim.routing.shortest import Rerouted, Shortest
-from netsim.routing.updown import LeastLoaded
+from netsim.routing.updown import LeastLoadedPerJob
 from netsim.routing.wraparound import Wraparound
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
@@ -57,7 +57,7 @@ _ROUTINGS: Mapping[type, str] = {
     SModK: "s-mod-k",
     Ecmp: "ecmp",
     GraphEcmp: "ecmp",
-    LeastLoaded: "least-loaded",
+    LeastLoadedPerJob: "least-loaded-per-job",
     Shortest: "shortest",
     DimensionOrder: "dimension-order",
     Minimal: "minimal",

@@ -15,7 +15,7 @@ from netsim.routing.dragonfly import Minimal, Valiant
 from netsim.routing.ecmp import Ecmp, GraphEcmp
 from netsim.routing.multipath import MULTIPATH_RULES, MultipathRouting
 from netsim.routing.shortest import Rerouted, Shortest
-from netsim.routing.updown import LeastLoaded
+from netsim.routing.updown import LeastLoadedPerJob
 from netsim.routing.wraparound import Wraparound
 from netsim.topology.base import Topology, require_topology
 from netsim.topology.dragonfly import Dragonfly
@@ -31,7 +31,7 @@ _USUAL = (
     (HyperX, "dimension-order"),
     (Dragonfly, "minimal"),
 )
-_BY_LINKS = (Shortest, GraphEcmp, LeastLoaded, MultipathRouting)  # which see absent links
+_BY_LINKS = (Shortest, GraphEcmp, LeastLoadedPerJob, MultipathRouting)  # which see absent links
 _TWO = 2  # groups between which there is no third one
 Options = Mapping[str, Any]
 
@@ -96,7 +96,7 @@ def on_changed(routing: Routing, topology: Topology) -> Routing:
     if isinstance(routing, ClusterRouting) and isinstance(topology, GpuCluster):
         return ClusterRouting(on_changed(routing.inner, topology.endpoint_tree), topology)
     inner = routing.inner if isinstance(routing, Rerouted) else routing
-    if isinstance(inner, (Shortest, LeastLoaded)):
+    if isinstance(inner, (Shortest, LeastLoadedPerJob)):
         return type(inner).on(topology)
     if isinstance(inner, MultipathRouting):
         return MultipathRouting.on(topology, rule=inner.rule)
@@ -133,7 +133,7 @@ ROUTINGS: dict[str, Callable[[Topology, int], Routing]] = {
     "d-mod-k": _drawing_nothing(DModK.on),
     "s-mod-k": _drawing_nothing(SModK.on),
     "ecmp": Ecmp.on,
-    "least-loaded": _drawing_nothing(LeastLoaded.on),
+    "least-loaded-per-job": _drawing_nothing(LeastLoadedPerJob.on),
     "shortest": _drawing_nothing(Shortest.on),
     "jigsaw": _drawing_nothing(Wraparound.on),
     "dimension-order": _drawing_nothing(DimensionOrder.on),
@@ -148,11 +148,7 @@ def limits_of(routing: Routing) -> tuple[str, ...]:
 
     `routing`: as `make_routing` made it.
     """
-    if isinstance(routing, ClusterRouting):
-        return limits_of(routing.inner)
     inner = routing.inner if isinstance(routing, Rerouted) else routing
-    if isinstance(inner, LeastLoaded):
-        return ("least-loaded routing sees one job at a time, no load of other jobs",)
     if isinstance(inner, MultipathRouting) and inner.rule == "adaptive":
         fabric = inner.topology
         if isinstance(fabric, Dragonfly) and fabric.groups == _TWO:

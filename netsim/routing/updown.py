@@ -82,24 +82,24 @@ def down_cables(tree: FatTree, src: Ints, ports: Ints) -> Ints:
 
 
 @dataclass(frozen=True, slots=True)
-class LeastLoaded(CheckedRouting):
+class LeastLoadedPerJob(CheckedRouting):
     """
     Each flow in turn takes the minimal path whose busiest link is least loaded.
 
     Optimistic: it knows all flows of the call and the load of every link, which no switch does, and
-    no flow changes its path later. Load is flows over capacity, counted within one call: flows of
-    other jobs are not seen. Greedy, so not the best routing there is. Paths with a link out of
-    service do not count; in a PGFT no non-minimal path is left where no minimal path is, as a path
-    comes down through the same digits that it went up by. Cost: F times the number of minimal paths
-    (a numba kernel).
+    no flow changes its path later. Load is flows over capacity, counted within one call, that is
+    one job: a path depends on the job alone, not on when others started. Greedy, so not the best
+    routing there is. Paths with a link out of service do not count; in a PGFT no non-minimal path
+    is left where no minimal path is, as a path comes down through the same digits that it went up
+    by. Cost: F times the number of minimal paths (a numba kernel).
     """
 
     topology: FatTree
 
     @classmethod
-    def on(cls, topology: Topology) -> "LeastLoaded":
+    def on(cls, topology: Topology) -> "LeastLoadedPerJob":
         """Make the routing for a fabric."""
-        return cls(need_fat_tree(topology, "least-loaded"))
+        return cls(need_fat_tree(topology, "least-loaded-per-job"))
 
     def paths(self, src: Ints, dst: Ints) -> Routes:
         """Return the links of flows, routed in the order given, by any links of their nodes."""

@@ -53,7 +53,7 @@ FABRICS = {
     "d-mod-k": TREES + RAILS,
     "s-mod-k": TREES + RAILS,
     "ecmp": TREES + RAILS,
-    "least-loaded": TREES + RAILS,
+    "least-loaded-per-job": TREES + RAILS,
     "jigsaw": TREES,
     "dimension-order": TORI,
     "minimal": DRAGONFLIES,
@@ -104,10 +104,10 @@ def test_minimal_routings_take_as_many_hops_as_the_fabric_says(case):
 
 @every_case
 def test_a_flow_keeps_its_path_in_any_company(case):
-    """All but the least-loaded routing look at one flow at a time."""
+    """All but the least-loaded-per-job routing look at one flow at a time."""
     tried = made(case)
     routing, (src, dst) = tried.routing, tried.ends
-    if case[0] == "least-loaded":
+    if case[0] == "least-loaded-per-job":
         src, dst = src[:1], dst[:1]
     routes = routing.routes(src, dst)
 

@@ -154,7 +154,7 @@ MEANT = (
     "d-mod-k",
     "s-mod-k",
     "ecmp",
-    "least-loaded",
+    "least-loaded-per-job",
     "shortest",
     "dimension-order",
     "minimal",

@@ -126,7 +126,8 @@ NEVER = {  # topology, further fields of the snapshot, of its job, words
         {"kind": "dragonfly", "groups": 3, "routers": 2}, {"routing": "shortest"}, {}, "shortest",
     ),
     "routing by load": (
-        {"kind": "fat-tree", "radix": 4}, {"routing": "least-loaded"}, {}, "least-loaded",
+        {"kind": "fat-tree", "radix": 4}, {"routing": "least-loaded-per-job"}, {},
+        "least-loaded-per-job",
     ),
     "nine ranks a node": (
         {"kind": "fat-tree", "radix": 4}, {}, {"nodes": [0] * 9 + [1] * 9}, "9 ranks a node",

@@ -19,7 +19,7 @@ RAIL_TREE = {
     "bandwidth": "400 Gb/s",
     "latency": "none",
 }  # 2 x 32 nodes
-ROUTINGS = ("d-mod-k", "s-mod-k", "ecmp", "least-loaded", "shortest", "jigsaw")
+ROUTINGS = ("d-mod-k", "s-mod-k", "ecmp", "least-loaded-per-job", "shortest", "jigsaw")
 RINGS = {"name": "training", "nbytes": "1 GB", "activation_bytes": "1 B"}
 MS = 1e-3
 RING_S = 2 * 31 / 32 * GB / LINK  # a ring of 32 that sums 1 GB, each part over one link

@@ -39,7 +39,9 @@ def test_d_mod_k_meets_upwards_only():
     assert 0.476 <= measured(CLOS, "d-mod-k") <= 0.56
 
 
-@pytest.mark.parametrize("routing", ["shortest", "d-mod-k", "ecmp", "adaptive", "least-loaded"])
+@pytest.mark.parametrize(
+    "routing", ["shortest", "d-mod-k", "ecmp", "adaptive", "least-loaded-per-job"]
+)
 def test_one_switch_is_a_crossbar(routing):
     spec = {"kind": "fat-tree", "children": [36, 1], "parents": [1, 1]}
 

@@ -182,7 +182,7 @@ def test_the_least_loaded_path_is_the_best_of_all_minimal_paths(drawn):
     flows = flows[:5]
     src, dst = np.array(flows).T
     first = tree.endpoints.first
-    routes = make_routing("least-loaded", tree).routes(first[src], first[dst])
+    routes = make_routing("least-loaded-per-job", tree).routes(first[src], first[dst])
     load = {}
 
     for flow, (a, b) in enumerate(flows):
@@ -202,7 +202,7 @@ def test_the_least_loaded_path_is_the_best_of_those_in_service(drawn, data):
     cables = data.draw(st.lists(st.integers(0, tree.n_links - 1), min_size=1, max_size=6))
     tree = replace(fail(tree, cables), usable=None)
     dead = {tree.link_name(link) for link in tree.absent.tolist()}
-    routing, load = make_routing("least-loaded", tree), {}
+    routing, load = make_routing("least-loaded-per-job", tree), {}
     left = [[path for path in naive.minimal_paths(a, b) if not dead & set(path)] for a, b in flows]
     for (a, b), paths in zip(flows, left, strict=True):
         if not paths:
@@ -236,7 +236,9 @@ def test_the_least_loaded_path_does_not_depend_on_the_unit_of_bandwidth(per_leve
     shape = (4, 4, 8), (1, 4, 4), (1, 1, 1)
 
     found = [
-        make_routing("least-loaded", build_fat_tree(*shape, [unit * one for one in per_level]))
+        make_routing(
+            "least-loaded-per-job", build_fat_tree(*shape, [unit * one for one in per_level])
+        )
         .routes(src, dst)
         .links
         for unit in (2.0**30, 1e9, 12.5e9, 37.5e9, 7e11)
@@ -248,7 +250,7 @@ def test_the_least_loaded_path_does_not_depend_on_the_unit_of_bandwidth(per_leve
 def test_the_least_loaded_routing_beats_d_mod_k_on_a_random_permutation():
     tree = make_topology("synth-1024")
     dst = np.random.default_rng(4).permutation(1024)
-    least = make_routing("least-loaded", tree).routes(np.arange(1024), dst)
+    least = make_routing("least-loaded-per-job", tree).routes(np.arange(1024), dst)
     fixed = make_routing("d-mod-k", tree).routes(np.arange(1024), dst)
 
     assert np.bincount(least.links).max() == 2

@@ -165,7 +165,7 @@ def test_rails_that_nothing_joins_are_an_error_that_names_both(name):
         ([0.5, 1.5], r"dst: expected a list of whole numbers 0\.\.71, got float64"),
     ],
 )
-@pytest.mark.parametrize("name", [*KEEPING, "least-loaded"])
+@pytest.mark.parametrize("name", [*KEEPING, "least-loaded-per-job"])
 def test_what_is_no_endpoint_is_refused(name, dst, message):
     """18 nodes of 4 links."""
     tree = make_topology(
