@@ -361,7 +361,7 @@ class _Reader:
     def _refuse_lost_ends(self, table: Table, nodes: Ints) -> None:
         """Refuse owned links of a host of several endpoints of which one is out of service."""
         topology = self._topology
-        if topology.rails == 1:
+        if topology.endpoints.one_each:
             return
         links, first = topology.node_links
         lost = ~links_in_service(topology)[links]

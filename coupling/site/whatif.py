@@ -241,7 +241,10 @@ class _Failures:
     def _touched(self, made: ChangedState) -> set[int]:
         """Return the jobs whose messages may take other paths: over failed links, or all."""
         scene = made.before
-        if isinstance(scene.routing, (Shortest, LeastLoadedPerJob)) or scene.topology.rails > 1:
+        if (
+            isinstance(scene.routing, (Shortest, LeastLoadedPerJob))
+            or not scene.topology.endpoints.one_each
+        ):
             return {job.number for job in scene.jobs}
         failed = links_in_service(scene.topology) & ~links_in_service(made.after.topology)
         places = np.unique(self.before.job[failed[self.before.link]]).tolist()

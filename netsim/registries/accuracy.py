@@ -141,7 +141,7 @@ def _most_senders(topology: Topology, own: Traffic, least: int) -> tuple[int, in
     hops = np.diff(indptr)
     node = np.full(hops.size, -1, dtype=np.int64)
     last = links[indptr[1:][hops > 0] - 1]
-    several = topology.rails > 1  # each link of a node is a receiver of its own
+    several = not topology.endpoints.one_each  # each link of a node is a receiver of its own
     node[hops > 0] = last if several else topology.link_head[last]
     inside = np.concatenate([[0], np.cumsum(links >= topology.n_fabric_links)])
     across = hops - np.diff(inside[indptr]) > _BY_A_SWITCH

@@ -68,7 +68,7 @@ def no_path(src: int, dst: int, topology: Topology, *, by_rail: bool = True) -> 
         for end in (src, dst)
     )
     rails = f"rail {out}" if out == into else f"rails {out} and {into}"
-    by = f" by {rails}" if by_rail and topology.rails > 1 else ""
+    by = f" by {rails}" if by_rail and not topology.endpoints.one_each else ""
     return RoutingError(
         f"no path leads from {here} to {there}{by} in the fabric ({topology.summary})."
     )

@@ -59,6 +59,11 @@ class Endpoints:
         """How many there are."""
         return self.node.size
 
+    @property
+    def one_each(self) -> bool:
+        """Whether every node has one: endpoint e is node e."""
+        return self.size == self.first.size - 1
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Multipath:
@@ -252,11 +257,6 @@ class Topology:
     def endpoints(self) -> Endpoints:
         """Ends of paths: the links of nodes; the nodes themselves where each has one."""
         return Endpoints.of(*self.node_links)
-
-    @cached_property
-    def rails(self) -> int:
-        """Most links by which a node sends; those that failed count."""
-        return int(np.diff(self.node_links[1]).max(initial=0))
 
     def hops(self, src: Ints, dst: Ints) -> Ints:
         """

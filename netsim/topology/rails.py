@@ -86,7 +86,7 @@ class Rails:
         if isinstance(self._topology, GpuCluster):
             flows = cluster_flows(self._topology, nodes, src, dst, channel, gpus=gpus)
             return EndpointFlows(*flows)
-        if self._topology.rails < 2:  # noqa: PLR2004 (nothing to choose)
+        if self._topology.endpoints.one_each:
             return None
         here, there = nodes[src], nodes[dst]
         local, count = occurrence_numbers(nodes)[dst], self._count[there]
@@ -94,7 +94,7 @@ class Rails:
         if not self._damaged and np.array_equal(dealt, count):
             ends = self.ends(here, there, local % count)
             return EndpointFlows(np.arange(dst.size), *ends, np.ones_like(dst))
-        rail = np.arange(self._topology.rails)
+        rail = np.arange(self._count.max())
         owned = (rail < count[:, None]) & (rail % dealt[:, None] == (local % dealt)[:, None])
         owned[here == there] = rail == 0
         if self._damaged:
@@ -135,7 +135,7 @@ class Rails:
         works = links_in_service(topology)
         links, first = topology.node_links
         node = topology.link_tail[links]
-        behind = np.full((topology.n_nodes, topology.rails), meet.shape[0])
+        behind = np.full((topology.n_nodes, self._count.max()), meet.shape[0])
         place = np.arange(links.size) - first[node]
         behind[node, place] = np.where(works[links], kind[topology.link_head[links]], meet.shape[0])
         return behind, np.pad(meet, (0, 1))
@@ -160,7 +160,7 @@ def flow_endpoints(
 
     `rail` (F,): link of the destination, from 0; absent, its number modulo its links.
     """
-    if topology.rails < 2:  # noqa: PLR2004
+    if topology.endpoints.one_each:
         return src, dst
     count = np.diff(topology.endpoints.first)
     return Rails(topology).ends(src, dst, dst % count[dst] if rail is None else rail)
@@ -185,7 +185,7 @@ def senders(topology: Topology, src: Ints, routes: Routes) -> Ints:
 
 def _by_links(topology: Topology) -> bool:
     """Say whether links of nodes are senders, as where nodes have several."""
-    return topology.rails > 1 or topology.n_fabric_links < topology.n_links
+    return not topology.endpoints.one_each or topology.n_fabric_links < topology.n_links
 
 
 def n_senders(topology: Topology) -> int:
@@ -208,8 +208,6 @@ def node_bundles(topology: Topology) -> tuple[Ints, Floats]:
         own = topology.channel[np.flatnonzero(end < topology.n_nodes)]
         bundle[own] = own
     bundle[inner:] = np.arange(inner, topology.n_links)
-    if topology.rails < 2:  # noqa: PLR2004
-        return bundle, capacity
     for end in both:
         links = np.flatnonzero(end < topology.n_nodes)
         node, channel = np.unique(np.stack([end[links], topology.channel[links]]), axis=1)

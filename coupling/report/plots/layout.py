@@ -171,7 +171,8 @@ def _place_levels(topology: Topology) -> Layout:
         place[:n, 0] *= wide
         total = np.bincount(head[up], place[tail[up], 0], minlength=level.size)
         own = np.flatnonzero((level == 1) & (total > 0.0))
-        own = own if topology.rails == 1 else own[:0]  # leaves of the same nodes stand apart
+        if not topology.endpoints.one_each:  # leaves of the same nodes stand apart
+            own = own[:0]
         place[own, 0] = total[own] / np.bincount(head[up], minlength=level.size)[own]
     words = "Nodes at the bottom, switches above them by their distance from the nodes."
     top = max(1, int(level.max(initial=1)))

@@ -82,7 +82,7 @@ def test_hosts_of_eight_links_use_all_rails_and_spines(tmp_path):
     first = fabric.endpoints.first
     routes = make_routing("shortest", fabric).routes(first[src] + card, first[dst] + card)
 
-    assert fabric.rails == GPUS
+    assert np.diff(first).max() == GPUS
     assert not isinstance(fabric, FatTree)
     assert np.bincount(routes.links).max() == 1
     assert np.unique(fabric.link_head[routes.links.reshape(-1, 4)[:, 1]]).size == SPINES
