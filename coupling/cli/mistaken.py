@@ -1,6 +1,7 @@
 """A file of another kind than a command takes: which it is, and which command takes it."""
 
 import json
+import re
 import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
@@ -16,7 +17,7 @@ _TAKES: Mapping[str, tuple[str, ...]] = {
     "estimate": ("snapshot",),
     "verify": ("snapshot",),
     "whatif": ("snapshot",),
-    "trace": ("log", "records", "queue"),
+    "trace": ("log", "records", "queue", "alea", "batsim"),
     "flows": ("flows",),
     "view": ("result", "sweep result", "snapshot"),
     "compare": ("result", "sweep result"),
@@ -38,6 +39,8 @@ _KINDS: Mapping[str, tuple[str, str]] = {
     "queue": ("output of squeue --json", "fabricsim now --topology FABRIC --squeue {}"),
     "log": ("a job log", "fabricsim trace inspect {}"),
     "records": ("output of sacct", "fabricsim trace inspect {} --format sacct"),
+    "alea": ("a log of Alea", "fabricsim trace inspect {} --format alea-swf"),
+    "batsim": ("a workload of Batsim", "fabricsim trace inspect {} --format batsim-json"),
     "result": ("a result directory", "fabricsim compare {}"),
     "sweep result": ("the directory of a sweep", "fabricsim compare {}"),
 }
@@ -49,6 +52,7 @@ _MARKS = {
     "; Version:": "log",
     "JOBID": "table of squeue",
 }
+_OF_ALEA = re.compile(r"\s*(?:-?[0-9]+\s+){10}(?:\S+\s+){9,10}\S+\s*", re.ASCII)  # fields
 _BYTES = 2_000_000  # of a file that is looked at; larger ones are known by their first lines
 
 
@@ -95,7 +99,9 @@ def _kind_of(path: Path) -> str:
         return _of_tables(text, tomllib.loads, _EXPERIMENT)
     if start.startswith("{") and len(text) <= _BYTES:
         return _of_tables(text, json.loads, _SNAPSHOT)
-    return next((kind for mark, kind in _MARKS.items() if mark in start), "")
+    known = next((kind for mark, kind in _MARKS.items() if mark in start), "")
+    jobs = next((line for line in start.splitlines() if line.strip()[:1].isdigit()), "")
+    return "alea" if known in {"", "log"} and _OF_ALEA.fullmatch(jobs) else known
 
 
 def _of_tables(
@@ -128,6 +134,8 @@ _EXPERIMENT: Sequence[tuple[str, Callable[[Mapping[str, Any]], bool]]] = (
 _SNAPSHOT: Sequence[tuple[str, Callable[[Mapping[str, Any]], bool]]] = (
     ("flows", lambda found: "flows" in found),
     ("queue", _is_queue),
+    ("batsim", lambda found: found.keys() >= {"jobs", "profiles"}),
     ("snapshot", lambda found: "jobs" in found),
     ("fabric", lambda found: bool(found.keys() & {"topology", "kind"})),
+    ("fabric", lambda found: found.keys() >= {"groups", "resources"}),  # of AccaSim
 )

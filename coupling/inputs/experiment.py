@@ -78,8 +78,9 @@ class Experiment:
     kill_at_limit : bool, default False
         End jobs at their requested time.
     node : mapping or None, default None
-        What a node has: ``cores``, ``gpus`` and ``memory`` (as ``"256 GiB"``). Jobs that ask for
-        less share nodes and their links; None: jobs have whole nodes.
+        What a node has: ``cores``, ``gpus`` and ``memory`` (as ``"256 GiB"``), or ``path``, the
+        system configuration of AccaSim. Jobs that ask for less share nodes and their links; None:
+        jobs have whole nodes.
     seed : int, default 1
         Of everything drawn by chance: each part that draws has a seed derived from it.
     seeds : mapping of str to int, optional
@@ -367,6 +368,7 @@ class Experiment:
             communication=located(self.communication, folder),
             routing=located(self.routing, folder),
             replay=located(self.replay, folder),
+            node=located(self.node, folder),
             events=located(self.events, folder),
         )
 

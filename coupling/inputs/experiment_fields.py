@@ -21,6 +21,7 @@ from coupling.inputs.plugins import (
 from coupling.inputs.referenced_files import located
 from coupling.inputs.table import Table, brief, plain
 from fabricsim.checking import meant
+from fabricsim.checking.inputs import read_text
 from netsim.common.errors import UnitError
 from netsim.common.units import parse_size
 from netsim.flows.maxmin import FAIRNESS
@@ -311,6 +312,13 @@ def _check_scheduler(table: Table) -> dict[str, Any]:
 def _node_table(table: Table) -> dict[str, Any]:
     """Check what a node has."""
     node = table.table("node")
+    if "path" in node:
+        stated = {"path": node.text("path")}
+        for unit in ("cores", "gpus", "memory"):
+            if unit in node:
+                raise node.error(unit, "none beside path, whose file says what a node has")
+        node.finish()
+        return stated
     for unit in ("cores", "gpus"):
         if unit in node:
             node.integer(unit, least=1)
@@ -328,10 +336,15 @@ def _node_table(table: Table) -> dict[str, Any]:
     return dict(stated)
 
 
-def node_units(node: Mapping[str, Any] | None) -> NodeUnits | None:
-    """Return what a node has, as a cluster takes it."""
+def node_units(node: Mapping[str, Any] | None, folder: Path) -> NodeUnits | None:
+    """Return what a node has, as a cluster takes it. `folder`: where relative paths start."""
     if node is None:
         return None
+    if "path" in node:
+        from netsim.formats.importers.accasim import node_of, read_system  # noqa: PLC0415 (rare)
+
+        source = str(folder / node["path"])
+        node = node_of(read_system(read_text(source, ExperimentError), source), source)
     memory = int(parse_size(node["memory"]) / MIB) if "memory" in node else 0
     return NodeUnits(node.get("cores", 0), node.get("gpus", 0), memory)
 

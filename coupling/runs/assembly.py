@@ -98,7 +98,7 @@ def assemble(experiment: Experiment, inputs: RunInputs | None = None) -> RunPart
     if experiment.model == "packets" and "switch" in experiment.model_options:
         topology = with_switch(topology, switch_of(topology, experiment.model_options["switch"]))
     record = _read_record(experiment, topology, inputs)
-    node = node_units(experiment.node)
+    node = node_units(experiment.node, begin)
     _check_gpus(experiment, node, topology)
     if record is None:
         drawn = seeds["workload"] if "generator" in experiment.workload_table else None
@@ -113,7 +113,10 @@ def assemble(experiment: Experiment, inputs: RunInputs | None = None) -> RunPart
     else:
         workload = record.workload
     profile, folder = _profile_and_folder(experiment)
-    named = (experiment.topology, experiment.routing, experiment.communication, experiment.events)
+    named = (
+        *(experiment.topology, experiment.routing, experiment.communication, experiment.events),
+        experiment.node,
+    )
     read = hashes(named, experiment.folder) | hashes(profile.table, folder)
     if topology.origin is not None:
         included = [{"path": name} for name in topology.origin.included]

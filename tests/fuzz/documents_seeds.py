@@ -266,6 +266,11 @@ EXPERIMENTS: dict[str, Document] = {
         "scheduler": {"node": {"cores": 4, "gpus": 2, "memory": "8 GiB"}},
         "network": {"routing": "d-mod-k"},
     },
+    "system": {
+        "topology": {"kind": "file", "path": "seth.json", "format": "accasim"},
+        "workload": {"path": "log.swf"},
+        "scheduler": {"node": {"path": "seth.json"}},
+    },
     "plain": {
         "topology": TREE,
         "workload": _SYNTH,

@@ -1,6 +1,7 @@
 """Valid files that are no documents of ours: wiring, tables of routes, job logs, matrices."""
 
 import io
+import json
 from functools import cache
 from pathlib import Path
 
@@ -27,6 +28,7 @@ WIRING = {
     "nodes.csv": "node-csv",
     "ring.graphml": "graphml",
     "edges.csv": "edge-csv",
+    "accasim.config": "accasim",
 }
 # switches of one level are joined, which topology.conf, a tree of switches, cannot hold
 NO_TREES = {"aries.txt", "nodemap.txt", "ring.graphml", "ports.txt", "ibsim.net"}
@@ -124,6 +126,13 @@ def _frame() -> pd.DataFrame:
             "share": 10.0 * (number % 4),
         }
     )
+
+
+def system() -> bytes:
+    """Return a system configuration of AccaSim."""
+    group = {"core": 8, "gpu": 1, "mem": 4194304}
+    found = {"equivalence": {"processor": {"core": 2}}, "groups": {"g0": group}}
+    return json.dumps({**found, "resources": {"g0": 9}}).encode()
 
 
 @cache

@@ -20,7 +20,17 @@ from fuzz.documents_seeds import (
     VERIFIED,
 )
 from fuzz.execute import STDIN
-from fuzz.file_seeds import FORM_OF_LOG, LOGS, NO_TREES, WIRING, fabric, log, matrices, wiring
+from fuzz.file_seeds import (
+    FORM_OF_LOG,
+    LOGS,
+    NO_TREES,
+    WIRING,
+    fabric,
+    log,
+    matrices,
+    system,
+    wiring,
+)
 from fuzz.result_seeds import result_seeds
 from fuzz.site_seeds import site_seeds
 
@@ -94,6 +104,7 @@ def _beside(document: Mapping[str, Any]) -> dict[str, bytes]:
     """Return the files that a document names."""
     text = json.dumps(document)
     files = {**fabric(), **matrices(), "log.swf": log("swf"), "log.csv": log("csv")}
+    files["seth.json"] = system()
     files["profile.toml"] = tomli_w.dumps(PROFILE).encode()
     return {name: data for name, data in files.items() if f'"{name}"' in text}
 

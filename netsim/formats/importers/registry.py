@@ -8,6 +8,7 @@ from pathlib import Path
 from fabricsim.checking import unknown
 from fabricsim.checking.inputs import read_text
 from netsim.common.errors import TopologyError
+from netsim.formats.importers.accasim import read_accasim
 from netsim.formats.importers.aries import read_aries
 from netsim.formats.importers.csv_tables import read_edge_csv, read_node_csv
 from netsim.formats.importers.infiniband import read_infiniband, read_name_map
@@ -55,7 +56,7 @@ def read_topology(
     Examples
     --------
     >>> sorted(FORMATS)[:3]
-    ['aries-links', 'edge-csv', 'graphml']
+    ['accasim', 'aries-links', 'edge-csv']
     """
     text, source = read_text(path, TopologyError), str(path)
     if form is None:
@@ -93,11 +94,13 @@ FORMATS: dict[str, Reader] = {
     "node-csv": read_node_csv,
     "graphml": _graphml,
     "edge-csv": read_edge_csv,
+    "accasim": read_accasim,
 }
 
 _FIRST_LINE = r"\A(?:[ \t]*(?:#[^\n]*)?\n)*[^\n#]*"  # after blank lines and comments
 _MARKS = {  # looked for in this order, in any letter case
     "graphml": r"<graphml\b",
+    "accasim": r'\A\s*\{[^\0]*"resources"\s*:',
     "ibnetdiscover": r'^(switchguid=|caguid=|(Switch|H?Ca|Rt)\s+\d+\s+"|(SW|CA)\s+\d+\s+\d+\s+0x)'
     r"|^(Ca|Switch|Router)\s*: 0x",
     "aries-links": r"\)\s+(green|black|blue|ptile)\s+->",

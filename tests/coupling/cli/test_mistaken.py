@@ -15,6 +15,9 @@ FILES = {
     "swept.toml": 'topology = "cab"\n[workload]\npath = "a.swf"\n[sweep]\nrun.seed = [1, 2]\n',
     "squeue.txt": "JOBID PARTITION NAME USER ST TIME NODES\n 1 a b c R 1:00 1\n",
     "results/try/manifest.json": "{}",
+    "alea.swf": f"; a log\n1 5 0 9 {'4 ' * 14}{{a,b}} short 2:ppn=2\n",
+    "seth.config": '{"groups": {"g": {"core": 4}}, "resources": {"g": 2}}',
+    "batsim.json": '{"nb_res": 4, "jobs": [], "profiles": {}}',
 }
 MISTAKES = {
     "a part that fails is not there": (
@@ -55,6 +58,12 @@ MISTAKES = {
     "a log is run": (
         ("run", EXAMPLES / "data" / "synth16.swf.gz"),
         r"`fabricsim trace inspect .*synth16.swf.gz`",
+    ),
+    "a log of Alea is run": (("run", "alea.swf"), r"inspect alea.swf --format alea-swf`"),
+    "nodes of AccaSim are run": (("run", "seth.config"), r"topology inspect seth.config`"),
+    "jobs of Batsim are estimated": (
+        ("estimate", "batsim.json"),
+        r"`fabricsim trace inspect batsim.json --format batsim-json`",
     ),
     "a sweep is run": (("run", "swept.toml"), r"`fabricsim sweep swept.toml`"),
     "an experiment is swept": (

@@ -192,7 +192,7 @@ WRONG = {
     "allocator": [None, 3, ["ta"]],
     "allocator_options": [None, 3, "x"],
     "kill_at_limit": [None, "no", 0, 1, "false"],
-    "node": [3, "cores", {"core": 8}, {"cores": 0}, {"memory": "much"}],
+    "node": [3, "cores", {"core": 8}, {"cores": 0}, {"memory": "much"}, {"path": 3}],
     "routing": [3, True, ["jigsaw"]],
     "model": [None, 3],
     "model_options": [None, 3],

@@ -1,10 +1,13 @@
 """Runs in which jobs share nodes: their links too, and the requests of every kind of log."""
 
+import json
+
 import pandas as pd
 import pytest
 
 import fabricsim as fs
 from coupling.errors import ExperimentError
+from fabricsim.checking.errors import FabricsimError
 from scheduler import Job, Workload
 
 TREE = {
@@ -110,9 +113,66 @@ def test_jobs_of_whole_nodes_give_the_same_tables_as_without_sharing():
     assert shared.summary == alone.summary
 
 
+SYSTEM = {"groups": {"g": {"core": 16, "mem": 67108864}}, "resources": {"g": 8}}
+
+
+def _system(tmp_path, **changes):
+    """Write a system configuration of AccaSim: 8 nodes of 16 cores, by twos, and 64 GiB."""
+    path = tmp_path / "machine.config"
+    document = {**SYSTEM, "equivalence": {"processor": {"core": 2}}, **changes}
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path
+
+
+def test_a_system_of_accasim_gives_the_nodes_and_what_each_has(tmp_path):
+    """A processor of the log is two cores there: nodes have eight, as in the logs above."""
+    _system(tmp_path)
+    log = tmp_path / "log.swf"
+    log.write_text(SWF, encoding="utf-8")
+    system = {"kind": "file", "path": "machine.config"}
+
+    found = fs.run(
+        fs.Experiment(
+            topology=system,
+            workload={"path": "log.swf"},
+            node={"path": "machine.config"},
+            model="null",
+            folder=tmp_path,
+        )
+    )
+
+    assert spans(found) == {
+        1: (0.0, 100.0, "node_1"),
+        2: (0.0, 100.0, "node_[2-3]"),
+        3: (100.0, 200.0, "node_[1-8]"),
+        4: (6.0, 16.0, "node_1"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"groups": {"g": {"core": 16}, "h": {"core": 8}}, "resources": {"g": 4, "h": 4}},
+            "machine.config: groups: expected nodes that are alike, .* got 'g' and 'h', which",
+        ),
+        ({"groups": {"g": {"core": 16, "mic": 1}}}, "groups: g: unknown unit 'mic'; choose from"),
+        ({"groups": {"g": {"core": 5}}}, "whole processors of 2 cores, got 5 cores in group 'g'"),
+        ({"groups": {"g": {"disk": 0}}}, "groups: g: unknown unit 'disk'"),
+        ({"groups": {"g": {}}}, "groups: g: expected core, gpu or mem above 0, got none"),
+    ],
+)
+def test_a_system_whose_nodes_cannot_be_shared_is_refused(tmp_path, changes, message):
+    path = _system(tmp_path, **changes)
+    with pytest.raises(FabricsimError, match=message):
+        run(Workload((Job(1, 0.0, 1, 9.0, 9.0, cores=4),), "by hand"), {"path": str(path)})
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
+        ({"node": {"cores": 8, "path": "x"}}, r"cores: expected none beside path"),
+        ({"node": {"path": "x"}}, r"x: cannot be read"),
         ({"node": {"core": 8}}, r"\[scheduler\] ?\.?node.*core.*unknown|unknown.*core"),
         ({"node": {}}, r"node: expected a table such as"),
         ({"node": {"cores": 0}}, r"cores: expected .* from 1"),

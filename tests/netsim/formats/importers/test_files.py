@@ -27,6 +27,7 @@ FORMS = {
     "nodes.csv": "node-csv",
     "edges.csv": "edge-csv",
     "ring.graphml": "graphml",
+    "accasim.config": "accasim",
 }
 
 
@@ -69,6 +70,19 @@ def test_switches_with_one_parent_get_as_many_cables_as_nodes_below():
     assert "LinkSpeed" in said
     assert "100 Gb/s" in said
     assert [tree.vertex_name(root) for root in tree.origin.fake_roots] == ["core"]
+
+
+def test_groups_of_nodes_hang_on_one_switch_as_accasim_names_them():
+    fabric = imported("accasim.config", bandwidth="10 Gb/s")
+
+    assert (fabric.n_nodes, fabric.n_switches) == (5, 1)
+    assert fabric.origin.labels == (*(f"node_{n}" for n in (1, 2, 3, 4, 5)), "switch")
+    assert set(fabric.capacity.tolist()) == {1.25e9}
+    assert [fabric.vertex_name(root) for root in fabric.origin.fake_roots] == ["switch"]
+    assert fabric.origin.assumed[:2] == (
+        "group 'thin', node_[1-3]: core 4, mem 1048576",
+        "group 'fat', node_[4-5]: core 8, gpu 2, mem 4194304",
+    )
 
 
 def test_blocks_become_switches_and_pairs_of_them_one_more_level():
@@ -294,6 +308,26 @@ FAULTS = [
     ("aries-links", "c0l00(0:0:0) blue -> unused\nc0l01(0:0:1) blue -> unused", "file:2: c0 is at"),
     ("aries-links", "c0l00(0:0:0) blue -> unused\nc1l00(0:0:0) blue -> unused", "are both at"),
     ("aries-links", "\n", "file: no link in it"),
+    ("accasim", "[]", "file: expected a table, got"),
+    ("accasim", "{", "file:1: expected JSON, got"),
+    (
+        "accasim",
+        '{"groups": {}}',
+        "resources: expected the nodes of at least one group, it",
+    ),
+    ("accasim", '{"groups": {}, "resources": {}}', "resources: expected the nodes of at least one"),
+    ("accasim", '{"groups": {}, "resources": {"g": 2}}', "file: groups: g: expected a group, as"),
+    ("accasim", '{"groups": {"g": 4}, "resources": {"g": 2}}', "groups: g: expected a table"),
+    ("accasim", '{"groups": {"g": {"core": "x"}}, "resources": {"g": 2}}', "groups: g: core: exp"),
+    ("accasim", '{"groups": {"g": {}}, "resources": {"g": 0}}', "file: resources: g: expected a"),
+    ("accasim", '{"groups": {"g": {}}, "resources": {"g": 1e9}}', "file: resources: g: expected a"),
+    ("accasim", '{"groups": {"g": {}}, "resources": {"g": 999999999}}', "file: resources: the fab"),
+    ("accasim", '{"groups": {"g": {}}, "resources": {"g": 2}, "node": 1}', "file: node: unknown"),
+    (
+        "accasim",
+        '{"groups": {"g": {}}, "resources": {"g": 2}, "equivalence": {"cpu": {"core": 2}}}',
+        "file: equivalence: cpu: unknown key",
+    ),
     ("node-map", "2 3\na 0 0 0\nb 0 0 0", "file:3: 'a' is at"),
     ("node-map", "2 3\na 0 0 0\na 0 0 1", "file:3: 'a' again, first in line 2"),
     ("node-map", "3 3\na 0 0 0\nb 0 0 1", "expected 3 nodes as in line 1, got 2"),
@@ -340,7 +374,7 @@ def test_a_fault_is_named_with_its_line(tmp_path, monkeypatch, form, text, messa
     [
         (b"\x1f\x8b" + b"\x00" * 20, "the gzip file is damaged"),
         (b"a\nb\xff", ":2: expected text in UTF-8"),
-        (b"nothing known", "unknown format; name one of aries-links"),
+        (b"nothing known", "unknown format; name one of accasim, aries-links"),
     ],
 )
 def test_a_file_that_is_no_text_is_refused(tmp_path, data, message):
