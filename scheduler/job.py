@@ -1,7 +1,7 @@
 """Job: one line of a workload, and how the job communicates."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 from fabricsim.checking import number, shortened, whole, wrong
@@ -89,6 +89,9 @@ class Job:
     cores, gpus, memory_mb : int
         Processors, GPUs and MiB of memory asked for on all nodes together; 0 where it says nothing.
         They count where nodes are shared; a job with none of them has whole nodes.
+    sizes : tuple of (int, float)
+        Of a moldable job: nodes and run time in seconds of each size among which the scheduler
+        chooses when it starts the job. The first is what it asks for: `n_nodes` and `runtime_s`.
     """
 
     id: int
@@ -111,6 +114,7 @@ class Job:
     cores: int = 0
     gpus: int = 0
     memory_mb: int = 0
+    sizes: tuple[tuple[int, float], ...] = ()
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -118,6 +122,60 @@ class Job:
             f"<Job {self.id}: {self.n_nodes} nodes for {self.runtime_s:g} s, "
             f"submitted at {self.submit_s:g} s>"
         )
+
+    def at_size(self, n_nodes: int) -> "Job":
+        """
+        Return a moldable job at one of its sizes.
+
+        Parameters
+        ----------
+        n_nodes : int
+            Nodes of one of `sizes`.
+
+        Returns
+        -------
+        Job
+            The job with so many nodes and their run time. Its requested time is as many times the
+            run time as before.
+
+        Raises
+        ------
+        WorkloadError
+            If it has no such size.
+
+        Examples
+        --------
+        >>> Job(1, 0.0, 8, 60.0, 90.0, sizes=((8, 60.0), (4, 100.0))).at_size(4).requested_s
+        150.0
+        """
+        if n_nodes == self.n_nodes:
+            return self
+        for size, runtime_s in self.sizes:
+            if size == n_nodes:
+                requested_s = self.requested_s * runtime_s / self.runtime_s
+                return replace(self, n_nodes=size, runtime_s=runtime_s, requested_s=requested_s)
+        known = ", ".join(str(size) for size, _ in self.sizes) or str(self.n_nodes)
+        raise WorkloadError(f"job {self.id}: expected one of its sizes ({known}), got {n_nodes}.")
+
+    def at_runtime(self, runtime_s: float) -> "Job":
+        """
+        Return the job with another run time.
+
+        Parameters
+        ----------
+        runtime_s : float
+            In seconds; that of its other sizes changes in proportion.
+
+        Returns
+        -------
+        Job
+            The same otherwise.
+        """
+        if not self.sizes:
+            return replace(self, runtime_s=runtime_s)
+        factor = runtime_s / self.runtime_s
+        others = tuple((size, own_s * factor) for size, own_s in self.sizes[1:])
+        return replace(self, runtime_s=runtime_s, sizes=((self.n_nodes, runtime_s), *others))
 
 
 def check_jobs(jobs: Iterable[Job]) -> None:
@@ -138,6 +196,7 @@ def check_jobs(jobs: Iterable[Job]) -> None:
             and 0 <= job.requested_s < inf
             and type(job.cores) is type(job.gpus) is type(job.memory_mb) is int
             and min(job.cores, job.gpus, job.memory_mb) >= 0
+            and not job.sizes
         ):
             _check_job(job, before_s)
         before_s = job.submit_s
@@ -157,4 +216,27 @@ def _check_job(job: Job, before_s: float) -> None:
         raise WorkloadError(
             f"{name} submit_s: expected jobs by submit time, got {job.submit_s:g} "
             f"after {before_s:g}."
+        )
+    if job.sizes:
+        check_sizes(job.sizes, job.n_nodes, job.runtime_s, f"{name} sizes")
+
+
+def check_sizes(sizes: object, n_nodes: int, runtime_s: float, place: str) -> None:
+    """Refuse sizes of a moldable job that asks for so many nodes and seconds."""
+    if not isinstance(sizes, (tuple, list)):
+        raise wrong(place, "pairs of nodes and seconds", sizes, WorkloadError)
+    seen = set[int]()
+    for pair in sizes:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:  # noqa: PLR2004
+            raise wrong(place, "pairs of nodes and seconds", pair, WorkloadError)
+        size = whole(f"{place}: nodes", pair[0], 1, error=WorkloadError)
+        what = f"{place}: run time on {size} nodes"
+        number(what, pair[1], positive=True, error=WorkloadError)
+        if size in seen:
+            raise WorkloadError(f"{place}: expected each size once, got {size} nodes twice.")
+        seen.add(size)
+    if tuple(sizes[0]) != (n_nodes, runtime_s):
+        raise WorkloadError(
+            f"{place}: expected what the job asks for first ({n_nodes} nodes, {runtime_s:g} s), "
+            f"got {sizes[0][0]} nodes, {sizes[0][1]:g} s."
         )

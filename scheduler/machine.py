@@ -120,6 +120,7 @@ class Machine:
     last_refusal: str = NODES
     wait_reasons: WaitReasons | None = None
     asked: Job | None = None
+    _sizes: dict[int, tuple[Job, ...]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -158,6 +159,28 @@ class Machine:
             if window.from_s < until_s and window.until_s > at_s and job.user not in window.users:
                 taken |= window.taken
         return taken if taken.nodes else None
+
+    def each_size(self, job: Job) -> tuple[Job, ...]:
+        """
+        Return a job at each of its sizes.
+
+        Parameters
+        ----------
+        job : Job
+            A waiting job.
+
+        Returns
+        -------
+        tuple of Job
+            In the order of `Job.sizes`; the job alone where it has one size. Each can be placed
+            and started in its stead.
+        """
+        if not job.sizes:
+            return (job,)
+        found = self._sizes.get(job.id)
+        if found is None:
+            found = self._sizes[job.id] = tuple(job.at_size(size) for size, _ in job.sizes)
+        return found
 
     def try_to_place(self, job: Job) -> Allocation | None:
         """

@@ -21,6 +21,7 @@ from scheduler.errors import PolicyError, SchedulerError
 from scheduler.events import FailedRun, Happened, MachineEvents
 from scheduler.job import Job, check_jobs
 from scheduler.machine import Closing, Machine, QueuePolicy, described, is_built_in
+from scheduler.molding import require_molding
 from scheduler.observer import Observer, Observers
 from scheduler.rates import JobClock, JobRates, RateModel, Rewirable, UncoupledRateModel
 from scheduler.reasons import WaitReasons
@@ -213,6 +214,7 @@ def simulate(
     clock that adds up delays would part events that belong together.
     """
     check_jobs(jobs)
+    require_molding(jobs, cluster, policy)
     held = [job for job in jobs if job.after or job.after_ok]
     if held:
         check_dependencies(jobs)
@@ -285,7 +287,9 @@ class _Simulation:
     held: dict[int, Job] = field(default_factory=dict)  # jobs that depend on others
     lacking: dict[int, set[int]] = field(default_factory=dict)  # which have not ended, by job
     behind: dict[int, list[int]] = field(default_factory=dict)  # jobs that depend on one
-    left_s: dict[int, float] = field(default_factory=dict)  # work of jobs that failed
+    # work of jobs that failed, of moldable ones at the size that they ask for
+    left_s: dict[int, float] = field(default_factory=dict)
+    asked: dict[int, Job] = field(default_factory=dict)  # moldable jobs that run, as submitted
     n_failures: dict[int, int] = field(default_factory=dict)  # by job
     n_idle: int = 0  # events in a row with nothing running
     rewired: Topology | None = None  # the fabric, where routes have changed at this instant
@@ -379,18 +383,28 @@ class _Simulation:
         assert self.events is not None  # noqa: S101 (it has happened)
         policy, job = self.events.policy, allocation.job
         state = self._take_off(job.id, now_s)
-        total_s = self.left_s.get(job.id, job.runtime_s)
+        total_s = self._work_left_s(job)
         done_s = total_s - state.work_s
         kept_s = done_s - done_s % policy.checkpoint_s if policy.checkpoint_s < inf else 0.0
         self.failed.append(FailedRun(allocation, state.start_s, now_s, cause, done_s - kept_s))
         count = self.n_failures[job.id] = self.n_failures.get(job.id, 0) + 1
         if policy.requeue and count <= policy.most:
             self.left_s[job.id] = total_s - kept_s
+            if job.sizes:  # the size is chosen anew
+                self.left_s[job.id] *= job.sizes[0][1] / job.runtime_s
+                job = self.asked[job.id]
             self._push(now_s + policy.delay_s, job)
         else:
             found = state.placement_factor, state.interference_delay_s, True
             self.records.append(JobRecord(allocation, state.start_s, now_s, *found))
             self._let_follow(job.id, now_s, killed=True)
+
+    def _work_left_s(self, job: Job) -> float:
+        """Return the work of a job, less what a checkpoint has kept."""
+        left_s = self.left_s.get(job.id)
+        if left_s is None:
+            return job.runtime_s
+        return left_s * job.runtime_s / job.sizes[0][1] if job.sizes else left_s
 
     def _push(self, at_s: float, job: Job) -> None:
         """Let a job be submitted at a time."""
@@ -538,11 +552,14 @@ class _Simulation:
             asked = "" if machine.asked is None else f", job {machine.asked.id}"
             raise self._blamed_error(fault, f"at {now_s:g} s{asked}: ") from fault
         for allocation in machine.started:
-            if self.waiting.pop(allocation.job.id, None) is None:
+            job = self.waiting.pop(allocation.job.id, None)
+            if job is None:
                 raise PolicyError(
                     f"{self._policy_name()}: job {allocation.job.id} is started at {now_s:g} s, "
                     "but does not wait."
                 )
+            if job.sizes:
+                self.asked[job.id] = job
         for callback in self.observers.on_decided:
             callback(now_s)
         if reasons is not None:
@@ -590,7 +607,7 @@ class _Simulation:
         for allocation in started:
             job = allocation.job
             limit_s = now_s + job.requested_s if self.kill_at_limit else inf
-            work_s = self.left_s.get(job.id, job.runtime_s) if self.left_s else job.runtime_s
+            work_s = self._work_left_s(job) if self.left_s else job.runtime_s
             state = _Running(allocation, now_s, work_s, now_s, limit_s)
             state.fixed_s = self.ends_s.get(job.id)
             if self.clock is not None and self.clock.moves(job.id):

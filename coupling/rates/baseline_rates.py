@@ -20,6 +20,7 @@ from scheduler.allocators.lc import LeastConstrainedShared
 from scheduler.allocators.leaves import HOP_BYTES, HOPS, placement_cost
 from scheduler.cluster import Cluster
 from scheduler.job import Job
+from scheduler.molding import refuse_many_sizes
 from scheduler.rates import FULL_RATE, JobRate
 
 _ASSUMED, _HOP_COST_RATIO = "assumed", "hop-cost-ratio"
@@ -76,6 +77,8 @@ class AssumedRates:
     qualifier: ClassVar[str] = "assumed, not simulated"
 
     def __init__(self, scene: RunInput) -> None:
+        for job in scene.jobs:
+            refuse_many_sizes(job, "model 'assumed'")
         self._scene = scene
         self._assumption = assumption_of(scene.options)
 

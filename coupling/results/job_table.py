@@ -43,6 +43,10 @@ def job_table(
     if any(record.allocation.share is not None for record in records):
         parts = [record.allocation.part for record in records]
         table = table.assign(**{NODE_PART: np.array(parts + [1.0] * len(workload.dropped_jobs))})
+    if any(record.job.sizes for record in records):
+        asked = [job.n_nodes for job in workload.jobs]
+        asked += [job.n_nodes for job in workload.dropped_jobs]
+        table = table.assign(requested_nodes=np.array(asked, dtype=np.int64))
     return table
 
 

@@ -132,7 +132,7 @@ def with_reference_runtimes(
     if factor is None:
         factor = _simulated_slowdowns(experiment, parts, progress)
     jobs = tuple(
-        replace(job, runtime_s=job.runtime_s / factor.get(job.id, 1.0))  # 1: it never came
+        job.at_runtime(job.runtime_s / factor.get(job.id, 1.0))  # 1: it never came
         for job in parts.workload.jobs
     )
     return replace(parts, workload=replace(parts.workload, jobs=jobs))

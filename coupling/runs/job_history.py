@@ -104,8 +104,12 @@ class JobHistories:
         self._setup = Setup.of(experiment, parts)
         self._network = self._empty_network()
         self.topology = self._network.topology
-        self._jobs = {job.id: job for job in parts.workload.jobs}
         table = finished(result.jobs)
+        sizes = dict(zip(table["id"].tolist(), table["n_nodes"].tolist(), strict=True))
+        self._jobs = {
+            job.id: job.at_size(sizes.get(job.id, job.n_nodes)) if job.sizes else job
+            for job in parts.workload.jobs
+        }
         self._id, self._start_s, self._end_s, self._slowdown = (
             table[name].to_numpy() for name in ("id", "start_s", "end_s", "network_slowdown")
         )

@@ -79,7 +79,8 @@ def _retraced_jobs(result: Result, variant: Experiment, parts: RunParts, place: 
     table = finished(result.jobs).sort_values(["start_s", "id"])
     owned, jobs = owned_links(result.partitions), []
     for row in table.to_dict("records"):
-        job, nodes = of_id[row["id"]], np.array(fabric.names.nodes([row["nodes"]]), dtype=np.int64)
+        job = of_id[row["id"]].at_size(row["n_nodes"])
+        nodes = np.array(fabric.names.nodes([row["nodes"]]), dtype=np.int64)
         placed = network.traffic(job, Partition(nodes, owned(job.id)))
         src, dst = _flow_ranks(job, placed, place)
         work_s = (row["end_s"] - row["start_s"]) / row["network_slowdown"]

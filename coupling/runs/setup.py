@@ -21,6 +21,7 @@ from scheduler.allocators import make_allocator
 from scheduler.allocators.base import Allocator, fits_by_count
 from scheduler.allocators.baselines import FirstFree
 from scheduler.machine import QueuePolicy
+from scheduler.molding import require_molding
 from scheduler.queues import POLICIES, make_policy
 from scheduler.queues.pinned import Pinned
 from scheduler.sharing import Sharing, require_sharing
@@ -95,6 +96,7 @@ def check_parts(experiment: Experiment, parts: RunParts) -> None:
         queue = _make_queue(experiment)
         if parts.node is not None:
             require_sharing(queue)
+        require_molding(parts.workload.jobs, parts.cluster(), queue)
         _check_sizes(_make_placer(experiment), parts)
     setup = Setup.of(experiment, parts)
     if isinstance(setup.rates, FlowLevelRates):
@@ -155,7 +157,8 @@ def _check_sizes(allocator: Allocator, parts: RunParts) -> None:
     if parts.record is not None:
         pins = parts.record.pins
         jobs = tuple(job for job in jobs if pins[job.id].start_s >= parts.free_from_s)
-    for job in {(job.n_nodes, empty.share_of(job)): job for job in jobs}.values():
+    sizes = (own for job in jobs for own in (job, *(job.at_size(n) for n, _ in job.sizes)))
+    for job in {(job.n_nodes, empty.share_of(job)): job for job in sizes}.values():
         if allocator.allocate(job, empty) is None:
             raise ExperimentError(
                 f"job {job.id} of {job.n_nodes} nodes does not fit under allocator "

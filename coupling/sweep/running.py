@@ -62,7 +62,7 @@ class CellRunner:
     def check(self, experiment: Experiment) -> RunParts:
         """Make every part that a run will need, so that errors show before anything is run."""
         parts = self.parts(experiment)
-        sizes = sorted({job.n_nodes for job in parts.workload.jobs})
+        sizes = sorted({(job.n_nodes, job.sizes) for job in parts.workload.jobs})
         key = _cache_key([_without_fields(experiment.tables(), *_NOT_CHECKED), sizes])
         if key not in self._checked:
             check_parts(experiment, parts)

@@ -31,6 +31,7 @@ class Conservative(LinePolicy):
     """
 
     name: ClassVar[str] = "conservative"
+    molds_jobs: ClassVar[bool] = True
 
     def __init__(self, window: int = 50, reservation: str = "nodes") -> None:
         kinds = ("nodes", NODE_COUNT)
@@ -51,14 +52,14 @@ class Conservative(LinePolicy):
             self._disturbances = machine.disturbances
             self._drop_impossible(machine)
             self._book_missing(machine)
-            self._plan.compress(self._line.reachable(), machine)
+            self._plan.compress(self._plan.at_booked_size(self._line.reachable()), machine)
         while self._book_missing(machine) or self._start_due(machine):
             pass
         self._expected_end_s = machine.expected_end_s.copy()
         self._running = machine.cluster.running.copy()
         self._plan.wake(machine)
         if machine.wait_reasons is not None:
-            waiting = self._line.reachable()
+            waiting = self._plan.at_booked_size(self._line.reachable())
             report_reasons(
                 waiting, {job.id: self._plan.verdict(job, machine) for job in waiting}, machine
             )

@@ -35,9 +35,10 @@ class CountedReservations:
             self._free.append(self._free[-1] + more)
         self._reserved: list[_Counted] = []
 
-    def _earliest(self, n_nodes: int, length_s: float) -> float:
-        """Return the first time from which so many nodes are free for so long; inf: never."""
+    def earliest(self, job: Job) -> float:
+        """Return the first time from which nodes are expected free for a job; inf: never."""
         times, free = self._times, self._free
+        n_nodes, length_s = job.n_nodes, self._machine.estimate_s(job)
         first = 0
         while first < len(times):
             until = bisect_left(times, _end_s(times[first], length_s))
@@ -65,7 +66,7 @@ class CountedReservations:
     def reserve(self, job: Job) -> None:
         """Reserve nodes for a job from the first time on at which they are expected free."""
         length_s = self._machine.estimate_s(job)
-        start_s = self._earliest(job.n_nodes, length_s)
+        start_s = self.earliest(job)
         if start_s == inf:
             not_before(job, self._machine)
             return
@@ -117,6 +118,12 @@ class PlacedReservations:
             return None
         return booking.placement
 
+    def earliest(self, job: Job) -> float:
+        """Return the first time from which a place for a job is expected free; inf: never."""
+        free = self._plan.free_steps(self._machine)
+        booking = self._plan.earliest(job, self._machine, free)
+        return inf if booking is None else booking.start_s
+
     def start(self, placement: Allocation) -> None:
         """Start a job."""
         self._machine.start(placement)
@@ -142,19 +149,15 @@ def start_and_reserve(
     them.
     """
     line.settle(machine)
-    while (head := line.head()) is not None and (found := machine.try_to_place(head)) is not None:
-        machine.start(found)
-        line.remove(head)
-    if head is None:
+    made = _start_heads(line, machine, None if counted else plan)
+    if made is None:
         return
     waiting = line.reachable()
-    made: CountedReservations | PlacedReservations = (
-        CountedReservations(machine) if counted else PlacedReservations(machine, plan, waiting)
-    )
     left, verdicts = list[Job](), dict[int, Verdict]()
     reasons = machine.wait_reasons
     n_reserved = 0
     for job in waiting:
+        job = _at_best_size(job, made, machine, reserves=n_reserved < depth)  # noqa: PLW2901
         if job.n_nodes <= machine.cluster.n_free and (placement := made.place(job)) is not None:
             made.start(placement)
             line.remove(job)
@@ -171,6 +174,59 @@ def start_and_reserve(
         if not line.stable:
             reasons.retain(left)
         report_reasons(left, verdicts, machine)
+
+
+def _start_heads(
+    line: Line, machine: Machine, plan: Plan | None
+) -> CountedReservations | PlacedReservations | None:
+    """Start jobs from the head on while they fit; return what reserves for the rest, if any."""
+    made = None
+    while (head := line.head()) is not None:
+        if head.sizes or made is not None:
+            made = made or _reservations(line, machine, plan)
+            size = _at_best_size(head, made, machine, reserves=True)
+            found = made.place(size) if size.n_nodes <= machine.cluster.n_free else None
+        else:
+            found = machine.try_to_place(head)
+        if found is None:
+            return made or _reservations(line, machine, plan)
+        (machine if made is None else made).start(found)
+        line.remove(head)
+    return None
+
+
+def _reservations(
+    line: Line, machine: Machine, plan: Plan | None
+) -> CountedReservations | PlacedReservations:
+    """Return reservations, still none; of node counts where there is no plan of places."""
+    if plan is None:
+        return CountedReservations(machine)
+    return PlacedReservations(machine, plan, line.reachable())
+
+
+def _at_best_size(
+    job: Job,
+    made: CountedReservations | PlacedReservations,
+    machine: Machine,
+    *,
+    reserves: bool,
+) -> Job:
+    """
+    Return a moldable job at the size that is expected to end first beside all reservations.
+
+    Equal ends: the size that begins first, then the smaller one. `reserves`: it may begin later;
+    else only sizes that can start now are compared.
+    """
+
+    def end(size: Job) -> tuple[float, float, int]:
+        now_s, start_s = machine.now_s, inf
+        if size.n_nodes <= machine.cluster.n_free and made.place(size) is not None:
+            start_s = now_s
+        elif reserves:
+            start_s = made.earliest(size)
+        return start_s + machine.estimate_s(size), start_s, size.n_nodes
+
+    return min(machine.each_size(job), key=end) if job.sizes else job
 
 
 def report_order(line: Line, head: Job, machine: Machine) -> None:

@@ -21,6 +21,7 @@ from scheduler.queues.reservation import (
     expected_free,
     first_reservation,
 )
+from scheduler.queues.sizes import by_run_time, expected_size, least_size
 from scheduler.queues.waiting import Line, LinePolicy, SortedLine, WaitingLine
 from scheduler.reasons import (
     INSUFFICIENT_NODES,
@@ -41,6 +42,7 @@ class Fcfs(LinePolicy):
 
     name: ClassVar[str] = "fcfs"
     shares_nodes: ClassVar[bool] = True
+    molds_jobs: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self._line = WaitingLine(1)
@@ -59,6 +61,8 @@ class Fcfs(LinePolicy):
     def _start_heads(self, machine: Machine) -> None:
         """Start jobs from the head on while they fit."""
         while (head := self._line.head()) is not None:
+            if head.sizes:
+                head = expected_size(head, machine)
             placement = machine.try_to_place(head)
             if placement is None:
                 if machine.wait_reasons is not None:
@@ -365,6 +369,7 @@ class Easy(LinePolicy):
     """
 
     name: ClassVar[str] = "easy"
+    molds_jobs: ClassVar[bool] = True
 
     def __init__(
         self, window: int = 50, reservation: str = "R2", reservation_depth: int | str = 1
@@ -405,6 +410,8 @@ class Easy(LinePolicy):
         """Start jobs from the head on while they fit, then backfill beside one reservation."""
         self._line.settle(machine)
         while (head := self._line.head()) is not None:
+            if head.sizes:
+                head, self._stored = expected_size(head, machine), None
             placement = machine.try_to_place(head) or self._reserved_place(head, machine)
             if placement is None:
                 break
@@ -457,8 +464,8 @@ class Easy(LinePolicy):
         reporter = None if reasons is None else _ReasonReporter(head, refusal, reasons)
         estimate_s, n_free = machine.estimate_s, machine.cluster.n_open
         counted = machine.cluster.node is None  # else a job may fit beside others on a node
-        fitting, lacking = self._fitting_jobs(n_free, reasons), list[Job]()
-        for index, job in enumerate(self._behind(head, fitting), 1):
+        fitting, lacking = self._fitting_jobs(machine, reasons), list[Job]()
+        for index, job in self._behind(head, fitting, machine):
             size = job.n_nodes
             if size > n_free:
                 lacking.append(job)
@@ -481,20 +488,40 @@ class Easy(LinePolicy):
                 why = machine.last_refusal
             if reporter is not None:
                 reporter.report(job.id, why)
-        if reasons is not None:
-            reasons.report_insufficient_nodes(lacking)
+        self._report_lacking(lacking, machine)
 
-    def _behind(self, head: Job, fitting: list[Job]) -> Iterator[Job]:
-        """Go through jobs as long as the head waits: a limit of its user may hold it back."""
-        for job in fitting:
+    def _behind(self, head: Job, fitting: list[Job], machine: Machine) -> Iterator[tuple[int, Job]]:
+        """
+        Go through jobs, numbered from 1, as long as the head waits: it may be held back.
+
+        Sizes of a moldable job that has started are passed over.
+        """
+        for index, job in enumerate(fitting, 1):
             if self._limits is not None and self._line.head() is not head:
                 return
-            yield job
+            if job.sizes and job.id in machine.cluster.running:
+                continue
+            yield index, job
 
-    def _fitting_jobs(self, n_free: int, reasons: WaitReasons | None) -> list[Job]:
-        """Return the jobs behind the head that ask for no more nodes; report why others wait."""
-        waiting = self._line.reachable()
+    def _report_lacking(self, lacking: list[Job], machine: Machine) -> None:
+        """Report jobs for which too few nodes are left; of a moldable one its smallest size."""
+        if machine.wait_reasons is None:
+            return
+        if self._molds:
+            lacking = [job for job in lacking if job.n_nodes == least_size(job)]
+            lacking = [job for job in lacking if job.id not in machine.cluster.running]
+        machine.wait_reasons.report_insufficient_nodes(lacking)
+
+    def _fitting_jobs(self, machine: Machine, reasons: WaitReasons | None) -> list[Job]:
+        """
+        Return the jobs behind the head for which enough nodes are free; report why others wait.
+
+        A moldable job is there at each of its sizes, the shortest first.
+        """
+        waiting, n_free = self._line.reachable(), machine.cluster.n_open
         del waiting[0]
+        if self._molds:
+            waiting = [size for job in waiting for size in by_run_time(job, machine)]
         fitting = [job for job in waiting if job.n_nodes <= n_free]
         if reasons is not None and len(fitting) < len(waiting):
             reasons.report_insufficient_nodes(waiting, n_free)

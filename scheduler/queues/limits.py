@@ -10,6 +10,7 @@ from fabricsim.checking import Table, wrong
 from scheduler.errors import PolicyError
 from scheduler.job import Job
 from scheduler.machine import Machine
+from scheduler.molding import refuse_many_sizes
 from scheduler.queues.waiting import Line
 
 _TRES = re.compile(r"node=(\d{1,9})", re.ASCII)
@@ -74,6 +75,7 @@ class UserLimitLine:
 
     def append(self, job: Job) -> None:
         """Take a job."""
+        refuse_many_sizes(job, "limits of users")
         if job.n_nodes > self._limits.nodes:
             raise PolicyError(
                 f"job {job.id}: expected no more than MaxTRESPerUser = node={self._limits.nodes:g},"

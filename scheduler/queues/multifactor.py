@@ -112,7 +112,7 @@ class MultifactorLine:
 
     def withdraw(self, job: Job) -> None:
         """Take out a job that comes back to its place."""
-        del self._jobs[next(at for at, waiting in enumerate(self._jobs) if waiting is job)]
+        del self._jobs[next(at for at, own in enumerate(self._jobs) if own.id == job.id)]
 
 
 class Multifactor(Easy):

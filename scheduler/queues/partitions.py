@@ -80,6 +80,19 @@ class _Partition:
     changed_until_s: float = -inf
     submitted: list[Job] = field(default_factory=list)  # since the last pass
 
+    def require_limits(self, job: Job) -> None:
+        """Refuse a job of more nodes or time than the limits allow."""
+        if job.n_nodes <= self.most_nodes and job.requested_s <= self.most_s:
+            return
+        got, least = (
+            (f"{job.n_nodes} nodes", f"MaxNodes = {self.most_nodes:g}")
+            if job.n_nodes > self.most_nodes
+            else (f"{job.requested_s:g} s", f"MaxTime = {self.most_s:g} s")
+        )
+        raise PolicyError(
+            f"job {job.id}: expected no more than {least} of partition {self.name!r}, got {got}."
+        )
+
     def is_unchanged(self, machine: Machine) -> bool:
         """Say whether nothing has changed for its queue, so that it starts no job now either."""
         return (
@@ -140,6 +153,12 @@ class Partitions:
         return sum(len(own.policy) for own in self._of.values())
 
     @property
+    def molds_jobs(self) -> bool:
+        """Whether it chooses sizes of moldable jobs."""
+        policies = (getattr(own.policy, "inner", own.policy) for own in self._of.values())
+        return all(getattr(policy, "molds_jobs", False) for policy in policies)
+
+    @property
     def shares_nodes(self) -> bool:
         """Whether it is right where jobs share nodes."""
         return all(getattr(own.policy, "shares_nodes", False) for own in self._of.values())
@@ -153,15 +172,8 @@ class Partitions:
             what = unknown("partition", names[0], tuple(self._of))
             raise PolicyError(f"job {job.id}: {what}")
         own = self._of[name]
-        if job.n_nodes > own.most_nodes or job.requested_s > own.most_s:
-            got, least = (
-                (f"{job.n_nodes} nodes", f"MaxNodes = {own.most_nodes:g}")
-                if job.n_nodes > own.most_nodes
-                else (f"{job.requested_s:g} s", f"MaxTime = {own.most_s:g} s")
-            )
-            raise PolicyError(
-                f"job {job.id}: expected no more than {least} of partition {name!r}, got {got}."
-            )
+        for size in (job, *(job.at_size(n_nodes) for n_nodes, _ in job.sizes[1:])):
+            own.require_limits(size)
         own.submitted.append(job)
         own.policy.submit(job)
 
@@ -174,7 +186,8 @@ class Partitions:
         for own in self._by_tier:
             assert own.allocator is not None  # noqa: S101 (it has begun)
             for job in own.submitted:
-                own.allocator.require_nodes(job, machine.cluster, own.name)
+                for size in machine.each_size(job):
+                    own.allocator.require_nodes(size, machine.cluster, own.name)
             own.fresh |= bool(own.submitted)
             own.submitted.clear()
             own.gained_until_s = max(own.gained_until_s, gained_until_s)

@@ -75,6 +75,11 @@ def report_reasons(waiting: Sequence[Job], found: Mapping[int, Verdict], machine
     reasons.rest = Verdict(WINDOW, root=head.root or head.reason)
 
 
+def _end_of(booking: Booking) -> tuple[float, float, int]:
+    """Return what bookings of several sizes of a job are compared by."""
+    return booking.end_s, booking.start_s, booking.placement.job.n_nodes
+
+
 class Plan:
     """Bookings of waiting jobs by id; no two hold a node or link at the same time."""
 
@@ -137,15 +142,16 @@ class Plan:
             placement = (place or machine.place_at)(job, cluster, time_s)
         else:
             sure = place is None and refusals_hold(machine)
+            known = sure and not job.sizes  # refusals of another size say nothing
             knows = exhaustive(machine.allocator) if sure else None
             if knows is not None and knows.no_room_in(job, machine.cluster, nodes):
                 return None
             left = free.during(time_s, until_s, nodes, moved)
-            if sure and self._refusals.cover(job.id, time_s, left):
+            if known and self._refusals.cover(job.id, time_s, left):
                 return None
             cluster = free.cluster(time_s, left)
             placement = (place or machine.place_at)(job, cluster, time_s)
-            if placement is None and sure:
+            if placement is None and known:
                 self._refusals.add(job.id, time_s, left)
         if placement is None:
             return None
@@ -218,13 +224,20 @@ class Plan:
                 machine.start_patience(job)
                 marks.append(machine.switch_limit.patience_ends_s(job))
                 free.mark(marks[-1], 1)
-            booking = self.earliest(job, machine, free, place)
+            sizes = machine.each_size(job) if job.sizes else (job,)
+            found = [self.earliest(size, machine, free, place) for size in sizes]
+            # the size that ends first, of equal ones the first to begin, then the smaller one
+            booking = min(filter(None, found), key=_end_of, default=None)
             if booking is None:
                 raise never_placed(job, machine)
             self.bookings[job.id] = booking
             free.replace(None, booking)
         for time_s in marks:
             free.mark(time_s, -1)
+
+    def at_booked_size(self, jobs: Sequence[Job]) -> Sequence[Job]:
+        """Return jobs that have a booking, moldable ones at its size."""
+        return [self.bookings[job.id].placement.job if job.sizes else job for job in jobs]
 
     def in_the_way(self, job: Job, machine: Machine) -> int | None:
         """

@@ -66,7 +66,7 @@ class FairShareLine:
     def remove(self, job: Job) -> None:
         """Take out a job that starts, and charge its user."""
         jobs = self._users[job.user]
-        del jobs[next(index for index, waiting in enumerate(jobs) if waiting is job)]
+        del jobs[next(index for index, waiting in enumerate(jobs) if waiting.id == job.id)]
         self._count -= 1
         if self._machine is not None:
             used = self._machine.cluster.weight(job) * self._machine.estimate_s(job)

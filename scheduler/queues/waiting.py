@@ -37,6 +37,8 @@ class LinePolicy:
     """What queue policies share that hold their waiting jobs in one line."""
 
     _line: Line
+    _molds: bool = False  # whether a moldable job has come
+    molds_jobs: ClassVar[bool] = False  # whether it chooses sizes of moldable jobs
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -48,6 +50,8 @@ class LinePolicy:
 
     def submit(self, job: Job) -> None:
         """Put a job into the line."""
+        if job.sizes:
+            self._molds = True
         self._line.append(job)
 
 
@@ -161,7 +165,8 @@ class SortedLine:
 
     def withdraw(self, job: Job) -> None:
         """Take out a job that comes back to its place."""
+        number = job.id
         for index, (_, _, waiting) in enumerate(self._jobs):
-            if waiting is job:
+            if waiting.id == number:
                 del self._jobs[index]
                 return

@@ -2,7 +2,7 @@
 
 import codecs
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import nan
 from pathlib import Path
@@ -135,15 +135,18 @@ class Workload:
         -------
         DataFrame
             A row for each job: id, times in seconds, nodes, labels; -1 stands for no label.
-            Cores, GPUs and memory_mb (MiB) where a job asks for some.
+            Cores, GPUs and memory_mb (MiB) where a job asks for some; sizes where one is moldable.
         """
         import pandas as pd  # noqa: PLC0415 (slow to import, and rarely needed)
 
         units = (name for name in UNITS if any(getattr(job, name) for job in self.jobs))
         columns = [*_COLUMNS, *units]
-        return pd.DataFrame(
+        table = pd.DataFrame(
             [[getattr(job, name) for name in columns] for job in self.jobs], columns=columns
         )
+        if any(job.sizes for job in self.jobs):
+            table["sizes"] = [written_sizes(job.sizes) for job in self.jobs]
+        return table
 
     def _repr_html_(self) -> str:
         """Return the table as notebooks show it, its middle left out where it is long."""
@@ -179,10 +182,10 @@ def limit_nodes(workload: Workload, n_nodes: int) -> Workload:
     >>> limit_nodes(Workload(jobs, "by hand"), 4).dropped
     Counter({'larger than the machine (4 nodes)': 1})
     """
-    large = [job for job in workload.jobs if job.n_nodes > n_nodes]
+    large = [job for job in workload.jobs if most_nodes(job) > n_nodes]
     if not large:
         return workload
-    kept = [job for job in workload.jobs if job.n_nodes <= n_nodes]
+    kept = [job for job in workload.jobs if most_nodes(job) <= n_nodes]
     later_s = kept[0].submit_s - workload.jobs[0].submit_s if kept else 0.0
     begin_s = workload.begin_unix_s
     reason = f"larger than the machine ({n_nodes} nodes)"
@@ -198,6 +201,18 @@ def limit_nodes(workload: Workload, n_nodes: int) -> Workload:
         ),
         begin_unix_s=None if begin_s is None else begin_s + later_s,
     )
+
+
+def written_sizes(sizes: Sequence[tuple[int, float]]) -> str:
+    """Write the sizes of a moldable job as `read_sizes` reads them."""
+    return " ".join(
+        f"{size}:{int(own_s) if own_s == int(own_s) else repr(own_s)}" for size, own_s in sizes
+    )
+
+
+def most_nodes(job: Job) -> int:
+    """Return the nodes of a job, of a moldable one those of its largest size."""
+    return max(size for size, _ in job.sizes) if job.sizes else job.n_nodes
 
 
 def _moved_sooner(job: Job, by_s: float) -> Job:

@@ -235,6 +235,7 @@ class _RuleSamples:
             return
         pattern = make_pattern(spec)
         ranks = {self._ranks(job): job for job in reversed(jobs)}
+        ranks |= {size: job for job in jobs for size, _ in job.sizes if size > 1}
         for n_ranks, job in sorted(ranks.items()):
             try:
                 pattern.steps(n_ranks)

@@ -94,6 +94,7 @@ class Entry:
     cores: int = 0
     gpus: int = 0
     memory_mb: int = 0
+    sizes: tuple[tuple[int, float], ...] = ()  # of a moldable job; what it asks for comes first
 
 
 def workload_of(entries: Sequence[Entry], filters: Filters, source: Source) -> Workload:
@@ -144,6 +145,7 @@ def workload_of(entries: Sequence[Entry], filters: Filters, source: Source) -> W
             name: np.array([max(0, getattr(entry, name)) for entry in entries], dtype=np.int64)
             for name in UNITS
         },
+        sizes=[entry.sizes for entry in entries] if any(e.sizes for e in entries) else None,
         remarks={
             LATER_RUNS: len(later),
             _MISSING_ID: missing,
@@ -306,6 +308,42 @@ def read_count(value: object, place: str, name: str) -> int:
     if number is None or not 0 <= number < LARGEST or number != math.floor(number):
         raise refuse(place, name, "a whole number from 0, or -1 for missing", value)
     return int(number)
+
+
+def read_sizes(
+    value: object, place: str, n_nodes: int, runtime_s: float
+) -> tuple[tuple[int, float], ...]:
+    """
+    Read the sizes of a moldable job, ``"4:100 8:60"`` or pairs of nodes and seconds.
+
+    What it asks for, `n_nodes` and `runtime_s`, is a size too and comes first.
+    """
+    if is_missing(value):
+        return ()
+    listed = value.split() if isinstance(value, str) else value
+    pairs = [own.split(":") if isinstance(own, str) else own for own in _listed(listed)]
+    found = dict[int, float]()
+    for pair in pairs:
+        if not isinstance(pair, (list, tuple)) or len(pair) != 2:  # noqa: PLR2004
+            raise refuse(place, "sizes", "nodes and run times, such as '4:100 8:60'", value)
+        size, own_s = read_count(pair[0], place, "sizes"), read_seconds(pair[1], place, "sizes")
+        if size < 1 or own_s <= 0:
+            raise refuse(place, "sizes", "nodes from 1, each with a run time above 0 s", value)
+        if size in found:
+            raise refuse(place, "sizes", f"each size once, {size} nodes are there twice", value)
+        found[size] = own_s
+    if n_nodes < 1 or runtime_s <= 0:
+        return ()
+    if found.get(n_nodes, runtime_s) != runtime_s:
+        expected = f"{runtime_s:g} s on {n_nodes} nodes, which the job asks for"
+        raise refuse(place, "sizes", expected, value)
+    others = [own for own in found.items() if own[0] != n_nodes]
+    return ((n_nodes, runtime_s), *others) if others else ()
+
+
+def _listed(value: object) -> Sequence[object]:
+    """Return a list as it is, anything else as the one entry of a list."""
+    return value if isinstance(value, (list, tuple)) else [value]
 
 
 def n_hosts(text: str, place: str, name: str) -> int:

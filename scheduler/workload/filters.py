@@ -175,6 +175,8 @@ class Records:
     remarks: Mapping[str, int] = field(default_factory=dict)
     # ``cores``, ``gpus``, ``memory_mb``: (n,): asked for altogether, before scaling; 0: unknown
     units: Mapping[str, Ints] = field(default_factory=dict)
+    # of each job: nodes and run times in seconds; None where no job is moldable
+    sizes: Sequence[tuple[tuple[int, float], ...]] | None = None
 
 
 def nodes_of(processors: Ints, requested: Ints, per_node: int) -> Ints:
@@ -202,8 +204,13 @@ def select_jobs(records: Records, filters: Filters, source: Source) -> Workload:
     }
     if filters.arrivals != "zero" or filters.window_s is not None:
         reasons["no submit time"] = records.submit_s < 0
+    if records.sizes is not None and filters.scale_nodes != 1:
+        expected = f"{source.name}: scale_nodes: expected 1 with moldable jobs (sizes)"
+        raise WorkloadError(f"{expected}, got {filters.scale_nodes:g}.")
     if filters.max_nodes is not None:
-        reasons[f"more than {filters.max_nodes} nodes"] = nodes > filters.max_nodes
+        reasons[f"more than {filters.max_nodes} nodes"] = _most_nodes(nodes, records) > (
+            filters.max_nodes
+        )
     verdict = _first_reason(reasons, len(nodes))
     remaining = verdict == len(reasons)
     since = records.submit_s - (records.submit_s[remaining].min() if remaining.any() else 0.0)
@@ -235,6 +242,14 @@ def select_jobs(records: Records, filters: Filters, source: Source) -> Workload:
         begin_unix_s=_first_moment(records, remaining, filters),
         remarks={what: count for what, count in remarks.items() if count},
     )
+
+
+def _most_nodes(nodes: Ints, records: Records) -> Ints:
+    """Return the nodes of each job, of a moldable one those of its largest size."""
+    if records.sizes is None:
+        return nodes
+    largest = [max((size for size, _ in own), default=0) for own in records.sizes]
+    return np.maximum(nodes, np.array(largest, dtype=np.int64))
 
 
 def _first_moment(records: Records, remaining: NDArray[np.bool_], filters: Filters) -> float | None:
@@ -304,6 +319,7 @@ def refine(workload: Workload, **options: Unpack[ReadOptions]) -> Workload:
         start_s=times("logged_start_s"),
         hosts=[job.logged_hosts for job in jobs],
         begin_unix_s=workload.begin_unix_s,
+        sizes=[job.sizes for job in jobs] if any(job.sizes for job in jobs) else None,
     )
     remaining = select_jobs(records, filters, Source(workload.source, b"", workload.sha256))
     return replace(
@@ -388,6 +404,7 @@ def _remaining_jobs(
             [""] * n_jobs if records.hosts is None else [records.hosts[row] for row in order],
             *([()] * n_jobs, [()] * n_jobs, [None] * n_jobs),  # what it depends on
             *(np.minimum(-(-own * factor // parts), LARGEST).tolist() for own in units),
+            [()] * n_jobs if records.sizes is None else [records.sizes[row] for row in order],
         )
     )
 

@@ -13,6 +13,7 @@ from scheduler.workload.entries import (
     is_missing,
     read_count,
     read_seconds,
+    read_sizes,
     refuse,
     workload_of,
 )
@@ -94,7 +95,8 @@ def read_batsim_json(path: str | Path, **options: Unpack[ReadOptions]) -> Worklo
     Read a workload of Batsim: jobs of ``delay`` profiles, whose name is a further column.
 
     The run time of other profiles follows from a platform that is not in the file, so they are
-    dropped. ``res`` counts processors, where nodes have several.
+    dropped. ``res`` counts processors, where nodes have several. A moldable job, which Batsim has
+    not, lists ``sizes``: objects of ``res`` and ``profile``.
     """
     filters = Filters(**options)
     source = read_source(path)
@@ -122,13 +124,36 @@ def _batsim_entry(
     last = str(table.get("id", "")).rpartition("!")[2]  # "w0!12": workload and job
     plain = last.isdecimal() and last.isascii() and len(last) < 16  # noqa: PLR2004
     walltime = table.get("walltime")
+    n_nodes = -(-processors // filters.processors_per_node) if processors > 0 else MISSING
+    runtime_s = read_seconds(profile.get("delay"), place, "delay") if delay else 1.0
+    sizes = _batsim_sizes(table.get("sizes"), place, profiles, filters)
     return Entry(
         place=place,
         id=int(last) if plain else None,
         submit_s=read_seconds(table.get("subtime"), place, "subtime"),
-        runtime_s=read_seconds(profile.get("delay"), place, "delay") if delay else 1.0,
-        n_nodes=-(-processors // filters.processors_per_node) if processors > 0 else MISSING,
+        runtime_s=runtime_s,
+        n_nodes=n_nodes,
         requested_s=MISSING if is_missing(walltime) else read_seconds(walltime, place, "walltime"),
         unfit="" if delay else f"run time unknown (profile type {kind[:40]})",
         extra=(("profile", name),) + ((("jobid", last),) if last and not plain else ()),
+        sizes=read_sizes(sizes, place, n_nodes, runtime_s) if delay else (),
     )
+
+
+def _batsim_sizes(
+    value: object, place: str, profiles: Mapping[str, Any], filters: Filters
+) -> list[tuple[int, object]] | None:
+    """Return nodes and seconds of each size of a job."""
+    if value is None:
+        return None
+    found = list[tuple[int, object]]()
+    for own in value if isinstance(value, list) else [value]:
+        if not isinstance(own, Mapping):
+            raise refuse(place, "sizes", "objects of 'res' and 'profile'", value)
+        profile = profiles.get(str(own.get("profile")))
+        if not isinstance(profile, Mapping) or profile.get("type") != "delay":
+            raise refuse(place, "sizes", "the name of a delay profile", own.get("profile"))
+        processors = read_count(own.get("res"), place, "res")
+        nodes = -(-processors // filters.processors_per_node)
+        found.append((nodes, profile.get("delay")))
+    return found

@@ -256,6 +256,8 @@ def _sacct_entry(
         processors = read_count(cell("processors"), place, columns.get("processors", ""))
         nodes = -(-processors // filters.processors_per_node) if processors > 0 else MISSING
     used = {columns[use] for use in columns if use not in ("state", "tres")} - {"jobid"}
+    counted = read_count(cell("processors"), place, columns.get("processors", ""))
+    units = tres_units(cell("tres"), counted)
     return Entry(
         place=place,
         id=read_job_id(number, place) if number.isdecimal() and number.isascii() else None,
@@ -273,9 +275,9 @@ def _sacct_entry(
         skipped=any(is_skipped(text, zone) for text in times),
         twice=any(is_twice(text, zone) for text in times),
         zoned=all(is_missing(text) or tells_zone(text) for text in times),
-        **tres_units(
-            cell("tres"), read_count(cell("processors"), place, columns.get("processors", ""))
-        ),
+        cores=units["cores"],
+        gpus=units["gpus"],
+        memory_mb=units["memory_mb"],
     )
 
 

@@ -20,6 +20,7 @@ from scheduler.workload.entries import (
     read_count,
     read_job_id,
     read_seconds,
+    read_sizes,
     workload_of,
 )
 from scheduler.workload.filters import LABELS, MISSING, Filters, ReadOptions
@@ -38,6 +39,7 @@ COLUMNS = {
     "processors": ("processors", "procs", "n_processors", "cpus", "ncpus", "cores", "cpu_num"),
     "gpus": ("gpus", "n_gpus", "num_gpus", "ngpus", "gpu_num"),
     "memory_mb": ("memory_mb",),
+    "sizes": ("sizes",),
     "requested": ("requested_s", "requested", "requested_time", "walltime_s", "walltime"),
     "user": ("user", "user_id", "uid"),
     "group": ("group", "group_id", "gid", "account"),
@@ -60,7 +62,8 @@ def read_csv(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
 
     Needs columns for run time and for nodes or processors, and one for the submit time unless
     ``arrivals="zero"``; names as in `COLUMNS`. Times are seconds. All other columns become further
-    ones (`Job.extra`), so that a communication profile can use them. Jobs without run time or size
+    ones (`Job.extra`), so that a communication profile can use them. Column ``sizes`` has nodes and
+    run times of moldable jobs, ``4:100 8:60``. Jobs without run time or size
     are dropped, and those of a result that it has dropped; without numbers they count from 1.
     """
     filters = Filters(**options)
@@ -197,12 +200,12 @@ def _read_entry(
     counted = max(processors, gpus) if "processors" not in columns else processors
     if nodes < 1:
         nodes = -(-counted // filters.processors_per_node) if counted > 0 else MISSING
-    start_s = number("start", read_seconds)
+    start_s, runtime_s = number("start", read_seconds), number("runtime", read_seconds)
     return Entry(
         place=place,
         id=read_job_id(cell("id"), place),
         submit_s=number("submit", _read_moment),
-        runtime_s=number("runtime", read_seconds),
+        runtime_s=runtime_s,
         n_nodes=nodes,
         requested_s=number("requested", read_seconds),
         unfit=str(cell("dropped") or ""),
@@ -217,6 +220,7 @@ def _read_entry(
         cores=processors,
         gpus=gpus,
         memory_mb=memory_mb,
+        sizes=read_sizes(cell("sizes"), place, nodes, runtime_s),
     )
 
 

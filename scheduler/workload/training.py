@@ -89,6 +89,9 @@ class TrainingJobs:
         return [self._of(job, label) for job in jobs]
 
     def _of(self, job: Job, label: str) -> Communication | None:
+        if job.sizes:
+            what = "model: expected jobs of one size, which decides dp, got several sizes"
+            raise WorkloadError(f"{self._place}: job {job.id}: {what}.")
         n_ranks = job.gpus or job.n_nodes * self._layout(1, 1).gpus
         key = n_ranks, job.n_nodes
         if key not in self._known:

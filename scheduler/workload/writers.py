@@ -11,7 +11,7 @@ from fabricsim.checking.sheets import sheet
 from netsim.common.atomic_write import replace_file
 from scheduler.errors import WorkloadError
 from scheduler.workload import Workload, write_swf
-from scheduler.workload.base import UNITS
+from scheduler.workload.base import UNITS, written_sizes
 from scheduler.workload.table import COLUMNS
 
 _LABELS = ("user", "group", "executable", "queue")
@@ -21,6 +21,7 @@ _TAKEN = {
     "runtime_reference_s",
     "start_s",
     "nodelist",
+    "sizes",
 }  # names that a reader would take for ours
 Write = Callable[[Workload, Path], None]
 
@@ -59,6 +60,7 @@ def _lost_fields(workload: Workload, end: str) -> list[str]:
         lost += ["names of jobs"] if any(job.name for job in workload.jobs) else []
         units = any(job.gpus or job.memory_mb for job in workload.jobs)
         lost += ["GPUs and memory"] if units else []
+        lost += ["sizes of moldable jobs"] if any(job.sizes for job in workload.jobs) else []
         lost += ["where jobs ran"] if any(job.logged_hosts for job in workload.jobs) else []
         lost += [f"names of {key}s" if key in _LABELS else f"column {key}" for key in names]
     return lost
@@ -104,6 +106,7 @@ def table_of(workload: Workload) -> dict[str, list[object]]:
         there = {name.lower() for name in columns} & set(COLUMNS.get(unit, COLUMNS["processors"]))
         if any(units) and not there:
             columns[unit] = [own or None for own in units]
+    columns["sizes"] = [written_sizes(job.sizes) or None for job in jobs]
     empty = [name for name, values in columns.items() if all(value is None for value in values)]
     return {name: values for name, values in columns.items() if name not in empty}
 
