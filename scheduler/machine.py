@@ -120,7 +120,7 @@ class Machine:
     last_refusal: str = NODES
     wait_reasons: WaitReasons | None = None
     asked: Job | None = None
-    _sizes: dict[int, tuple[Job, ...]] = field(default_factory=dict)
+    _sizes: dict[int, tuple[Job, ...]] = field(default_factory=dict, init=False)
 
     def __repr__(self) -> str:
         """Return one line."""
