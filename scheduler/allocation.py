@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from netsim.common.arrays import Ints
+from netsim.flows.host_tree import host_tree
 from netsim.flows.partition import Partition
-from netsim.topology.fattree import FatTree
 from netsim.topology.gpucluster import GpuCluster
 from scheduler.geometry import Geometry
 from scheduler.job import Job
@@ -177,8 +177,8 @@ class Allocation:
         (L,) int array or None
             None where nothing is owned exclusively.
         """
-        fabric = self.geometry.fabric
-        if self.units or not isinstance(fabric, FatTree):
+        fabric, tree = self.geometry.fabric, self.geometry.tree
+        if self.units or tree is None:
             return None
         leaves = [(leaf, ports) for leaf, _, ports in self.leaves if ports]
         if not leaves and not self.l2s:
@@ -188,9 +188,10 @@ class Allocation:
         for level, switches in ((LEAF_UP, leaves), (L2_UP, self.l2s)):
             if not switches:
                 continue
-            width = fabric.ports[level]
+            width = tree.ports[level]
             owned = [switch * width + port for switch, own in switches for port in _set_places(own)]
             chosen = np.array(owned, dtype=np.int64)
-            up.append(chosen + fabric.up_base[level])
-            down.append(chosen + fabric.down_base[level])
-        return np.concatenate(up + down)
+            up.append(chosen + tree.up_base[level])
+            down.append(chosen + tree.down_base[level])
+        links = np.concatenate(up + down)
+        return host_tree(fabric).spread(links) if isinstance(fabric, GpuCluster) else links

@@ -8,11 +8,10 @@ import numpy as np
 from fabricsim.checking import shortened
 from netsim.common.arrays import Ints
 from netsim.topology.base import Topology
-from netsim.topology.fattree import FatTree
 from scheduler.allocation import L2_UP, LEAF_UP, Allocation, NodeUnits, mask_bits
 from scheduler.errors import AllocationError
 from scheduler.footprint import Footprint, join_all, join_masks, links_of, mask_parts, split_masks
-from scheduler.geometry import Geometry, working_ports
+from scheduler.geometry import Geometry, tree_of, working_ports
 from scheduler.job import Job
 
 
@@ -189,13 +188,14 @@ class Cluster:
         self.nodes_per_leaf = self.geometry.nodes_per_leaf
         self.leaves_per_pod = self.geometry.leaves_per_pod
         self.n_pods, self.n_leaves = self.geometry.n_pods, self.geometry.n_leaves
-        if isinstance(fabric, FatTree) and fabric.ports[0] == 1:
-            self.l2_per_pod = fabric.parents[1]
-            self.leaf_links = working_ports(fabric, LEAF_UP)
-            self.leaf_width = fabric.ports[LEAF_UP]
-            if fabric.levels > L2_UP:
-                self.l2_links = working_ports(fabric, L2_UP)
-                self.l2_width = fabric.ports[L2_UP]
+        tree = self.geometry.tree
+        if tree is not None:
+            self.l2_per_pod = tree.parents[1]
+            self.leaf_links = working_ports(tree, LEAF_UP)
+            self.leaf_width = tree.ports[LEAF_UP]
+            if tree.levels > L2_UP:
+                self.l2_links = working_ports(tree, L2_UP)
+                self.l2_width = tree.ports[L2_UP]
         else:
             self.l2_per_pod = 0
             self.leaf_links = (0,) * self.n_leaves
@@ -404,9 +404,10 @@ class Cluster:
         closed = [masks.get(leaf, 0) for leaf in range(self.n_leaves)]
         taken = closed.copy()
         self.leaf_up, self.l2_up = list(self.leaf_links), list(self.l2_links)
-        if isinstance(fabric, FatTree) and self.leaf_width:
-            self.leaf_up = list(working_ports(fabric, LEAF_UP))
-            self.l2_up = list(working_ports(fabric, L2_UP)) if self.l2_width else []
+        tree = None if fabric is None else tree_of(fabric)
+        if tree is not None and self.leaf_width:
+            self.leaf_up = list(working_ports(tree, LEAF_UP))
+            self.l2_up = list(working_ports(tree, L2_UP)) if self.l2_width else []
         lost = [
             [own & ~up for own, up in zip(whole, now, strict=True)]
             for whole, now in ((self.leaf_links, self.leaf_up), (self.l2_links, self.l2_up))

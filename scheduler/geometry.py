@@ -1,14 +1,17 @@
 """Geometry: how the nodes of a machine lie in groups and pods."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fabricsim.checking import shortened
 from netsim.common.arrays import Ints
+from netsim.common.errors import TopologyError
+from netsim.flows.host_tree import host_tree
 from netsim.topology.base import Topology, require_topology
 from netsim.topology.fattree import FatTree
+from netsim.topology.gpucluster import GpuCluster
 from netsim.topology.structure.hierarchy import Hierarchy, hierarchy_of
 from scheduler.errors import AllocationError
 
@@ -34,6 +37,9 @@ class Geometry:
         Groups of a pod, and pods.
     hierarchy : Hierarchy or None
         Of a tree of switches that is no fat-tree; its leaves are the first groups.
+    tree : FatTree or None
+        Tree of one link a node whose leaves and pods these are; of a GPU cluster what each adapter
+        sees (`netsim.flows.host_tree`).
     node_at : (P,) int array or None
         Node at each place, group by group, -1 at empty ones; None where places are numbered as
         nodes.
@@ -46,6 +52,7 @@ class Geometry:
     leaves_per_pod: int
     n_pods: int
     hierarchy: Hierarchy | None = None
+    tree: FatTree | None = None
     node_at: Ints | None = None
     place_of: Ints | None = None
 
@@ -71,8 +78,11 @@ class Geometry:
         """
         require_topology(fabric, AllocationError)
         if isinstance(fabric, FatTree):
-            return cls(fabric, fabric.nodes_per_leaf, fabric.leaves_per_pod, fabric.n_pods)
+            shape = fabric.nodes_per_leaf, fabric.leaves_per_pod, fabric.n_pods
+            return cls(fabric, *shape, tree=fabric if fabric.ports[0] == 1 else None)
         hierarchy = hierarchy_of(fabric)
+        if isinstance(fabric, GpuCluster) and (tree := tree_of(fabric)) is not None:
+            return _of_hosts(fabric, tree, hierarchy)
         if hierarchy is None:
             return cls(fabric, BLOCK, -(-fabric.n_nodes // BLOCK), 1)
         return _by_leaves(fabric, hierarchy)
@@ -216,7 +226,29 @@ def _by_leaves(fabric: Topology, hierarchy: Hierarchy) -> Geometry:
     groups = int(group.max()) + 1
     node_at = np.full(groups * width, -1, dtype=np.int64)
     node_at[place_of] = np.arange(fabric.n_nodes)
-    return Geometry(fabric, width, groups, 1, hierarchy, node_at, place_of)
+    return Geometry(fabric, width, groups, 1, hierarchy, node_at=node_at, place_of=place_of)
+
+
+def tree_of(fabric: Topology) -> FatTree | None:
+    """Return the tree of one link a node that a machine is, or each adapter of its hosts sees."""
+    if isinstance(fabric, GpuCluster):
+        try:
+            return host_tree(fabric).tree
+        except TopologyError:
+            return None
+    return fabric if isinstance(fabric, FatTree) and fabric.ports[0] == 1 else None
+
+
+def _of_hosts(fabric: GpuCluster, tree: FatTree, hierarchy: Hierarchy | None) -> Geometry:
+    """Give each unit of a GPU cluster a group."""
+    assert hierarchy is not None  # noqa: S101 (it has spines, or one leaf)
+    units = np.arange(fabric.n_nodes) // fabric.hosts_per_unit
+    if not np.array_equal(hierarchy.leaf, units):  # hosts lack adapters
+        if hierarchy.in_parts:
+            return _by_leaves(fabric, hierarchy)
+        hierarchy = hierarchy_of(replace(fabric, absent=None))
+    shape = tree.nodes_per_leaf, tree.leaves_per_pod, tree.n_pods
+    return Geometry(fabric, *shape, hierarchy, tree)
 
 
 def working_ports(tree: FatTree, level: int) -> tuple[int, ...]:

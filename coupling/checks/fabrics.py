@@ -7,6 +7,7 @@ import numpy as np
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import build_dragonfly
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
+from netsim.topology.gpucluster import Hosts, build_gpu_cluster
 from netsim.topology.outage import depopulate, exclude, fail
 from netsim.topology.torus import build_torus
 
@@ -25,6 +26,8 @@ def whole_fabrics() -> dict[str, Topology]:
         "two-rail": build_fat_tree((3, 3, 2), (2, 3, 3), (1, 1, 1), _RATE),
         "torus": build_torus((5, 4, 4), _RATE),
         "two-node-routers": build_torus((4, 3, 3), _RATE, nodes_per_router=2),
+        "gpu-rails": _gpu_cluster("rail", 12, units_per_pod=2),
+        "gpu-clos": _gpu_cluster("clos", 9),
         "dragonfly": build_dragonfly(4, (2, 5), _RATE, nodes_per_router=2),
     }
 
@@ -41,6 +44,13 @@ def damaged_fabrics() -> dict[str, Topology]:
         "service-routers": exclude(build_torus((4, 4, 3), _RATE), ["n5", "n6", "n47"]),
         "broken-links": fail(fat_tree_of_radix(6, _RATE), ["s1.3>s2.4", "s2.7>s3.4"]),
     }
+
+
+def _gpu_cluster(fabric: str, hosts: int, units_per_pod: int | None = None) -> Topology:
+    """Return units of three hosts of two adapters."""
+    return build_gpu_cluster(
+        hosts, Hosts(2, 2), fabric, hosts_per_unit=3, bandwidth=_RATE, units_per_pod=units_per_pod
+    )
 
 
 def _uneven_tree() -> Topology:

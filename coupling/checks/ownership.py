@@ -11,9 +11,9 @@ from dataclasses import replace
 import numpy as np
 
 from netsim.topology.base import Topology
-from netsim.topology.fattree import FatTree
 from scheduler.allocation import Allocation
 from scheduler.cluster import Cluster
+from scheduler.geometry import tree_of
 
 _MOST_UNITS, _MOST_OF_A_JOB = 8, 4  # of the 10 units of a link under lc+s
 
@@ -36,9 +36,9 @@ def links_of(allocation: Allocation) -> list[int]:
 
 
 class OwnershipLedger:
-    """Holders of nodes and links; says what is held twice. `tree`: The fabric, of one rail."""
+    """Holders of nodes and links; says what is held twice. `tree`: The fabric."""
 
-    def __init__(self, tree: FatTree) -> None:
+    def __init__(self, tree: Topology) -> None:
         self.tree = tree
         self.usable = set(tree.usable_nodes.tolist())
         self.absent = set() if tree.absent is None else set(tree.absent.tolist())
@@ -91,7 +91,7 @@ class Meter:
     def __init__(self) -> None:
         self.units: Counter[int] = Counter()
 
-    def change(self, allocation: Allocation, tree: FatTree, sign: int) -> list[str]:
+    def change(self, allocation: Allocation, tree: Topology, sign: int) -> list[str]:
         """Add (`sign` 1) or subtract (-1) a job; return links with too many or too few."""
         if not allocation.units:
             return []
@@ -106,10 +106,10 @@ class Meter:
 
 
 class Ownership:
-    """Nodes are given once; so are links where the machine is a tree of one rail."""
+    """Nodes are given once; so are links where jobs can own some."""
 
     def __init__(self, fabric: Topology) -> None:
-        self.tree = fabric if isinstance(fabric, FatTree) and fabric.ports[0] == 1 else None
+        self.tree = None if tree_of(fabric) is None else fabric
         self.ledger = OwnershipLedger(self.tree) if self.tree else None
         self.meter = Meter()
         self.usable = set(fabric.usable_nodes.tolist())

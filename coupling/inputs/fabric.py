@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from coupling.errors import SnapshotError
+from coupling.inputs.referenced_files import is_path
 from coupling.inputs.table import Table
 from fabricsim.checking.inputs import read_text
 from netsim.common.errors import NetsimError
@@ -20,8 +21,6 @@ from netsim.routing.base import Routing
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from netsim.topology.switches import with_default_switch
-
-_PATHS = ("path", "name_map", "lft", "fabric")  # of the tables of topologies and routings
 
 
 def topology_of(table: Table, folder: Path) -> Topology:
@@ -108,5 +107,6 @@ def _with_folder(spec: str | Mapping[str, Any], folder: Path) -> str | Mapping[s
     """Let the relative paths of a topology or routing start in a folder."""
     if isinstance(spec, str):
         return spec
-    paths = {key: spec[key] for key in _PATHS if isinstance(spec.get(key), str)}
-    return {**spec, **{key: str(folder / path) for key, path in paths.items()}}
+    return {
+        key: str(folder / value) if is_path(key, spec) else value for key, value in spec.items()
+    }

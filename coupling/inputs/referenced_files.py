@@ -15,7 +15,7 @@ def located(value: Any, folder: Path) -> Any:  # noqa: ANN401 (a TOML value)
     """Return a table with absolute paths; standard input (``-``) stays."""
     if isinstance(value, Mapping):
         return {
-            key: _absolute_path(inner, folder) if _is_path(key, inner) else located(inner, folder)
+            key: _absolute_path(inner, folder) if is_path(key, value) else located(inner, folder)
             for key, inner in value.items()
         }
     if isinstance(value, (list, tuple)):
@@ -46,7 +46,7 @@ def _table_paths(value: Any) -> Iterator[str]:  # noqa: ANN401 (a TOML value)
     """Yield the paths in a table."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            if _is_path(key, inner):
+            if is_path(key, value):
                 yield inner
             else:
                 yield from _table_paths(inner)
@@ -55,9 +55,11 @@ def _table_paths(value: Any) -> Iterator[str]:  # noqa: ANN401 (a TOML value)
             yield from _table_paths(inner)
 
 
-def _is_path(key: str, value: object) -> bool:
-    """Say whether a field holds the path of a file."""
-    return key in PATH_KEYS and isinstance(value, str) and value != "-"
+def is_path(key: str, table: Mapping[str, Any]) -> bool:
+    """Say whether a field of a table holds the path of a file."""
+    if key not in PATH_KEYS or (key == "fabric" and "lft" not in table):  # that of a GPU cluster
+        return False
+    return isinstance(table[key], str) and table[key] != "-"
 
 
 def _absolute_path(path: str, folder: Path) -> str:

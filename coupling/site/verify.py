@@ -13,8 +13,10 @@ from coupling.site.partition_check import reached_links
 from coupling.site.permutations import Pairs, flows_by_job, read_permutation
 from fabricsim.checking import flag, whole
 from netsim.common.arrays import Ints, Tabled
-from netsim.common.errors import NetsimError, PartitionError, RoutingError
+from netsim.common.errors import NetsimError, PartitionError, RoutingError, TopologyError
+from netsim.flows.host_tree import HostTree, host_tree
 from netsim.flows.isolation import shared_links
+from netsim.flows.partition import Partition
 from netsim.nonblocking.conditions import Breach, broken_conditions
 from netsim.nonblocking.exact import ExactRouter, Witness
 from netsim.nonblocking.router import PermutationRouter
@@ -24,6 +26,7 @@ from netsim.registries.routings import on_changed
 from netsim.routing.multipath import as_routed, single_paths
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
+from netsim.topology.gpucluster import GpuCluster
 from netsim.topology.multipath import as_built
 from netsim.topology.outage import fail as without
 from netsim.topology.routes import Routes
@@ -302,6 +305,16 @@ class _Checks:
         self._snapshot = snapshot
         self._n_random = n_random
         self._matrices = matrices
+        self._hosts: HostTree | None = None
+        self._why_no_tree = ""
+        topology = snapshot.topology
+        if isinstance(topology, GpuCluster):
+            try:
+                self._hosts = host_tree(topology)
+            except TopologyError as error:
+                self._why_no_tree = str(error)
+        elif not isinstance(topology, FatTree):
+            self._why_no_tree = f"the conditions are about fat-trees, not {topology.summary}"
 
     def reach(self, job: PlacedJob, *, any_routing: bool) -> Ints:
         """Return the links that a job owns or can use, as far as it can be routed."""
@@ -320,21 +333,22 @@ class _Checks:
         given: tuple[Ints, Ints] | None,
     ) -> JobVerdict:
         """Return the verdict on one job."""
-        topology, partition = self._snapshot.topology, job.partition
         broken, verdict, permutation = None, None, None
-        reason = self._why_outside(job)
         try:
-            if not reason and isinstance(topology, FatTree):
-                broken = broken_conditions(topology, partition)
-                verdict = rearrangeable(
-                    topology,
+            tree, partition, reason = self._on_tree(job)
+            if tree is not None:
+                broken = broken_conditions(tree, partition)
+                found = rearrangeable(
+                    tree,
                     partition,
                     n_random=self._n_random,
                     seed=self._snapshot.seed,
                     exhaustive_limit=self._matrices,
                 )
+                verdict = self._named(found)
                 if given is not None:
-                    permutation = self._routed(topology, job, given, legal=not broken)
+                    answer = self._routed(tree, partition, given, legal=not broken)
+                    permutation = self._named(answer)
         except NetsimError as error:
             raise SnapshotError(f"{self._snapshot.source}: job {job.id}: {error}") from None
         if given is not None and permutation is None:
@@ -365,31 +379,52 @@ class _Checks:
             return None, str(error)
         return table, ""
 
-    def _why_outside(self, job: PlacedJob) -> str:
-        """Say why the conditions do not apply to a job; nothing where they do."""
+    def _on_tree(self, job: PlacedJob) -> tuple[FatTree | None, Partition, str]:
+        """Return the tree that the conditions are about and what a job has of it, or why not."""
         topology, partition = self._snapshot.topology, job.partition
-        if not isinstance(topology, FatTree):
-            return f"the conditions are about fat-trees, not {topology.summary}"
-        if topology.levels > 3 or topology.ports[0] != 1:  # noqa: PLR2004 (levels)
-            return (
+        if self._why_no_tree:
+            return None, partition, self._why_no_tree
+        if self._hosts is not None:
+            tree, partition = self._hosts.tree, self._hosts.folded(partition)
+        else:
+            assert isinstance(topology, FatTree)  # noqa: S101 (asked in the beginning)
+            tree = topology
+        if tree.levels > 3 or tree.ports[0] != 1:  # noqa: PLR2004 (levels)
+            why = (
                 f"the conditions need a tree of 2 or 3 levels with one link per node, "
                 f"not {topology.summary}"
             )
-        leaves = np.unique(partition.nodes // topology.nodes_per_leaf)
+            return None, partition, why
+        leaves = np.unique(partition.nodes // tree.nodes_per_leaf)
         if partition.links is None and leaves.size > 1:
-            return "not asked, as the job owns no links"
-        return ""
+            return None, partition, "not asked, as the job owns no links"
+        return tree, partition, ""
+
+    def _named(self, verdict: Verdict) -> Verdict:
+        """Return a verdict with the links of the fabric: on a GPU cluster those of adapter 0."""
+        if self._hosts is None:
+            return verdict
+        link, size = self._hosts.link, self._snapshot.topology.n_links
+        each = f"{verdict.method}; alike by each of {link.shape[0]} endpoints of a host"
+        verdict = replace(verdict, method=each)
+        if (own := verdict.certificate) is not None:
+            routes = Routes(own.routes.indptr, link[0][own.routes.links], size)
+            verdict = replace(verdict, certificate=replace(own, routes=routes))
+        if (shown := verdict.witness) is not None:
+            weights = {int(link[0][at]): weight for at, weight in shown.weights.items()}
+            verdict = replace(verdict, witness=replace(shown, weights=weights))
+        return verdict
 
     def _routed(
-        self, tree: FatTree, job: PlacedJob, flows: tuple[Ints, Ints], *, legal: bool
+        self, tree: FatTree, partition: Partition, flows: tuple[Ints, Ints], *, legal: bool
     ) -> Verdict:
         """Route the permutation given, or show that it cannot be done."""
         src, dst = flows
         answer: Routes | Witness | None
         if legal:
-            answer = PermutationRouter(tree, job.partition).routes(src, dst)
+            answer = PermutationRouter(tree, partition).routes(src, dst)
         else:
-            answer = ExactRouter(tree, job.partition).decide(src, dst)
+            answer = ExactRouter(tree, partition).decide(src, dst)
         if isinstance(answer, Witness):
             method = f"{answer.evidence}: it cannot be routed"
             return Verdict(Status.BLOCKED, method, witness=answer)

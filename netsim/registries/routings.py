@@ -74,8 +74,8 @@ def make_routing(spec: Mapping[str, Any] | str, topology: Topology, seed: int = 
         raise RoutingError(f"routing: expected a name or a table, got {brief(spec)}.")
     table = {"name": spec} if isinstance(spec, str) else spec
     if isinstance(topology, GpuCluster):
-        if "lft" in table or table.get("name") == "jigsaw":
-            what = "'lft' (forwarding tables)" if "lft" in table else "'jigsaw' (owned links)"
+        if "lft" in table:
+            what = "'lft' (forwarding tables)"
             raise RoutingError(f"routing {what} needs a fabric other than a GPU cluster.")
         return ClusterRouting(make_routing(spec, topology.endpoint_tree, seed), topology)
     if "lft" in table:
@@ -159,6 +159,6 @@ def limits_of(routing: Routing) -> tuple[str, ...]:
 
 def usual_routing(topology: Topology, *, owned: bool) -> str:
     """Return the routing that a fabric has where none is named."""
-    if owned and isinstance(topology, FatTree):
+    if owned and isinstance(topology, (FatTree, GpuCluster)):
         return "jigsaw"
     return next((name for kind, name in _USUAL if isinstance(topology, kind)), "shortest")

@@ -5,9 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from netsim.common.arrays import Ints
-from netsim.common.errors import RoutingError
+from netsim.common.errors import RoutingError, TopologyError
+from netsim.flows.host_tree import host_tree
 from netsim.flows.partition import Partition
 from netsim.routing.base import Routing, flow_ends, inner_routes, queue_pairs
+from netsim.routing.shortest import Rerouted
+from netsim.routing.wraparound import Wraparound
 from netsim.topology.gpucluster import GpuCluster
 from netsim.topology.routes import Routes
 
@@ -33,13 +36,35 @@ class ClusterRouting:
     ) -> Routes:
         """Route flows between endpoints; those within a host cross nothing."""
         cluster = self.cluster
-        if partition is not None and partition.links is not None:
-            raise RoutingError(
-                "links: no routing knows owned links on a GPU cluster; leave them out."
-            )
         src, dst = flow_ends(src, dst, cluster)
         node = cluster.endpoints.node
+        if partition is not None and partition.links is not None:
+            return self._owned_routes(src, dst, partition)
         out, into = cluster.tree_end[src], cluster.tree_end[dst]
         into = np.where(node[src] == node[dst], out, into)
         found = inner_routes(self.inner, out, into, None, queue_pair)
         return Routes(found.indptr, found.links, cluster.n_links, found.rule)
+
+    def _owned_routes(self, src: Ints, dst: Ints, partition: Partition) -> Routes:
+        """Route flows of a job on the links that it owns: by the tree of the receiver's adapter."""
+        cluster = self.cluster
+        inner = self.inner.inner if isinstance(self.inner, Rerouted) else self.inner
+        if not isinstance(inner, Wraparound):
+            raise RoutingError("links: expected routing 'jigsaw' where jobs own some.")
+        try:
+            hosts = host_tree(cluster)
+        except TopologyError as error:
+            raise RoutingError(f"routing 'jigsaw': {error}") from None
+        host = cluster.endpoints.node
+        here, there = host[src], host[dst]
+        out, into = src - cluster.endpoints.first[here], dst - cluster.endpoints.first[there]
+        moves = here != there
+        if cluster.fabric != "clos" and np.any(moves & (out != into)):
+            raise RoutingError(
+                f"routing 'jigsaw': expected pxn = true on {cluster.fabric}: a job owns no links "
+                "between its rails."
+            )
+        found = Wraparound(hosts.tree).routes(here, there, hosts.folded(partition))
+        links = hosts.link[np.repeat(into, found.hops), found.links]
+        links[found.indptr[:-1][moves]] = cluster.endpoints.link[src[moves]]
+        return Routes(found.indptr, links, cluster.n_links, found.rule)

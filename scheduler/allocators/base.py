@@ -5,8 +5,11 @@ from functools import cache, lru_cache, partial
 from typing import ClassVar, Protocol, cast, runtime_checkable
 
 from fabricsim.checking import choice, flag, whole
+from netsim.common.errors import TopologyError
+from netsim.flows.host_tree import host_tree
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
+from netsim.topology.gpucluster import GpuCluster
 from scheduler.allocation import Allocation
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError
@@ -25,6 +28,11 @@ check_count = partial(whole, error=AllocationError)
 def require_tree(allocator: str, fabric: Topology) -> FatTree:
     """Return the fabric as a two- or three-level fat-tree, whole or not, with any cables."""
     need = f"allocator {allocator!r} needs a fat-tree of 2 or 3 levels with one link per node, got"
+    if isinstance(fabric, GpuCluster):
+        try:
+            return host_tree(fabric).tree
+        except TopologyError as error:
+            raise AllocationError(f"allocator {allocator!r}: {error}") from None
     if not isinstance(fabric, FatTree):
         why = fabric.origin.irregularity.rstrip(".") if fabric.origin is not None else ""
         hint = "as_tree = true in its description takes it as one of which parts are missing"

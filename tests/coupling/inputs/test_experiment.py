@@ -180,6 +180,14 @@ def test_every_path_goes_along_when_an_experiment_is_located(tmp_path):
     assert here.routing == {"lft": str(tmp_path / "x.lft"), "fabric": str(tmp_path / "f.txt")}
 
 
+def test_the_fabric_of_a_gpu_cluster_is_no_path(tmp_path):
+    table = {"kind": "gpu-cluster", "hosts": 4, "hosts_per_unit": 2, "fabric": "clos"}
+
+    located = Experiment(topology=table, workload={"path": "-"}, folder=tmp_path).located()
+
+    assert located.topology == table
+
+
 WRONG = {
     "topology": [None, 3, ["cab"], True],
     "workload": [None, 3, []],

@@ -1,0 +1,183 @@
+"""Jobs that own links on GPU clusters: isolation, certificates and refusals, by brute force."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+from estimatescenes import scene
+
+import fabricsim as fs
+from coupling import SnapshotError, estimate
+from coupling.inputs.snapshot import read_snapshot
+from coupling.site.verify import verify
+from netsim.nonblocking.static_table import largest_loads
+from netsim.registries.topologies import make_topology
+from netsim.routing.base import RankRouting
+from scheduler import Job
+from scheduler.allocators import make_allocator
+from scheduler.cluster import Cluster
+
+UNITS = {"kind": "gpu-cluster", "hosts": 16, "hosts_per_unit": 4, "gpus": 4}
+FABRICS = [
+    UNITS | {"fabric": fabric} | pods
+    for fabric in ("rail", "rail-only", "clos", "dual-plane")
+    for pods in ({}, {"units_per_pod": 2})
+]
+RING = {"operation": "allreduce", "algorithm": "ring", "nbytes": "1 GB"}
+
+
+def placed(spec, sizes, **fields):
+    """Return a snapshot of jobs that Jigsaw places one after the other."""
+    fabric = make_topology(spec)
+    cluster, jobs = Cluster(fabric), []
+    for size in sizes:
+        found = make_allocator("jigsaw", {}, 1).allocate(Job(size, 0.0, size, 1.0, 1.0), cluster)
+        cluster.place(found)
+        own = found.partition()
+        links = None if own.links is None else [fabric.link_name(n) for n in own.links.tolist()]
+        nodes = [fabric.vertex_name(node) for node in own.nodes.tolist()]
+        jobs.append(
+            {"id": f"j{size}", "nodes": nodes, "ranks_per_node": 4, "links": links}
+            | {"phases": [{"collectives": [RING]}]}
+        )
+    return scene(*jobs, topology=spec, **fields)
+
+
+@pytest.fixture(params=FABRICS, ids=lambda spec: f"{spec['fabric']}-{'units_per_pod' in spec}")
+def snapshot(request, tmp_path):
+    path = tmp_path / "jobs.json"
+    path.write_text(json.dumps(placed(request.param, (6, 5, 3))))
+    return read_snapshot(path)
+
+
+def test_partitions_of_hosts_are_isolated_and_each_rail_is_non_blocking(snapshot):
+    found = verify(snapshot)
+
+    assert found.passed
+    for job in found.jobs:
+        assert job.isolated
+        assert job.conditions.holds
+        assert job.rearrangeable.holds
+        assert f"each of {snapshot.topology.hosts.ends} endpoints" in job.rearrangeable.method
+
+
+def test_messages_between_all_gpus_stay_on_links_that_one_job_has(snapshot):
+    """Every pair of endpoints of equal number, walked link by link."""
+    fabric, holder = snapshot.topology, {}
+    ways = RankRouting(fabric, snapshot.routing)
+    for job in snapshot.jobs:
+        nodes = np.unique(job.partition.nodes)
+        src, dst = np.array(list(itertools.permutations(nodes.tolist(), 2))).T
+        routes, flows = ways.of_nodes(src, dst, job.partition)
+        own = [] if job.partition.links is None else job.partition.links.tolist()
+        for flow in range(flows.src.size):
+            links = routes.of_flow(flow).tolist()
+            vertices = [fabric.link_tail[links[0]], *fabric.link_head[links]]
+            assert vertices[:-1] == fabric.link_tail[links].tolist()
+            assert vertices[0] == src[flows.flow[flow]]
+            assert vertices[-1] == dst[flows.flow[flow]]
+            assert links[0] == fabric.endpoints.link[flows.src[flow]]
+            assert fabric.reverse[links[-1]] == fabric.endpoints.link[flows.dst[flow]]
+            assert set(links[1:-1]) <= set(own)
+        for link in {*own, *routes.links.tolist()}:
+            assert holder.setdefault(link, job.id) == job.id
+
+
+def test_shifts_of_hosts_have_a_link_each_on_every_rail(snapshot):
+    """By the theorem of Jigsaw's wraparound: no shift of ranks puts two flows on a link."""
+    for job in snapshot.jobs:
+        nodes = np.unique(job.partition.nodes)
+        shifts = np.stack([np.roll(nodes, -step) for step in range(1, nodes.size)])
+
+        loads = largest_loads(snapshot.topology, snapshot.routing, job.partition, nodes, shifts)
+
+        assert loads.max() <= 1
+
+
+def test_jobs_on_links_of_their_own_take_as_long_as_alone(snapshot):
+    for job in estimate(snapshot).jobs:
+        assert job.interference == 1.0
+        assert job.alone_s > 0.0
+
+
+def test_a_given_permutation_is_routed_on_real_links(tmp_path):
+    path = tmp_path / "jobs.json"
+    path.write_text(json.dumps(placed(FABRICS[4], (6,))))
+    snapshot = read_snapshot(path)
+    nodes = snapshot.jobs[0].partition.nodes[::4].tolist()
+
+    (job,) = verify(snapshot, permutation=list(zip(nodes, nodes[::-1], strict=True))).jobs
+
+    assert job.permutation.holds
+    routes = job.permutation.certificate.routes
+    for flow, (src, dst) in enumerate(zip(nodes, nodes[::-1], strict=True)):
+        links = routes.of_flow(flow)
+        assert snapshot.topology.link_tail[links[0]] == src
+        assert snapshot.topology.link_head[links[-1]] == dst
+
+
+def test_a_job_that_is_given_another_ones_links_is_not_isolated(tmp_path):
+    document = placed(FABRICS[0], (6, 5))
+    document["jobs"][1]["links"] = document["jobs"][0]["links"]
+    path = tmp_path / "jobs.json"
+    path.write_text(json.dumps(document))
+
+    found = verify(read_snapshot(path))
+
+    assert not found.passed
+    assert not any(job.isolated for job in found.jobs)
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({"pxn": False}, "expected pxn = true on rail: a job owns no links between its rails"),
+        ({"routing": "d-mod-k"}, "expected routing 'jigsaw' where jobs own some"),
+    ],
+)
+def test_what_owned_links_cannot_have_is_said_in_a_line(spec, words):
+    routing = spec.pop("routing", "jigsaw")
+    document = placed(FABRICS[0], (6,), routing=routing)
+    document["topology"] = document["topology"] | spec
+    document["jobs"][0]["phases"] = [{"collectives": [RING | {"operation": "all-to-all"}]}]
+    document["jobs"][0]["phases"][0]["collectives"][0].pop("algorithm")
+
+    with pytest.raises(SnapshotError, match=words):
+        estimate(document)
+
+
+def test_without_pxn_a_clos_has_the_same_links():
+    """On a Clos all adapters of a host are on one leaf: the receiver's tree leads there."""
+    document = placed(FABRICS[4] | {"pxn": False}, (6, 5))
+
+    assert [job.interference for job in estimate(document).jobs] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("fabric", ["rail", "clos"])
+@pytest.mark.parametrize("allocator", ["jigsaw", "laas", "ta", "lc"])
+def test_runs_with_isolating_allocators_have_no_interference(allocator, fabric):
+    experiment = fs.Experiment(
+        UNITS | {"fabric": fabric, "units_per_pod": 2},
+        {"generator": "synth", "mean_nodes": 4, "n_jobs": 40, "max_nodes": 8},
+        communication={
+            "version": 1,
+            "rule": [{"pattern": "all-to-all", "comm_fraction": 0.5, "bytes_per_flow": 1e6}],
+        },
+        allocator=allocator,
+        routing="jigsaw",
+    )
+
+    found = fs.run(experiment)
+
+    assert found.summary["max_interference"] == 1.0
+    assert found.jobs["interference"].notna().sum() > 30
+
+
+def test_after_a_spine_is_lost_jobs_get_what_is_left():
+    fabric = UNITS | {"fabric": "rail", "failed_switches": ["s2.0"]}
+
+    document = placed(fabric, (5, 3))
+
+    assert not any("s2.0" in link for job in document["jobs"] for link in job["links"] or ())
+    assert all(job.isolated for job in verify(document).jobs)
