@@ -1,8 +1,10 @@
 """Cluster: what is free, refusals, copies, and the marks of pods."""
 
+import numpy as np
 import pytest
 
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
+from netsim.topology.gpucluster import Hosts, build_gpu_cluster
 from netsim.topology.outage import exclude, fail
 from netsim.topology.torus import build_torus
 from scheduler.allocation import Allocation
@@ -97,6 +99,19 @@ def test_nodes_of_an_allocation_are_numbered_by_its_own_geometry():
     assert Allocation(job(2), GEOMETRY, rows).nodes().tolist() == [1, 2]
     assert Allocation(job(2), torus, rows).nodes().tolist() == [1, 64]
     assert torus.masks([1, 64, 65]) == {0: 0b10, 1: 0b11}
+
+
+@pytest.mark.parametrize("fabric", ["rail", "rail-only", "clos", "dual-plane"])
+@pytest.mark.parametrize("lost", [[], ["n3>s1.0"], ["s1.0"]])
+def test_hosts_of_a_unit_are_a_group_whatever_adapters_they_lack(fabric, lost):
+    shape = {"hosts_per_unit": 4, "units_per_pod": 2}
+    cluster = build_gpu_cluster(16, Hosts(4, 4), fabric, bandwidth="1 B/s", **shape)
+    if fabric == "clos":
+        lost = [name.replace("s1.0", "s1.0#0") for name in lost if ">" in name]
+
+    groups = Geometry.of(fail(cluster, lost) if lost else cluster).groups(np.arange(16))
+
+    assert groups.tolist() == [host // 4 for host in range(16)]
 
 
 def test_a_job_that_does_not_run_cannot_be_released():
