@@ -244,8 +244,6 @@ def _of_hosts(fabric: GpuCluster, tree: FatTree, hierarchy: Hierarchy | None) ->
     assert hierarchy is not None  # noqa: S101 (it has spines, or one leaf)
     units = np.arange(fabric.n_nodes) // fabric.hosts_per_unit
     if not np.array_equal(hierarchy.leaf, units):  # hosts lack adapters
-        if hierarchy.in_parts:
-            return _by_leaves(fabric, hierarchy)
         hierarchy = hierarchy_of(replace(fabric, absent=None))
     shape = tree.nodes_per_leaf, tree.leaves_per_pod, tree.n_pods
     return Geometry(fabric, *shape, hierarchy, tree)

@@ -11,7 +11,6 @@ from typing import NamedTuple
 from netsim.topology.fattree import FatTree
 from scheduler.allocation import LEAF_UP, lowest_bits, mask_bits
 from scheduler.cluster import CAP, Cluster, without_room
-from scheduler.errors import AllocationError
 from scheduler.geometry import working_ports
 
 Row = tuple[int, int, int]
@@ -378,8 +377,7 @@ class PodViews:
             leaf_up = self._with_room(leaf_up, taken)
             l2_up = self._with_room(l2_up, cluster.shared.l2[pod * width : (pod + 1) * width])
         tree = cluster.geometry.tree
-        if tree is None:
-            raise AllocationError(f"{cluster.fabric.name}: some hosts share no switch with others.")
+        assert tree is not None  # noqa: S101 (asked for by `require_tree`)
         indices = self._indices or all_indices(tree)
         if not indices.plain:
             leaf_up = [indices.of_leaf(up) for up in leaf_up]
