@@ -59,12 +59,14 @@ def solve(
     together_s = np.full(shape, np.nan)
     culprit, worst = np.full(shape, NO_JOB), np.full(shape, -1)
     rows: list[tuple[Ints, Ints, Floats]] = []
+    model = empty_model(scene)
     for row, here in enumerate(drawn):
         order = sorted(here)
-        model = running_model(scene, here)
-        found = model.solve()
         if models is not None:
+            model = empty_model(scene)
             models.append(model)
+        model.start_over({n: here[n].demand for n in order})
+        found = model.solve()
         at = [place[n] for n in order]
         factor[row, at] = [here[n].placement_factor for n in order]
         interference[row, at] = [found[n] for n in order]
@@ -78,12 +80,9 @@ def solve(
     return Outcome(factor, interference, together_s, culprit, worst, link, job, share, shared, gone)
 
 
-def running_model(scene: SiteState, here: Mapping[int, JobLoad]) -> Fluid:
-    """Return a model in which the jobs of a sample have started."""
-    model = Fluid(scene.topology, fairness=scene.fairness, **scene.options)
-    for n in sorted(here):
-        model.add(n, here[n].demand)
-    return model
+def empty_model(scene: SiteState) -> Fluid:
+    """Return a model in which no job runs."""
+    return Fluid(scene.topology, fairness=scene.fairness, **scene.options)
 
 
 def _note_blame(

@@ -9,17 +9,19 @@ from coupling.errors import SnapshotError
 from coupling.site.availability import Availability, links_between
 from coupling.site.drawn_traffic import JobLoad, JobLoads
 from coupling.site.now import HOURS
-from coupling.site.outcome import running_model
+from coupling.site.outcome import empty_model
 from coupling.site.placement_options import PlacementOption
 from coupling.site.state import DrawnTraffic, SiteJob, SiteState
 from netsim.common.arrays import Floats, Ints
 from netsim.common.errors import NetsimError, RoutingError
 from netsim.common.hostlist import fold_hostlist
 from netsim.flows.partition import Partition
+from netsim.fluid.tables import Solution
 from netsim.topology.multipath import as_built
 
 SWAPS = 24
 """Swaps of a node for another that are tried, from the best placement of the allocators."""
+_MOST_KEPT = 1 << 22  # links times samples of which solutions are kept, about 2 GB
 _ROUNDS = 2  # in which they are tried, each from the best so far
 _DIGITS = 6  # of node-hours: smaller differences are rounding
 Held = tuple[tuple[int, ...], tuple[int, ...]]
@@ -51,6 +53,9 @@ class Search:
         self._isolated = isolated
         self._built = as_built(scene.topology)
         self._drawn, _ = JobLoads(scene).all_samples()
+        self._model = empty_model(scene)
+        self._keeps = len(scene.samples) * scene.topology.n_links <= _MOST_KEPT
+        self._solved: dict[int, tuple[Solution, Floats]] = {}
 
     def joins(self, held: Sequence[int]) -> bool:
         """Say whether all nodes reach each other, also by the routing of a job without links."""
@@ -78,21 +83,37 @@ class Search:
         number_ = new_number(self.scene)
         place[number_] = shape[1]
         for row, here in enumerate(self._drawn):
-            model = running_model(self.scene, here)
-            factor = {n: load.placement_factor for n, load in here.items()}
-            for n, ratio in model.solve().items():
-                before[row, place[n]] = ratio * factor[n]
+            before[row] = self._solve(row)
             for each, loads in zip(after, new, strict=True):
                 each[row, :-1], load = before[row], loads[row]
                 if load is None:
                     continue
-                for n, ratio in model.trial((), {number_: load.demand}).items():
-                    own = load.placement_factor if n == number_ else factor[n]
-                    each[row, place[n]] = ratio * own
+                for n, ratio in self._model.trial((), {number_: load.demand}).items():
+                    own = load if n == number_ else here[n]
+                    each[row, place[n]] = ratio * own.placement_factor
         return [
             self._option(names, held, before, each)
             for (names, held), each in zip(asked, after, strict=True)
         ]
+
+    def _solve(self, row: int) -> Floats:
+        """Let the jobs that there are run in the model; return the slowdown of each (J,)."""
+        if row in self._solved:
+            solution, slowdown = self._solved[row]
+            self._model.go_back(solution)
+            return slowdown
+        here = self._drawn[row]
+        self._model.start_over({n: here[n].demand for n in sorted(here)})
+        found = self._model.solve()
+        slowdown = np.array(
+            [
+                found[job.number] * here[job.number].placement_factor if job.number in here else 1.0
+                for job in self.scene.jobs
+            ]
+        )
+        if self._keeps:
+            self._solved[row] = self._model.solution(), slowdown
+        return slowdown
 
     def _loads_at(self, held: Held) -> list[JobLoad | None]:
         """Return what the new job puts on the links on some nodes, by sample."""

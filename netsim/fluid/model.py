@@ -11,7 +11,7 @@ from netsim.common.jit import load_kernels
 from netsim.common.rng import shuffled
 from netsim.flows.contention import Culprits, Traffic
 from netsim.fluid.demand import DemandOf, JobDemand
-from netsim.fluid.tables import STATES, State, Store
+from netsim.fluid.tables import STATES, Solution, State, Store
 from netsim.topology.base import Topology
 
 _RECOUNT_EVERY = 512  # events; rounding of the totals stays far below any tolerance
@@ -67,7 +67,7 @@ class Fluid:
         self._store = Store(topology)
         self._name = topology.name
         self._events = 0
-        self._kept: State | None = None  # the tables as they stand, once there was a trial
+        self._kept: Solution | None = None  # as the tables stand, once there was a trial
         self._lost: tuple[Ints, Floats] = np.empty(0, dtype=np.int64), np.empty((0, 1))
 
     def __repr__(self) -> str:
@@ -84,16 +84,24 @@ class Fluid:
 
         `demand`: from `demand_of`, or that of another model of the same fabric.
         """
-        if job in self._store.slot_of:
-            raise ContentionError(f"job {job} has been started already.")
-        self._events += 1
+        self.add_all({job: demand})
+
+    def add_all(self, demands: Mapping[int, JobDemand]) -> None:
+        """Add jobs as `add` does; the tables grow once for all of them."""
+        store, kernels = self._store, self._kernels
+        for job in demands:
+            if job in store.slot_of:
+                raise ContentionError(f"job {job} has been started already.")
         self._kept = None
-        if self._store.make_room(demand):
-            self._kernels.relink(self._store.state)
-        if self._events % _RECOUNT_EVERY == 0:
-            self._kernels.recount(self._store.state)
-        slot = self._store.add(job, demand, shuffled(job, STATES, self._seed))
-        self._kernels.enter(self._store.state, slot, demand.tables)
+        if store.make_room(*demands.values()):
+            kernels.relink(store.state)
+        counted = self._events // _RECOUNT_EVERY
+        self._events += len(demands)
+        if self._events // _RECOUNT_EVERY > counted:
+            kernels.recount(store.state)
+        for job, demand in demands.items():
+            slot = store.add(job, demand, shuffled(job, STATES, self._seed))
+            kernels.enter(store.state, slot, demand.tables)
 
     def end(self, job: int) -> None:
         """Take a job away; its effect shows at the next `solve`."""
@@ -119,6 +127,22 @@ class Fluid:
         values = store.state.jobs["reported"][slots]
         return dict(zip(store.job_of[slots].tolist(), values.tolist(), strict=True))
 
+    def start_over(self, demands: Mapping[int, JobDemand]) -> None:
+        """Take all jobs away and add others, in the tables that there are."""
+        self._store.clear()
+        self.add_all(demands)
+
+    def solution(self) -> Solution:
+        """Return where the model stands after `solve`, for `go_back`."""
+        if self._kept is None:
+            self._kept = self._store.solution()
+        return self._kept
+
+    def go_back(self, solution: Solution) -> None:
+        """Stand where the model stood when it gave this solution."""
+        self._store.load(solution)
+        self._kept = solution
+
     def trial(self, gone: Collection[int], new: Mapping[int, JobDemand]) -> Mapping[int, float]:
         """
         Return the interference that would change if some jobs were others; nothing stays changed.
@@ -126,12 +150,12 @@ class Fluid:
         `gone`: jobs that would be away. `new`: what jobs would put on links that came instead or
         besides, by job. From where the model stands at the last `solve`; the same kernels.
         """
-        store, before = self._store, self._store.state
+        store, moves = self._store, self._store.moves
         if store.make_room(*new.values()):
             self._kernels.relink(store.state)
+        if store.moves != moves:
             self._kept = None
-        if self._kept is None or store.state is not before:
-            self._kept = store.copy()
+        kept = self.solution()
         state, left = store.state, self._slots(list(gone))
         rows = [_records_of(state, slot) for slot in left]
         links = [own["link"] for own in rows] + [own.records["link"] for own in new.values()]
@@ -147,7 +171,7 @@ class Fluid:
         evaluated = store.changed[: state.cursor[2]]
         load_kernels("netsim.fluid.trial_kernels", "kernels of trials", 1).restore(
             state,
-            self._kept,
+            kept.rows,
             np.concatenate([evaluated, np.array(left, dtype=np.int64)]),
             np.unique(np.concatenate([np.empty(0, dtype=np.int64), *links])).astype(np.int64),
         )

@@ -48,6 +48,7 @@ from netsim.fluid.tables import (
     SHARED,
     STATES,
     STEP,
+    UNCHANGED,
     WORK,
     Demand,
     Float32s,
@@ -237,7 +238,7 @@ def _commit(
             record.times_s += state.entries[k].time_s
         link = state.links[record.link]
         _contribution(job, record, link.buffer_s, state.steps, state.entries, begin_s, fresh)
-        state.marks[r] = (mark & ~MOVED) | COMMITTED
+        state.marks[r] = (mark & ~(MOVED | UNCHANGED)) | COMMITTED
         own_values, total_values = state.load_values[r], state.total_values[record.link]
         link.change += _replace(own_values, total_values, fresh_values)
         if link.change > _STALE * tolerance:

@@ -155,6 +155,7 @@ DIRTY = 4  # the link's totals have changed since its delays were computed
 MOVED = 8  # its time on the link has changed since its contribution was computed
 LATE = 16  # some delay is above 0
 FREE = 32  # the others' weight is at most `free_weight`, and nothing blocks it
+UNCHANGED = 128  # neither delays nor contribution were computed since the last `Store.solution`
 _GROUPS = {  # tables whose rows belong together, and the fields of a job that say which are its own
     ("first_record", "n_records"): ("records", "marks", "loads"),
     ("first_entry", "n_entries"): ("entries",),
@@ -179,6 +180,29 @@ class State(NamedTuple):
     total_values: Float32s  # the same memory as `totals`
     queue: Ints  # (jobs + 1,), ring of dirty jobs
     cursor: Ints  # (3,), first place of the queue, its length, and jobs evaluated last time
+
+
+class KeptRows(NamedTuple):
+    """A copy of rows; contributions and totals of links with one job are 0, and not here."""
+
+    jobs: Table
+    steps: Table
+    records: Table
+    marks: NDArray[np.uint8]
+    entries: Table
+    links: Table
+    load_row: Ints  # (records,), -1: none
+    load_values: Float32s
+    total_row: Ints  # (links,), -1: none
+    total_values: Float32s
+
+
+class Solution(NamedTuple):
+    """Where a model stands: all that a trial of other jobs may change, and the jobs."""
+
+    rows: KeptRows
+    slot_of: dict[int, int]
+    tails: dict[tuple[str, str], int]
 
 
 class Demand(NamedTuple):
@@ -240,6 +264,8 @@ class Store:
         Identity of the job in each slot.
     rounds, changed : (S,) int array
         Scratch of the solver.
+    moves : int
+        How often rows have moved, or slots have been added.
     fresh, fresh_values : (1,) table, (1, V) float array
         A contribution, the same memory twice; scratch.
     work : (1,) table
@@ -270,6 +296,7 @@ class Store:
         self.fresh: Table = np.zeros(1, LOAD)
         self.fresh_values = _as_numbers(self.fresh)
         self.work: Table = np.ones(1, WORK)
+        self.moves = 0
         self.slot_of: dict[int, int] = {}
         self.job_of: Ints = np.zeros(_SLOTS, dtype=np.int64)
         self.rounds: Ints = np.zeros(_SLOTS, dtype=np.int64)
@@ -291,18 +318,62 @@ class Store:
                 continue
             tail = self._tails[group] = self._compact_rows(group, tables)
             moved = moved or tables[0] == "records"
+            self.moves += 1
             if 2 * (tail + n_rows) > capacity:  # else it would be full again soon
                 self._grow_tables(tables, 4 * (tail + n_rows))
         while len(self._free) < len(demands):
             self._grow_slots()
         return moved
 
-    def copy(self) -> State:
-        """Return a copy of the tables."""
-        copies = {name: own.copy() for name, own in self.state._asdict().items()}
-        copies["load_values"] = _as_numbers(copies["loads"])
-        copies["total_values"] = _as_numbers(copies["totals"])
-        return State(**copies)
+    def clear(self) -> None:
+        """Take all jobs away; the tables keep their length."""
+        state = self.state
+        for table in (state.jobs, state.totals):
+            table[:] = 0
+        state.links["first_record"] = -1
+        state.links["n_records"] = 0
+        state.links["change"] = 0.0
+        state.cursor[:] = 0
+        self.slot_of = {}
+        self._free = list(range(self.job_of.size - 1, -1, -1))
+        self._tails = dict.fromkeys(_GROUPS, 0)
+
+    def solution(self) -> Solution:
+        """Return a copy of the rows in use; from now on records tell whether they change."""
+        state = self.state
+        n_records, n_entries, n_steps = self._tails.values()
+        shared = np.flatnonzero(state.marks[:n_records] & SHARED)
+        state.marks[:n_records] |= UNCHANGED
+        several = np.flatnonzero(state.links["n_records"] > 1)
+        rows = KeptRows(
+            state.jobs.copy(),
+            state.steps[:n_steps].copy(),
+            state.records[:n_records].copy(),
+            state.marks[:n_records].copy(),
+            state.entries[:n_entries].copy(),
+            state.links.copy(),
+            _places(shared, n_records),
+            state.load_values[shared],
+            _places(several, state.links.size),
+            state.total_values[several],
+        )
+        return Solution(rows, dict(self.slot_of), dict(self._tails))
+
+    def load(self, solution: Solution) -> None:
+        """Put the rows of a solution of these tables in place of those that there are."""
+        state, rows = self.state, solution.rows
+        self.clear()
+        state.links[:] = rows.links
+        for name in ("jobs", "steps", "records", "marks", "entries"):
+            kept = getattr(rows, name)
+            getattr(state, name)[: kept.size] = kept
+        state.load_values[: rows.records.size] = 0.0
+        state.load_values[np.flatnonzero(rows.load_row >= 0)] = rows.load_values
+        state.total_values[np.flatnonzero(rows.total_row >= 0)] = rows.total_values
+        self.slot_of, self._tails = dict(solution.slot_of), dict(solution.tails)
+        self.job_of[list(self.slot_of.values())] = list(self.slot_of)
+        used = set(self.slot_of.values())
+        self._free = [slot for slot in self._free if slot not in used]
 
     @contextmanager
     def jobs_kept(self) -> Iterator[None]:
@@ -355,6 +426,7 @@ class Store:
 
     def _grow_slots(self) -> None:
         """Double the slots."""
+        self.moves += 1
         n_slots = self.job_of.size
         self._grow_tables(_BY_SLOT, 2 * n_slots)
         first, length = self.state.cursor[:2].tolist()
@@ -364,7 +436,7 @@ class Store:
         self._replace({"queue": queue})
         self.job_of = _longer_table(self.job_of, 2 * n_slots)
         self.rounds, self.changed = np.zeros((2, 2 * n_slots), dtype=np.int64)
-        self._free = list(range(2 * n_slots - 1, n_slots - 1, -1))
+        self._free = list(range(2 * n_slots - 1, n_slots - 1, -1)) + self._free
 
     def _replace(self, tables: dict[str, Any]) -> None:
         """Put other tables in place of some."""
@@ -376,6 +448,13 @@ def _longer_table(table: Any, n_rows: int) -> Any:  # noqa: ANN401 (an array of 
     result = np.zeros((n_rows, *table.shape[1:]), table.dtype)
     result[: len(table)] = table
     return result
+
+
+def _places(kept: Ints, n_rows: int) -> Ints:
+    """Return the place of each row among those kept, -1 for none."""
+    found = np.full(n_rows, -1)
+    found[kept] = np.arange(kept.size)
+    return found
 
 
 def _as_numbers(loads: Table) -> Float32s:

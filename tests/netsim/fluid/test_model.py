@@ -1,5 +1,7 @@
 """What the model promises from event to event."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -61,7 +63,7 @@ def test_a_trial_is_what_a_solution_from_nothing_is_and_leaves_no_trace(drawn, m
         first = model.solve()
         new = {moved: model.demand_of(jobs[gone]), more: model.demand_of(jobs[numbers[-1]])}
         model.trial([gone, moved], new)  # rows may move in the first
-        before = model._store.copy()
+        before = deepcopy(model._store.state)
 
         found = first | model.trial([gone, moved], new)
 
@@ -76,6 +78,11 @@ def test_a_trial_is_what_a_solution_from_nothing_is_and_leaves_no_trace(drawn, m
             for field in now.dtype.names or [...]:  # bytes between fields are open
                 np.testing.assert_array_equal(now[field], then[field], f"{machine} {name} {field}")
         assert model.solve() == {}
+        solution = model.solution()
+        model.start_over({more: new[more]})
+        model.solve()
+        model.go_back(solution)
+        assert first | model.trial([gone, moved], new) == found
         again = Fluid(topology, tolerance=1e-6)
         for job in numbers[2:]:
             again.start(job, jobs[job])
