@@ -44,6 +44,8 @@ def remarks(run: Retraced) -> list[str]:
         or fabric.buffer_bytes
     ):
         notes.append("latency and buffers are left out")
+    if fabric.limiter_link:
+        notes.append("limiters of hosts are left out")
     return notes
 
 

@@ -154,6 +154,8 @@ def _common_fields(fabric: Topology) -> dict[str, Any]:
         table["latency_per_link_s"] = fabric.latency_per_link_s
     if fabric.half_duplex:
         table["duplex"] = "half"
+    if fabric.limiter_link:
+        table["limiter_link"] = fabric.limiter_link
     if fabric.usable is not None:
         closed = np.setdiff1d(np.arange(fabric.n_nodes), fabric.usable)
         table["excluded"] = [fabric.vertex_name(node) for node in closed.tolist()]

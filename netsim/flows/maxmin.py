@@ -7,6 +7,7 @@ from netsim.common.arrays import Bools, Floats, Ints, numbers_below, numbers_fro
 from netsim.common.errors import NetsimError
 from netsim.common.jit import load_kernels
 from netsim.flows.contention import Hops
+from netsim.flows.limiters import limited_hops, limited_links
 from netsim.topology.base import Topology
 from netsim.topology.routes import Routes, require_routes
 
@@ -87,8 +88,10 @@ def multipath_rates(hops: Hops, topology: Topology) -> Floats:
     `hops`: links of each flow, with the part of it that each carries: the split is fixed, so the
     slowest part decides. Result (F,): bytes per second; ``inf`` for a flow that crosses no link.
     """
-    routes = Routes(hops.indptr, hops.link, topology.n_links)
-    channels, capacity = as_channels(routes, topology.capacity, topology.channel)
+    hops, _ = limited_hops(hops, topology)
+    channel, capacity = limited_links(topology)
+    routes = Routes(hops.indptr, hops.link, channel.size)
+    channels, capacity = as_channels(routes, capacity, channel)
     return _filled_rates(hops._replace(link=channels), capacity, np.ones(routes.n_flows))
 
 

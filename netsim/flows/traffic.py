@@ -11,6 +11,7 @@ from netsim.common.arrays import Floats, Ints, Table
 from netsim.common.errors import ContentionError
 from netsim.common.jit import load_kernels
 from netsim.flows.contention import Hops, Traffic, hidden_sum, step_rounds
+from netsim.flows.limiters import limited_hops, limited_links
 from netsim.flows.maxmin import is_per_sender
 from netsim.topology.base import Topology
 from netsim.topology.rails import n_senders, node_bundles
@@ -83,13 +84,16 @@ class TrafficTimes:
         self.per_flow = not is_per_sender(fairness)
         self._kernel = load_kernels(_KERNELS, "traffic kernels", 3).step_times
         bundle, bundle_capacity = node_bundles(topology)
+        channel, capacity = limited_links(topology)
+        more = np.arange(topology.n_links, channel.size)  # limiters, which are of the nodes too
+        self._topology = topology
         self._links = (
-            _kernel_ints(topology.channel),
-            _kernel_floats(topology.capacity),
-            _kernel_ints(bundle),
-            _kernel_floats(bundle_capacity),
+            _kernel_ints(channel),
+            _kernel_floats(capacity),
+            _kernel_ints(np.concatenate([bundle, more])),
+            _kernel_floats(np.concatenate([bundle_capacity, capacity[more]])),
         )
-        self._drain_s: Floats = np.zeros((2, topology.n_links))  # scratch, 0 before and after
+        self._drain_s: Floats = np.zeros((2, channel.size))  # scratch, 0 before and after
 
     def __call__(self, traffic: Traffic) -> StepTimes:
         """Return how long the steps of one job take; `check_traffic` has passed it."""
@@ -99,7 +103,8 @@ class TrafficTimes:
             _kernel_floats(traffic.latency_s),
         )
         rounds = _kernel_ints(step_rounds(traffic))
-        found = self._kernel(flows, rounds, hops_of(traffic), self._links, self._drain_s)
+        hops, _ = limited_hops(hops_of(traffic), self._topology)
+        found = self._kernel(flows, rounds, hops, self._links, self._drain_s)
         return StepTimes(found, traffic.hide_s)
 
 

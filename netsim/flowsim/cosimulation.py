@@ -12,6 +12,7 @@ from netsim.common.arrays import Floats, Ints
 from netsim.common.errors import ContentionError
 from netsim.common.jit import load_kernels
 from netsim.flows.contention import Traffic, hidden_sum, step_hides_s, step_rounds
+from netsim.flows.limiters import limited_links, limited_routes
 from netsim.flows.maxmin import as_channels, is_per_sender
 from netsim.flowsim.state import (
     CHANGE,
@@ -117,6 +118,7 @@ class CoSimulation:
     """
 
     def __init__(self, topology: Topology | Links, *, fairness: str) -> None:
+        self._topology = topology if isinstance(topology, Topology) else None
         self._links = _links_of(topology) if isinstance(topology, Topology) else topology
         self._per_sender = is_per_sender(fairness)
         self.now_s = 0.0
@@ -148,10 +150,12 @@ class CoSimulation:
         if not own.step.size:
             return None
         self._load()
-        rounds = step_rounds(own)[own.step]
+        rounds, routes = step_rounds(own)[own.step], own.routes
+        if self._topology is not None:
+            routes = limited_routes(routes, self._topology)
         sent = Sent(
             *(_frozen_view(values, np.int64) for values in (own.step, own.sender)),
-            *(_frozen_view(values, np.int64) for values in (own.routes.indptr, own.routes.links)),
+            *(_frozen_view(values, np.int64) for values in (routes.indptr, routes.links)),
             *(_frozen_view(values, np.float64) for values in (own.nbytes / rounds, own.latency_s)),
         )
         rows: Solo = self._kernels.solo_run(sent, self._fabric)
@@ -394,7 +398,8 @@ def _links_of(topology: Topology) -> Links:
     """Return the links of a fabric; a sender is a node or, where it has several, its link."""
     n_senders = max(topology.n_links, topology.n_nodes)
     sizes = topology.buffer_bytes, topology.packet_bytes
-    return Links(topology.capacity, topology.channel, n_senders, *sizes)
+    channel, capacity = limited_links(topology)
+    return Links(capacity, channel, n_senders, *sizes)
 
 
 def outside_nodes(traffic: Traffic) -> Traffic:

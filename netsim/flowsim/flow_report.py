@@ -9,6 +9,7 @@ from netsim.common.arrays import Floats, Ints, Tabled, numbers_from
 from netsim.common.errors import NetsimError
 from netsim.flows.contention import Traffic
 from netsim.flows.latency import LatencyOf
+from netsim.flows.limiters import limited_links, limited_routes
 from netsim.flows.partition import Partition
 from netsim.flowsim.cosimulation import CoSimulation, Links
 from netsim.routing.base import Routing, flow_ends, queue_pairs
@@ -122,12 +123,13 @@ def report_flows(
         raise NetsimError("routing option qps: rates of flows need one path for each, so qps = 1.")
     require_paths(topology, "rates of flows need", NetsimError)
     routes = routing.routes(src, dst, partition)
+    channel, capacity = limited_links(topology)
     rates, finish_s = finish_times(
-        routes,
+        limited_routes(routes, topology),
         senders(topology, topology.endpoints.node[src], routes),
         nbytes,
-        topology.capacity,
-        channel=topology.channel,
+        capacity,
+        channel=channel,
         latency_s=LatencyOf(topology)(routes).of(nbytes),
         fairness=fairness,
     )

@@ -1,7 +1,7 @@
 """Snapshots: jobs that iterate together from given starts, each beside its time alone."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from netsim.common.arrays import Floats, Ints
 from netsim.common.errors import ContentionError
 from netsim.common.rng import sample_phases
 from netsim.flows.contention import Recomputed, Solution, Traffic, step_rounds
+from netsim.flows.limiters import limited_links, limited_routes
 from netsim.flows.maxmin import is_per_sender
 from netsim.flows.traffic import check_traffic
 from netsim.flowsim.cosimulation import CoSimulation, Links, SoloRun, outside_nodes
@@ -221,6 +222,7 @@ def flow_level(topology: Topology, *, fairness: str, seed: int = 0) -> Recompute
     """
     whole("seed", seed, 0, error=ContentionError)
     is_per_sender(fairness)
+    channel, capacity = limited_links(topology)
 
     def predict(jobs: Mapping[int, Traffic]) -> Solution:
         start_s = {
@@ -229,8 +231,8 @@ def flow_level(topology: Topology, *, fairness: str, seed: int = 0) -> Recompute
         }
         times = simulate_jobs(
             jobs,
-            topology.capacity,
-            topology.channel,
+            capacity,
+            channel,
             fairness=fairness,
             start_s=start_s,
             buffer_bytes=topology.buffer_bytes,
@@ -241,6 +243,6 @@ def flow_level(topology: Topology, *, fairness: str, seed: int = 0) -> Recompute
 
     def kept(traffic: Traffic) -> Traffic:
         check_traffic(traffic, topology)
-        return traffic
+        return replace(traffic, routes=limited_routes(traffic.routes, topology))
 
     return Recomputed(kept, predict)

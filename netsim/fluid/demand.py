@@ -7,6 +7,7 @@ import numpy as np
 from netsim.common.arrays import Floats, Ints, Table
 from netsim.common.jit import load_kernels
 from netsim.flows.contention import Traffic, step_hides_s, step_rounds
+from netsim.flows.limiters import limited_hops, limited_links
 from netsim.flows.maxmin import is_per_sender
 from netsim.flows.traffic import check_traffic, hops_of, read_only
 from netsim.flows.virtual_channels import channels_in_order, has_virtual_channels
@@ -99,17 +100,20 @@ class DemandOf:
         self._per_flow = not is_per_sender(fairness)
         self._kernels = load_kernels("netsim.fluid.demand_kernels", "traffic kernels", 5)
         self._has_channels = has_virtual_channels(topology) and not topology.half_duplex
-        self._entry_of: Ints = np.full(topology.n_links, -1)  # scratch, as the kernel leaves it
+        self._channel, capacity = limited_links(topology)
+        self._entry_of: Ints = np.full(capacity.size, -1)  # scratch, as the kernel leaves it
         self._work = self._scratch(_KEPT_ROWS, _KEPT_ROWS, _KEPT_ROWS)
         port = topology.capacity if topology.multipath is None else topology.multipath.capacity
-        self._capacity: Floats = np.ascontiguousarray(topology.capacity, np.float64)
-        self._buffer_bytes: Floats = topology.buffer_bytes * self._capacity / port
+        self._capacity: Floats = np.ascontiguousarray(capacity, np.float64)
+        self._buffer_bytes: Floats = np.zeros(capacity.size)  # of limiters: 0
+        self._buffer_bytes[: port.size] = topology.buffer_bytes * topology.capacity / port
 
     def __call__(self, traffic: Traffic) -> JobDemand:
         """Return what one job puts on links."""
         check_traffic(traffic, self.topology)
         hops = hops_of(traffic)
         channel = self._channels(traffic, hops.link.size)
+        hops, (channel,) = limited_hops(hops, self.topology, channel)
         rounds = np.ascontiguousarray(step_rounds(traffic), np.int64)
         flows = Flows(
             np.ascontiguousarray(traffic.step, np.int64),
@@ -117,7 +121,7 @@ class DemandOf:
             np.ascontiguousarray(traffic.nbytes / rounds[traffic.step], np.float64),
             np.ascontiguousarray(traffic.latency_s, np.float64),
             hops.indptr,
-            self.topology.channel[hops.link],
+            self._channel[hops.link],
             hops.share,
             channel,
             rounds,

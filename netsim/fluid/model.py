@@ -10,6 +10,7 @@ from netsim.common.errors import ContentionError
 from netsim.common.jit import load_kernels
 from netsim.common.rng import shuffled
 from netsim.flows.contention import Culprits, Traffic
+from netsim.flows.limiters import host_links
 from netsim.fluid.demand import DemandOf, JobDemand
 from netsim.fluid.tables import STATES, Solution, State, Store
 from netsim.topology.base import Topology
@@ -66,6 +67,10 @@ class Fluid:
         self._kernels = load_kernels("netsim.fluid.solver_kernels", "contention kernels", 10)
         self._store = Store(topology)
         self._name = topology.name
+        self._n_links = topology.n_links
+        # what limiters of hosts are called by, links of the fabric
+        self._host_links = host_links(topology) if topology.limiter_link else None
+        self._kinds: tuple[Ints | None, Ints | None] = None, None
         self._events = 0
         self._kept: Solution | None = None  # as the tables stand, once there was a trial
         self._lost: tuple[Ints, Floats] = np.empty(0, dtype=np.int64), np.empty((0, 1))
@@ -186,6 +191,9 @@ class Fluid:
         state, slots = self._store.state, self._slots(jobs)
         worst, first = state.jobs["worst_record"][slots], state.jobs["first_record"][slots]
         links = np.where(worst >= 0, state.records["link"][np.maximum(worst, 0) + first], -1)
+        if self._host_links is not None:
+            host = np.maximum(links - self._n_links, 0)
+            links = np.where(links >= self._n_links, self._host_links[host], links)
         found: list[int] = links.tolist()
         return found
 
@@ -202,7 +210,9 @@ class Fluid:
         """
         store = self._store
         slots = np.array(self._slots(list(jobs)), dtype=np.int64)
-        kind_of = np.zeros(store.state.links.size, dtype=np.int64) if kinds is None else kinds
+        kind_of = np.zeros(store.state.links.size, dtype=np.int64)
+        if kinds is not None:
+            kind_of = self._with_limiters(kinds)
         lost = self._scratch(kind_of)
         room = 16 * slots.size + 64
         while True:
@@ -215,6 +225,16 @@ class Fluid:
             room = found
         victim, culprit, kind = rows[:, :found]
         return Culprits(victim, culprit, kind, shares[:found])
+
+    def _with_limiters(self, kinds: Ints) -> Ints:
+        """Return the kinds of links; limiters are of the kind of their hosts' links."""
+        if self._host_links is None:
+            return kinds
+        known, found = self._kinds
+        if known is not kinds or found is None:
+            found = np.concatenate([kinds, kinds[self._host_links]])
+            self._kinds = kinds, found
+        return found
 
     def _scratch(self, kinds: Ints) -> Floats:
         """Return zeros for each slot and class of links; the kernel leaves zeros."""

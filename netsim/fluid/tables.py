@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netsim.common.arrays import Floats, Ints, Table
+from netsim.flows.limiters import n_limited_links
 from netsim.topology.base import Topology
 
 if TYPE_CHECKING:
@@ -273,11 +274,11 @@ class Store:
     """
 
     def __init__(self, topology: Topology) -> None:
-        n_links = topology.n_links
+        n_links = n_limited_links(topology)
         links = np.zeros(n_links, LINK)
         links["first_record"] = -1
         port = topology.capacity if topology.multipath is None else topology.multipath.capacity
-        links["buffer_s"] = topology.buffer_bytes / port
+        links["buffer_s"][: port.size] = topology.buffer_bytes / port  # of limiters: 0
         loads, totals = np.zeros(_ROWS, LOAD), np.zeros(n_links, LOAD)
         self.state = State(
             jobs=np.zeros(_SLOTS, JOB),

@@ -134,6 +134,11 @@ def require_packet_fabric(topology: Topology) -> None:
             f"({topology.summary}) "
             "share one capacity."
         )
+    if topology.limiter_link:
+        raise ContentionError(
+            "packets know no limiters of hosts: expected limiter_link 0, got "
+            f"{topology.limiter_link:g} bytes/s; models 'fluid' and 'flow-level' have them."
+        )
     if topology.latency_base_s > 0.0:
         raise ContentionError(
             "packets have no latency of their own: latency_base_s of the fabric "

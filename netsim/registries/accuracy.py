@@ -86,6 +86,8 @@ def machine_kind(topology: Topology) -> str:
         parts.append("parts missing")
     if topology.half_duplex:
         parts.append("half duplex")
+    if topology.limiter_link:
+        parts.append("limiters of hosts")
     rates = topology.capacity if topology.multipath is None else topology.multipath.capacity
     if rates.size and rates.min() < rates.max():
         parts.append("unequal links")

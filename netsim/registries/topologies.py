@@ -104,6 +104,7 @@ def make_topology(spec: Mapping[str, Any] | str) -> Topology:
         topology,
         buffer_bytes=fields.buffer("buffer", preset.buffer_bytes),
         packet_bytes=fields.size("packet", preset.packet_bytes),
+        limiter_link=_limiter(fields, topology),
         assumed=_assumed_switches(fields),
     )
     fields.finish()
@@ -112,6 +113,18 @@ def make_topology(spec: Mapping[str, Any] | str) -> Topology:
     fields.look_up("failed_links", topology.names.links)
     _refuse_inner(fields, topology, cables, switches)
     return require_sane(fail(exclude(topology, excluded), cables, switches))
+
+
+def _limiter(fields: Fields, topology: Topology) -> float:
+    """Read what each host sends and receives in all, in bytes per second; 0: no limit."""
+    if "limiter_link" not in fields:
+        return 0.0
+    if isinstance(topology, GpuCluster):
+        raise fields.fault("limiter_link", "expected none on a GPU cluster, whose adapters limit.")
+    rate = fields.rates("limiter_link", 0.0)
+    if isinstance(rate, tuple):
+        raise fields.error("limiter_link", "one bandwidth such as '20 GB/s'")
+    return rate
 
 
 def _refuse_inner(

@@ -126,6 +126,9 @@ class Topology:
         they are those of `netsim.topology.switches.DEFAULT_SWITCH`.
     multipath : Multipath, optional
         Set where switches choose the way of each packet.
+    limiter_link : float
+        Bytes per second that each host sends and receives in all, as SimGrid's link of that name; 0
+        for no such limit.
     """
 
     name: str
@@ -145,6 +148,7 @@ class Topology:
     packet_bytes: float = 0.0
     assumed: tuple[str, ...] = ()
     multipath: Multipath | None = None
+    limiter_link: float = 0.0
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -539,6 +543,9 @@ def require_sane(topology: Topology) -> Topology:
         beyond = slowest if slowest < _LEAST_RATE else fastest
         range_ = f"{_LEAST_RATE:g} to {_MOST_RATE:g} bytes/s"
         raise TopologyError(f"bandwidth: expected links of {range_}, got {beyond:g}.")
+    if topology.limiter_link and not _LEAST_RATE <= topology.limiter_link <= _MOST_RATE:
+        range_ = f"{_LEAST_RATE:g} to {_MOST_RATE:g} bytes/s"
+        raise TopologyError(f"limiter_link: expected {range_}, got {topology.limiter_link:g}.")
     for name in _QUANTITIES:
         value = getattr(topology, name)
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
