@@ -60,6 +60,8 @@ class Device:
     is_switch: bool  # whether it forwards packets by LID
     lid: int  # LID of a switch's port 0 or of the first port in use; 0 where the file gives none
     port_guid: int
+    # adapters that a host with several is: their ports are its own, in this order
+    members: tuple["Device", ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -124,18 +124,13 @@ def write_lft_dump(dump: LftDump, wiring: Wiring) -> str:
 
 
 def tables_of(dump: LftDump, wiring: Wiring) -> LFT:
-    """Turn a dump into tables over the links of a topology: entries towards nodes, not switches."""
+    """Turn a dump into tables over the links of a topology: entries towards hosts, not switches."""
     topology, devices = wiring.topology, wiring.fabric.devices
-    out = np.full((topology.n_switches, topology.n_nodes), -1, dtype=np.int32)
+    out = np.full((topology.n_switches, topology.endpoints.size), -1, dtype=np.int32)
     vertex = {devices[i].guid: v for v, i in enumerate(wiring.device.tolist()) if i >= 0}
-    node_of_lid = {
-        devices[i].lid: v for v, i in enumerate(wiring.device[: topology.n_nodes]) if i >= 0
-    }
-    node_of_guid = {
-        devices[i].port_guid: v
-        for v, i in enumerate(wiring.device[: topology.n_nodes])
-        if i >= 0 and devices[i].port_guid
-    }
+    adapters = _adapters(wiring)
+    end_of_lid = {device.lid: end for end, device in adapters.items()}
+    end_of_guid = {device.port_guid: end for end, device in adapters.items() if device.port_guid}
     tail, port = topology.link_tail.tolist(), wiring.port.tolist()
     link_at = {(tail[link], own): link for link, own in enumerate(port) if own > 0}
     for guid, ports in dump.ports.items():
@@ -143,16 +138,35 @@ def tables_of(dump: LftDump, wiring: Wiring) -> LFT:
             raise RoutingError(f"the fabric has no switch 0x{guid:016x}.")
         v = vertex[guid]
         for lid, own in ports.items():
-            node = node_of_guid.get(dump.port_guids[guid].get(lid, 0), node_of_lid.get(lid))
-            if node is None or own == NO_PATH:
+            end = end_of_guid.get(dump.port_guids[guid].get(lid, 0), end_of_lid.get(lid))
+            if end is None or own == NO_PATH:
                 continue
             if (v, own) not in link_at:
                 name = devices[int(wiring.device[v])].name
                 raise RoutingError(
                     f"LID 0x{lid:04x} leaves {name!r} by port {own}: no cable there."
                 )
-            out[v - topology.n_nodes, node] = link_at[v, own]
+            out[v - topology.n_nodes, end] = link_at[v, own]
     return LFT(topology, out)
+
+
+def _adapters(wiring: Wiring) -> dict[int, Device]:
+    """Return the adapter that each endpoint is; of one with several cables the first is."""
+    topology, devices = wiring.topology, wiring.fabric.devices
+    points, found, taken = topology.endpoints, dict[int, Device](), set[tuple[int, int]]()
+    for end, node in enumerate(points.node.tolist()):
+        i, link = int(wiring.device[node]), int(points.link[end])
+        if i < 0 or (link < 0 and devices[i].members):
+            continue
+        device, place = devices[i], 0
+        port = int(wiring.port[link]) if device.members else 0
+        while device.members and port > device.members[place].n_ports:
+            port -= device.members[place].n_ports
+            place += 1
+        if (node, place) not in taken:
+            taken.add((node, place))
+            found[end] = device.members[place] if device.members else device
+    return found
 
 
 def _entry_lines(switch: Device, ports: dict[int, int], by_lid: dict[int, Device]) -> Iterator[str]:

@@ -220,6 +220,9 @@ class Export:
 
 def tables_in_force(wiring: Wiring, dump: LftDump | None = None, name: str = "base") -> Export:
     """Take a fabric's tables before anything is changed: its dump, else those of `base_dump`."""
+    if not wiring.topology.endpoints.one_each:
+        what = f"tables are written where every host has one adapter, got {wiring.topology.summary}"
+        raise RoutingError(f"{name}: {what}.")
     whole = base_dump(wiring) if dump is None else checked_base(dump, wiring, name)
     tables = tables_of(whole, wiring)
     return Export(wiring, whole, tables, tables)

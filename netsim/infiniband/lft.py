@@ -1,4 +1,4 @@
-"""Linear forwarding tables: at every switch, the next link towards every node."""
+"""Linear forwarding tables: at every switch, the next link towards every endpoint."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,15 +23,15 @@ class LFT(CheckedRouting):
     """The table of every switch; a routing like any other."""
 
     topology: Topology
-    # (n_switches, n_nodes): directed link that switch s takes towards node d, -1 where it has no
-    # entry
+    # (n_switches, n_endpoints): directed link that switch s takes towards endpoint d, a node or,
+    # where these have several links, one of them; -1 where it has no entry
     out: NDArray[np.int32]
 
     def paths(self, src: Ints, dst: Ints) -> Routes:
         """Walk the tables from every source to its destination."""
-        topology = self.topology
-        src, dst = (topology.endpoints.node[end] for end in (src, dst))
-        first = self._first_link()
+        topology, points = self.topology, self.topology.endpoints
+        first, last = self._first_links(src), dst
+        src, dst = points.node[src], points.node[dst]
         at = src.copy()
         columns: list[Ints] = []
         moving = np.flatnonzero(at != dst)
@@ -40,44 +40,47 @@ class LFT(CheckedRouting):
                 table = np.column_stack(columns) if columns else np.empty((src.size, 0), np.int64)
                 return Routes.from_padded(table, topology.n_links)
             link = (
-                first[at[moving]]
+                first[moving]
                 if hop == 0
-                else self.out[at[moving] - topology.n_nodes, dst[moving]].astype(np.int64)
+                else self.out[at[moving] - topology.n_nodes, last[moving]].astype(np.int64)
             )
-            self._require_entries(link, at[moving], dst[moving])
+            self._require_entries(link, at[moving], last[moving])
             column = np.full(src.size, -1, dtype=np.int64)
             column[moving] = link
             columns.append(column)
             at[moving] = topology.link_head[link]
-            astray = (at[moving] < topology.n_nodes) & (at[moving] != dst[moving])
+            there = at[moving] < topology.n_nodes
+            astray = there & (topology.reverse[link] != points.link[last[moving]])
             if astray.any():
-                wrong, flow = at[moving][astray][0], moving[astray][0]
-                where, to = topology.vertex_name(int(wrong)), topology.vertex_name(int(dst[flow]))
+                wrong, flow = int(link[astray][0]), moving[astray][0]
+                where = topology.vertex_name(int(topology.link_head[wrong]))
+                if topology.link_head[wrong] == dst[flow]:
+                    where = f"another link, {topology.link_name(wrong)}"
+                to = self._end_name(int(last[flow]))
                 raise RoutingError(f"the tables deliver packets for {to} to {where}.")
             moving = moving[at[moving] != dst[moving]]
-        name = topology.vertex_name(int(dst[moving[0]]))
+        name = self._end_name(int(last[moving[0]]))
         raise RoutingError(f"the tables loop: packets for {name} never arrive.")
 
-    def _first_link(self) -> Ints:
-        """Return the link by which every node sends, -1 for none, -2 for several."""
-        nodes = self.topology.n_nodes
-        leaving = np.flatnonzero(self.topology.link_tail < nodes)
-        if self.topology.absent is not None:
-            leaving = np.setdiff1d(leaving, self.topology.absent)
-        first = np.full(nodes, -1, dtype=np.int64)
-        first[self.topology.link_tail[leaving]] = leaving
-        count = np.bincount(self.topology.link_tail[leaving], minlength=nodes)
-        return np.where(count > 1, -2, first)
+    def _first_links(self, src: Ints) -> Ints:
+        """Return the links by which endpoints send, -1 for those out of service."""
+        first = self.topology.endpoints.link[src]
+        gone = self.topology.absent
+        return first if gone is None else np.where(np.isin(first, gone), -1, first)
 
-    def _require_entries(self, link: Ints, at: Ints, dst: Ints) -> None:
+    def _end_name(self, end: int) -> str:
+        """Name an endpoint: its node, or of several its link."""
+        topology, points = self.topology, self.topology.endpoints
+        node = topology.vertex_name(int(points.node[end]))
+        return node if points.one_each else topology.link_name(int(points.link[end]))
+
+    def _require_entries(self, link: Ints, at: Ints, last: Ints) -> None:
         """Raise for the first flow that cannot go on."""
         if np.all(link >= 0):
             return
         flow = int(np.argmax(link < 0))
-        here, there = (self.topology.vertex_name(int(v[flow])) for v in (at, dst))
-        if link[flow] == -1:
-            raise RoutingError(f"{here} has no entry towards {there}.")
-        raise RoutingError(f"{here} has several links; the tables do not say which it sends by.")
+        here, there = self.topology.vertex_name(int(at[flow])), self._end_name(int(last[flow]))
+        raise RoutingError(f"{here} has no entry towards {there}.")
 
     def confined_to(self, jobs: Sequence[tuple[Routing, Partition]]) -> "LFT":
         """Return tables that route each job's traffic by a routing of its own."""
@@ -96,6 +99,8 @@ class LFT(CheckedRouting):
         """Return switch, destination and link of every hop between the nodes of a job."""
         topology = self.topology
         single_paths(routing, "forwarding tables need", RoutingError)
+        if not topology.endpoints.one_each:
+            raise RoutingError(f"tables of jobs need one link per node, got {topology.summary}.")
         nodes = np.unique(partition.nodes)
         src, dst = np.repeat(nodes, nodes.size), np.tile(nodes, nodes.size)
         routes = routing.routes(src, dst, partition)

@@ -29,17 +29,17 @@ def walk_fault(tables: LFT, wiring: Wiring) -> str:
 
 def leaf_flows(wiring: Wiring, nodes: Ints, per_leaf: int) -> Iterator[tuple[Ints, Ints]]:
     """Iterate over flows from a few of each leaf's nodes to all that it can reach."""
-    topology = wiring.topology
-    up = np.flatnonzero(links_in_service(topology) & (topology.link_tail < topology.n_nodes))
-    leaf = np.zeros(topology.n_nodes, dtype=np.int64)
-    leaf[topology.link_tail[up]] = topology.link_head[up] - topology.n_nodes
-    order = nodes[np.argsort(leaf[nodes], kind="stable")]
+    topology, points = wiring.topology, wiring.topology.endpoints
+    works = links_in_service(topology)[points.link] & (points.link >= 0)
+    leaf = np.where(works, topology.link_head[points.link] - topology.n_nodes, 0)
+    ends = nodes if points.one_each else np.flatnonzero(works & np.isin(points.node, nodes))
+    order = ends[np.argsort(leaf[ends], kind="stable")]
     starts = np.sort(order[occurrence_numbers(leaf[order]) < per_leaf])
     reach = up_down_reach(topology) if isinstance(topology, FatTree) else None
-    rows = max(1, _BATCH // max(1, nodes.size))
+    rows = max(1, _BATCH // max(1, ends.size))
     for first in range(0, starts.size, rows):
         some = starts[first : first + rows]
-        src, dst = np.repeat(some, nodes.size), np.tile(nodes, some.size)
+        src, dst = np.repeat(some, ends.size), np.tile(ends, some.size)
         if reach is not None:
             joined = reach[leaf[src], leaf[dst]]
             src, dst = src[joined], dst[joined]
@@ -78,15 +78,14 @@ def credit_loop(tables: Sequence[LFT]) -> Ints:
     topology = tables[0].topology
     n_nodes, n_links = topology.n_nodes, topology.n_links
     works = links_in_service(topology)
-    first = np.flatnonzero(works & (topology.link_tail < n_nodes))
+    first, node = np.flatnonzero(works & (topology.link_tail < n_nodes)), topology.endpoints.node
     pairs: list[Ints] = []
-    for dst in range(n_nodes):
+    for dst in range(topology.endpoints.size):
         outs = [table.out[:, dst].astype(np.int64) for table in tables]
         if all((out < 0).all() for out in outs):
             continue
-        pairs.append(
-            _link_waits(outs, first[topology.link_tail[first] != dst], topology.link_head, n_nodes)
-        )
+        others = first[topology.link_tail[first] != node[dst]]
+        pairs.append(_link_waits(outs, others, topology.link_head, n_nodes))
     if not pairs:
         return np.empty(0, dtype=np.int64)
     pair = np.unique(np.concatenate(pairs))

@@ -74,9 +74,6 @@ def make_routing(spec: Mapping[str, Any] | str, topology: Topology, seed: int = 
         raise RoutingError(f"routing: expected a name or a table, got {brief(spec)}.")
     table = {"name": spec} if isinstance(spec, str) else spec
     if isinstance(topology, GpuCluster):
-        if "lft" in table:
-            what = "'lft' (forwarding tables)"
-            raise RoutingError(f"routing {what} needs a fabric other than a GPU cluster.")
         return ClusterRouting(make_routing(spec, topology.endpoint_tree, seed), topology)
     if "lft" in table:
         return _round_failures(_loaded_tables(table, topology), topology)

@@ -117,7 +117,8 @@ def _joined_adapters(
             ports += devices[i].n_ports
             members.pop(i)
         members[first] = tuple(ordered)
-        merged[first] = replace(devices[first], name=host, n_ports=ports)
+        own_adapters = tuple(devices[i] for i in ordered)
+        merged[first] = replace(devices[first], name=host, n_ports=ports, members=own_adapters)
     remaining = sorted(members)
     new = {i: at for at, i in enumerate(remaining)}
 
@@ -431,7 +432,8 @@ def load_tables(spec: Mapping[str, Any], topology: Topology) -> LFT:
         if not isinstance(path, str):
             expected = "the path of a dump" if key == "lft" else "the path of ibnetdiscover output"
             raise RoutingError(f"{key}: expected {expected}, got {path!r}.")
-    wiring, _ = read_wiring(read_text(fabric, RoutingError), fabric)
+    hosts = None if topology.endpoints.one_each or fabric != own else _hosts_like(topology)
+    wiring, _ = read_wiring(read_text(fabric, RoutingError), fabric, hosts=hosts)
     wired = wiring.topology
     same = (wired.n_nodes, wired.n_switches) == (topology.n_nodes, topology.n_switches)
     if not (

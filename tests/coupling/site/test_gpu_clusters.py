@@ -2,8 +2,12 @@
 
 import pytest
 from estimatescenes import scene
+from ib_fabrics import tree_fabric, write_ibnetdiscover
 
 from coupling import SnapshotError, estimate
+from netsim.infiniband.export import export
+from netsim.infiniband.wiring import wire_fat_tree
+from netsim.registries.topologies import make_topology
 
 MS, LINK = 1e-3, 50e9  # seconds; bytes per second of an adapter
 CLUSTER = {"kind": "gpu-cluster", "hosts": 32, "bandwidth": "400 Gb/s", "latency": "none"}
@@ -119,9 +123,19 @@ def test_a_job_that_a_lost_rail_stops_is_refused_by_name(cluster, words):
         alone(RINGS, {"failed_switches": ["s1.0"]} | cluster)
 
 
-def test_loaded_tables_are_refused():
-    with pytest.raises(SnapshotError, match="needs a fabric other than a GPU cluster"):
-        alone(RINGS, routing={"lft": "a", "fabric": "b"})
+@pytest.mark.parametrize("fabric", ["rail", "clos"])
+def test_tables_of_the_tree_between_adapters_are_loaded(tmp_path, fabric):
+    """Tables of D-mod-k: 38.75 ms as by D-mod-k; of another fabric they are refused."""
+    units = {"hosts_per_unit": 4 if fabric == "clos" else 16, "fabric": fabric}
+    tree = make_topology(CLUSTER | units).endpoint_tree
+    wired = tree_fabric(tree)
+    (tmp_path / "fabric.txt").write_text(write_ibnetdiscover(wired))
+    (tmp_path / "tables.lft").write_text(export(wire_fat_tree(wired), []).text())
+    tables = {"lft": str(tmp_path / "tables.lft"), "fabric": str(tmp_path / "fabric.txt")}
+
+    assert alone(RINGS, units, routing=tables) == pytest.approx(38.75 * MS)
+    with pytest.raises(SnapshotError, match=r"fabric.txt: expected the fabric"):
+        alone(RINGS, units | {"fabric": "rail-only"}, routing=tables)
 
 
 def test_without_owned_links_jigsaw_is_d_mod_k():

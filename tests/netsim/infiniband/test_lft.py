@@ -1,5 +1,7 @@
 """Forwarding tables: walked into routes, loops found, equal to OpenSM's, kept inside partitions."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,10 +12,12 @@ from partitions import random_partition
 
 from netsim.common.errors import RoutingError
 from netsim.flows.partition import Partition
+from netsim.formats.importers.infiniband import host_names, read_wiring
 from netsim.infiniband.discover import read_ibnetdiscover
 from netsim.infiniband.dump import LftDump, read_lft_dump, tables_of, write_lft_dump
 from netsim.infiniband.export import dump_of, export
 from netsim.infiniband.lft import LFT, d_mod_k_tables
+from netsim.infiniband.walk import credit_loop
 from netsim.infiniband.wiring import wire_fat_tree, wire_graph
 from netsim.routing.dmodk import DModK
 from netsim.routing.wraparound import Wraparound
@@ -195,6 +199,70 @@ class BySource:
         return type(back).from_lists(lists, back.n_links)
 
 
+def with_adapters(tree, per_host):
+    """Return a fabric of a tree whose nodes are adapters; those of a host lie on leaves apart."""
+    fabric, n_hosts = tree_fabric(tree), tree.n_nodes // per_host
+    devices = [
+        device
+        if device.is_switch
+        else replace(device, name=f"gpu{place % n_hosts:02d} mlx5_{place // n_hosts}")
+        for place, device in enumerate(fabric.devices)
+    ]
+    return replace(fabric, devices=tuple(devices))
+
+
+def hops_between_switches(wired, routes, flow):
+    """Return (GUID, port) of each switch on a path."""
+    tail, devices = wired.topology.link_tail, wired.fabric.devices
+    return [
+        (devices[int(wired.device[tail[link]])].guid, int(wired.port[link]))
+        for link in routes.of_flow(flow).tolist()
+        if tail[link] >= wired.topology.n_nodes
+    ]
+
+
+def test_tables_lead_to_each_adapter_of_a_host():
+    """Eight hosts with an adapter on two leaves each: every hop is that of D-mod-k to its LID."""
+    tree = build_fat_tree((4, 4), (1, 4), (1, 1), BW)
+    text = write_ibnetdiscover(with_adapters(tree, 2))
+    apart = wire_fat_tree(read_ibnetdiscover(text))
+    tables = read_lft_dump(export(apart, []).text())
+    joined, _ = read_wiring(text, "fabric", hosts=host_names(None))
+    points = joined.topology.endpoints
+    assert points.size == 2 * joined.topology.n_nodes == 16
+    by_name = {apart.fabric.devices[int(i)].name: v for v, i in enumerate(apart.device[:16])}
+    adapter = np.array(
+        [
+            by_name[f"{joined.topology.vertex_name(int(node))} mlx5_{end - points.first[node]}"]
+            for end, node in enumerate(points.node)
+        ]
+    )
+    src, dst = np.nonzero(points.node[:, None] != points.node)
+
+    found = tables_of(tables, joined).routes(src, dst)
+
+    plain = DModK.on(apart.topology).routes(adapter[src], adapter[dst])
+    for flow in range(src.size):
+        assert joined.topology.link_tail[found.of_flow(flow)[0]] == points.node[src[flow]]
+        expected = hops_between_switches(apart, plain, flow)
+        assert hops_between_switches(joined, found, flow) == expected
+    assert credit_loop([tables_of(tables, joined)]).size == 0
+    with pytest.raises(RoutingError, match="written where every host has one adapter"):
+        export(joined, [], tables)
+
+
+def test_packets_for_another_adapter_of_the_host_are_astray():
+    tree = build_fat_tree((2, 2), (2, 1), (1, 1), BW)  # hosts of two rails
+    links = [["s1.0>n1", "s1.1>n1"], ["s1.1>n1", "s1.0>n1"]]
+    out = np.full((tree.n_switches, 8), -1, np.int32)
+    for leaf, name in enumerate(links[1]):
+        out[leaf, 2 + leaf] = tree.link_number(name)
+        out[1 - leaf, 2 + leaf] = tree.link_number(links[0][1 - leaf])
+
+    with pytest.raises(RoutingError, match=r"packets for n1>s1.0 to another link, s1.1>n1"):
+        LFT(tree, out).routes(np.array([1]), np.array([2]))
+
+
 def test_a_routing_that_looks_at_the_source_has_no_table():
     tree = TREES[0]
 
@@ -222,8 +290,6 @@ def test_tables_that_loop_miss_an_entry_or_go_astray_are_errors():
     rails = build_fat_tree((4, 2), (2, 2), (1, 1), BW)
     with pytest.raises(RoutingError, match="one link per node"):
         d_mod_k_tables(rails)
-    with pytest.raises(RoutingError, match="n0 has several links"):
-        LFT(rails, np.zeros((rails.n_switches, 8), np.int32)).routes(src[:1], np.array([5]))
 
 
 def small():
