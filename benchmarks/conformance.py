@@ -12,6 +12,8 @@ import argparse
 import random
 import sys
 from collections.abc import Iterator
+from functools import partial
+from itertools import groupby
 from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,14 +24,18 @@ import pandas as pd
 
 import fabricsim as fs
 from netsim.common.atomic_write import replace_file
+from netsim.formats.importers.simgrid import read_simgrid
+from netsim.formats.importers.sketch import Settings
 from netsim.registries.routings import make_routing
 from netsim.registries.topologies import make_topology
+from netsim.topology.base import Topology
 from netsim.topology.fattree import build_fat_tree
 from scheduler import Job, make_allocator, make_policy, simulate
 from scheduler.cluster import Cluster
 from tests.naive.counting import CountingEasy, CountingReservations
 from tests.naive.outages import NaiveOutages
 from tests.scheduler.test_events import happening, runs_of
+from tests.simgridcases import ordered_pairs, routes_alike, torus_route
 
 PAGE = Path(__file__).parents[1] / "docs" / "research" / "conformance.md"
 _FLUX_JOBS = [
@@ -58,6 +64,7 @@ def cases() -> Iterator[Case]:
     yield _feedback()
     yield _fair_share()
     yield from _shortest_ways()
+    yield from _simgrid()
 
 
 def _starts(jobs: list[Job], name: str, options: dict[str, Any], n_nodes: int) -> dict[int, float]:
@@ -203,6 +210,40 @@ def _shortest_ways() -> Iterator[Case]:
         yield Case("NetworkX", f"lengths of routes `shortest`, {name}", expected, ours)
 
 
+def _platform(hosts: str, more: str) -> Topology:
+    """Read a platform of SimGrid: hosts of 125 MB/s, 50 us from a switch or each other."""
+    cluster = f'id="c" prefix="n" suffix="" radical="{hosts}" speed="1Gf" bw="125MBps" lat="50us"'
+    text = f"<platform><cluster {cluster} {more}/></platform>"
+    return read_simgrid(text, "platform", Settings())
+
+
+def _simgrid() -> Iterator[Case]:
+    """Platforms as SimGrid's own tests and examples describe them."""
+    fabric = _platform("0-4", 'bb_bw="2.25GBps" bb_lat="500us"')
+    links = make_routing("shortest", fabric).routes(np.array([0]), np.array([3])).of_flow(0)
+    on_the_way = ", ".join(f"{rate / 1e6:g}" for rate, _ in groupby(fabric.capacity[links]))
+    latency_s = fabric.latency_base_s + fabric.latency_per_link_s * (links.size - 1)
+    ours = f"{on_the_way} MB/s; {1e6 * latency_s:g} us"
+    source = "SimGrid, `flatifier.tesh`"
+    what = "links from host to host of one cluster with a backbone, and their latency"
+    yield Case(source, what, "125, 2250, 125 MB/s; 600 us", ours)
+
+    torus = _platform("0-11", 'topology="TORUS" topo_parameters="3,2,2"')
+    pairs = ordered_pairs(12)
+    rule = partial(torus_route, (3, 2, 2))
+    equal = routes_alike(torus, "dimension-order", pairs, rule, trim=1)
+    yield Case(source, "routes of the torus 3,2,2", "132 of 132 pairs", f"{equal} of 132 pairs")
+
+    limited = _platform("0-2", 'limiter_link="150MBps"')
+    rates = [
+        fs.flows({"topology": limited, "flows": flows, "fairness": "per-flow"}).report.rates
+        for flows in ([[0, 1, 1e6]], [[0, 1, 1e6], [2, 0, 1e6]])
+    ]
+    ours = "; ".join(", ".join(f"{rate / 1e6:.4g}" for rate in own) for own in rates)
+    what = "MB/s out of a host whose limiter is 150 MB/s: alone; beside a message into it"
+    yield Case("SimGrid, `limiter_link` (by hand: 150 / 2)", what, "125; 75, 75", ours)
+
+
 _HEAD = """# Beside other programs
 
 Made by `python -m benchmarks.conformance` from a clone. Cases are written from the sources named; answers of
@@ -219,6 +260,8 @@ _TAIL = """
 | --- | --- | --- |
 | nodes that jobs free at the very time of the head's reservation | Batsim's EASY lends only those of the jobs up to the one that frees enough | all: extra nodes are those free at the shadow time (Feitelson and Weil 1998) |
 | jobs that end and come at one instant | CQSim schedules after each single event | once, after all of them: no order within an instant is part of a log |
+| half way round a ring of even length | SimGrid: in plus direction, but from the middle to 0 in minus | in plus direction from everywhere, as the rule says |
+| within a group of a dragonfly, from a chassis above 0 to another blade | SimGrid goes on, after the green link, as if in chassis 0: a black link too many or too few | along the row, then along the column |
 | a job past its estimate | Slurm, Flux and Batsim kill it | only under `kill_at_limit`; else it is expected to end 60 s from now, at each event anew |
 """  # noqa: E501 (a page)
 

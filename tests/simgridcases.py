@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 
+from netsim.registries.routings import make_routing
 from netsim.topology.fattree import build_fat_tree
 from netsim.topology.routes import Routes
 
@@ -128,3 +129,29 @@ def routes_by_rule(shape, src, dst):
     width = {"green": "routers", "black": "chassis", "blue": "groups"}
     factor = [shape[width[link[0]]][1] if link[0] in width else 1 for link in numbers]
     return routes, shape["bw"] * np.array(factor, dtype=float)
+
+
+def ordered_pairs(size):
+    """Return all pairs of different hosts."""
+    return [(a, b) for a in range(size) for b in range(size) if a != b]
+
+
+def routes_alike(fabric, routing, pairs, theirs, trim=0):
+    """
+    Count pairs with as many links, each of which is the same one of theirs wherever it occurs.
+
+    `theirs`: a function of a pair that returns its links by any names; `trim`: links of ours at
+    both ends that they do not have.
+    """
+    src, dst = (np.array(ends) for ends in zip(*pairs, strict=True))
+    routes = make_routing(routing, fabric).routes(src, dst)
+    ours_of, theirs_of, alike = {}, {}, 0
+    for flow, pair in enumerate(pairs):
+        ours = routes.of_flow(flow).tolist()
+        ours, links = ours[trim : len(ours) - trim], theirs(*pair)
+        same = len(ours) == len(links)
+        for mine, other in zip(ours, links, strict=False):
+            same &= theirs_of.setdefault(mine, other) == other
+            same &= ours_of.setdefault(other, mine) == mine
+        alike += same
+    return alike

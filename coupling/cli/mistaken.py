@@ -47,6 +47,7 @@ _KINDS: Mapping[str, tuple[str, str]] = {
 _MARKS = {
     "vendid=": "fabric",
     "SwitchName=": "fabric",
+    "<platform": "fabric",
     "BlockName=": "fabric",
     "JobID|": "records",
     "; Version:": "log",

@@ -105,7 +105,7 @@ def make_topology(spec: Mapping[str, Any] | str) -> Topology:
         buffer_bytes=fields.buffer("buffer", preset.buffer_bytes),
         packet_bytes=fields.size("packet", preset.packet_bytes),
         limiter_link=_limiter(fields, topology),
-        assumed=_assumed_switches(fields),
+        assumed=_assumed_switches(fields, topology),
     )
     fields.finish()
     for name in ("excluded", "failed_switches"):
@@ -118,7 +118,7 @@ def make_topology(spec: Mapping[str, Any] | str) -> Topology:
 def _limiter(fields: Fields, topology: Topology) -> float:
     """Read what each host sends and receives in all, in bytes per second; 0: no limit."""
     if "limiter_link" not in fields:
-        return 0.0
+        return topology.limiter_link  # of a platform
     if isinstance(topology, GpuCluster):
         raise fields.fault("limiter_link", "expected none on a GPU cluster, whose adapters limit.")
     rate = fields.rates("limiter_link", 0.0)
@@ -182,11 +182,13 @@ def _switch_preset(fields: Fields) -> Switch:
     return PRESETS[fields.text("latency", DEFAULT_SWITCH, PRESETS)]
 
 
-def _assumed_switches(fields: Fields) -> tuple[str, ...]:
-    """Return what the table does not state of its switches."""
+def _assumed_switches(fields: Fields, topology: Topology) -> tuple[str, ...]:
+    """Return what neither table nor file states of the switches."""
     if "latency" in fields:
         return ()
+    origin = topology.origin
     latency = "latency_base_s" in fields or "latency_per_link_s" in fields
+    latency = latency or (origin is not None and origin.states_latency)
     stated = {"buffer": "buffer" in fields, "packet": "packet" in fields, "delay": latency}
     return tuple(key for key in stated if not stated[key])
 
@@ -315,7 +317,8 @@ def _read_file(fields: Fields, common: Common) -> Topology:
     form = fields.text("format", "", FORMATS) if "format" in fields else None
     names = fields.text("name_map") if "name_map" in fields else None
     pattern = fields.text("host_pattern") if "host_pattern" in fields else None
-    settings = Settings(**given, host_pattern=pattern)
+    stated = any(name in fields for name in ("latency", "latency_base_s", "latency_per_link_s"))
+    settings = Settings(**given, host_pattern=pattern, states_latency=stated)
     found = read_topology(fields.text("path"), form, settings, names)
     return in_tree(found) if fields.flag("as_tree", default=False) else found
 

@@ -88,13 +88,18 @@ def links_in_service(topology: Topology) -> Bools:
     return there
 
 
-def connected_parts(size: int, tail: Ints, head: Ints) -> Ints:
-    """Return the connected part, 0, 1, ..., of each of `size` vertices that links (n,) join."""
+def connected_parts(size: int, tail: Ints, head: Ints, *, strongly: bool = False) -> Ints:
+    """
+    Return the connected part, 0, 1, ..., of each of `size` vertices that links (n,) join.
+
+    `strongly`: parts within which links lead from every vertex to every other one.
+    """
     from scipy.sparse import csr_array  # noqa: PLC0415 (slow to import, and rarely needed)
     from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
 
     graph = csr_array((np.ones(tail.size), (tail, head)), shape=(size, size))
-    part: Ints = connected_components(graph, directed=False)[1].astype(np.int64)
+    found = connected_components(graph, directed=strongly, connection="strong")
+    part: Ints = found[1].astype(np.int64)
     return part
 
 

@@ -323,6 +323,7 @@ class Origin:
     # (E,): port by which each directed link leaves its device, as the file numbers them; -1 where
     # it does not. None for files without port numbers.
     ports: Ints | None = None
+    states_latency: bool = False  # whether the file says what latencies are
     included: tuple[str, ...] = ()  # other files that this one includes, which were read too
 
 

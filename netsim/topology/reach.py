@@ -121,7 +121,7 @@ def _switch_kinds(topology: Topology, live: Bools) -> _SwitchKinds:
         none = (np.full(count, -1) for count in (topology.n_nodes, topology.n_switches))
         of = np.concatenate([next(none), inner.of[tree.n_nodes :], next(none)[tree.n_switches :]])
         return _SwitchKinds(of, inner.points)
-    return _of_tree(topology, live) if isinstance(topology, FatTree) else _of_graph(topology, live)
+    return _of_tree(topology, live) if isinstance(topology, FatTree) else _of_graph(topology)
 
 
 def _of_tree(topology: FatTree, live: Bools) -> _SwitchKinds:
@@ -140,12 +140,13 @@ def _of_tree(topology: FatTree, live: Bools) -> _SwitchKinds:
     return kinds
 
 
-def _of_graph(topology: Topology, live: Bools) -> _SwitchKinds:
-    """Sort the switches of a fabric by the connected part in which they are."""
+def _of_graph(topology: Topology) -> _SwitchKinds:
+    """Sort the switches of a fabric by the part, connected in both directions, they are in."""
     n_nodes, n_switches = topology.n_nodes, topology.n_switches
-    between = live & (topology.link_tail >= n_nodes) & (topology.link_head >= n_nodes)
+    between = links_in_service(topology)
+    between &= (topology.link_tail >= n_nodes) & (topology.link_head >= n_nodes)
     ends = (topology.link_tail[between] - n_nodes, topology.link_head[between] - n_nodes)
-    part = connected_parts(n_switches, *ends)
+    part = connected_parts(n_switches, *ends, strongly=True)
     of = np.concatenate([np.full(n_nodes, -1), part])
     return _SwitchKinds(of, list(np.arange(part.max(initial=-1) + 1)[:, None]))
 

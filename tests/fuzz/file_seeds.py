@@ -29,6 +29,7 @@ WIRING = {
     "ring.graphml": "graphml",
     "edges.csv": "edge-csv",
     "accasim.config": "accasim",
+    "platform.xml": "simgrid-xml",
 }
 # switches of one level are joined, which topology.conf, a tree of switches, cannot hold
 NO_TREES = {"aries.txt", "nodemap.txt", "ring.graphml", "ports.txt", "ibsim.net"}

@@ -13,6 +13,7 @@ from netsim.formats.importers.aries import read_aries
 from netsim.formats.importers.csv_tables import read_edge_csv, read_node_csv
 from netsim.formats.importers.infiniband import read_infiniband, read_name_map
 from netsim.formats.importers.nodemap import read_node_map
+from netsim.formats.importers.simgrid import read_simgrid
 from netsim.formats.importers.sketch import Settings
 from netsim.formats.importers.slurm import read_slurm_conf
 from netsim.formats.importers.slurm_yaml import read_slurm_yaml
@@ -95,11 +96,13 @@ FORMATS: dict[str, Reader] = {
     "graphml": _graphml,
     "edge-csv": read_edge_csv,
     "accasim": read_accasim,
+    "simgrid-xml": read_simgrid,
 }
 
 _FIRST_LINE = r"\A(?:[ \t]*(?:#[^\n]*)?\n)*[^\n#]*"  # after blank lines and comments
 _MARKS = {  # looked for in this order, in any letter case
     "graphml": r"<graphml\b",
+    "simgrid-xml": r"<platform\b",
     "accasim": r'\A\s*\{[^\0]*"resources"\s*:',
     "ibnetdiscover": r'^(switchguid=|caguid=|(Switch|H?Ca|Rt)\s+\d+\s+"|(SW|CA)\s+\d+\s+\d+\s+0x)'
     r"|^(Ca|Switch|Router)\s*: 0x",

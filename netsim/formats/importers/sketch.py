@@ -31,6 +31,7 @@ class Settings:
     # in seconds or as ``"315 ns"``
     latency_base_s: float = 0.0
     latency_per_link_s: float = 0.0
+    states_latency: bool = False  # whether the user says these; else the file's own hold
     # better names than those in the file, by the file's name or GUID
     names: dict[str, str] = field(default_factory=dict)
     host_pattern: str | None = None  # what the host is in the names of adapters

@@ -17,6 +17,7 @@ FILES = {
     "results/try/manifest.json": "{}",
     "alea.swf": f"; a log\n1 5 0 9 {'4 ' * 14}{{a,b}} short 2:ppn=2\n",
     "seth.config": '{"groups": {"g": {"core": 4}}, "resources": {"g": 2}}',
+    "platform.xml": "<?xml version='1.0'?>\n<platform version='4.1'/>",
     "batsim.json": '{"nb_res": 4, "jobs": [], "profiles": {}}',
 }
 MISTAKES = {
@@ -61,6 +62,7 @@ MISTAKES = {
     ),
     "a log of Alea is run": (("run", "alea.swf"), r"inspect alea.swf --format alea-swf`"),
     "nodes of AccaSim are run": (("run", "seth.config"), r"topology inspect seth.config`"),
+    "a platform is run": (("run", "platform.xml"), r"topology inspect platform.xml`"),
     "jobs of Batsim are estimated": (
         ("estimate", "batsim.json"),
         r"`fabricsim trace inspect batsim.json --format batsim-json`",

@@ -28,6 +28,7 @@ FORMS = {
     "edges.csv": "edge-csv",
     "ring.graphml": "graphml",
     "accasim.config": "accasim",
+    "platform.xml": "simgrid-xml",
 }
 
 
