@@ -50,9 +50,9 @@ def site_seeds() -> Iterator[Seed]:
     yield _seed("replay", record, 0.5, _REPLAYING)
     yield _seed("replay freed", (*record, *freed, "--seeds", "2"), 0.3, _REPLAYING)
     counted = ("--topology", "site.txt", "--squeue", "squeue.json", *_COUNTED, *profile, "--json")
-    yield _seed("calibrate", counted, 0.3, _FITTING)
+    yield _seed("calibrate", counted, 0.7, _FITTING)
     runs = ("--topology", "topology.conf", "--runs", "records.txt", *profile, "--json")
-    yield _seed("calibrate runs", runs, 0.3, _FITTING)
+    yield _seed("calibrate runs", runs, 0.7, _FITTING)
     for name, change in {
         "failure": ("--fail", "spine1", "--fail", "leaf1>spine2"),
         "drain": ("--drain", "cn[13-15]", "--taper", "3"),
