@@ -38,7 +38,8 @@ class ClusterRouting:
         cluster = self.cluster
         src, dst = flow_ends(src, dst, cluster)
         node = cluster.endpoints.node
-        if partition is not None and partition.links is not None:
+        inner = self.inner.inner if isinstance(self.inner, Rerouted) else self.inner
+        if isinstance(inner, Wraparound) and partition is not None and partition.links is not None:
             return self._owned_routes(src, dst, partition)
         out, into = cluster.tree_end[src], cluster.tree_end[dst]
         into = np.where(node[src] == node[dst], out, into)
@@ -48,9 +49,6 @@ class ClusterRouting:
     def _owned_routes(self, src: Ints, dst: Ints, partition: Partition) -> Routes:
         """Route flows of a job on the links that it owns: by the tree of the receiver's adapter."""
         cluster = self.cluster
-        inner = self.inner.inner if isinstance(self.inner, Rerouted) else self.inner
-        if not isinstance(inner, Wraparound):
-            raise RoutingError("links: expected routing 'jigsaw' where jobs own some.")
         try:
             hosts = host_tree(cluster)
         except TopologyError as error:

@@ -129,22 +129,25 @@ def test_a_job_that_is_given_another_ones_links_is_not_isolated(tmp_path):
     assert not any(job.isolated for job in found.jobs)
 
 
-@pytest.mark.parametrize(
-    ("spec", "words"),
-    [
-        ({"pxn": False}, "expected pxn = true on rail: a job owns no links between its rails"),
-        ({"routing": "d-mod-k"}, "expected routing 'jigsaw' where jobs own some"),
-    ],
-)
-def test_what_owned_links_cannot_have_is_said_in_a_line(spec, words):
-    routing = spec.pop("routing", "jigsaw")
-    document = placed(FABRICS[0], (6,), routing=routing)
-    document["topology"] = document["topology"] | spec
-    document["jobs"][0]["phases"] = [{"collectives": [RING | {"operation": "all-to-all"}]}]
-    document["jobs"][0]["phases"][0]["collectives"][0].pop("algorithm")
+def test_messages_across_rails_are_refused_where_jobs_own_links():
+    document = placed(FABRICS[0] | {"pxn": False}, (6,))
+    exchange = {"operation": "all-to-all", "nbytes": "1 MB"}
+    document["jobs"][0]["phases"] = [{"collectives": [exchange]}]
 
-    with pytest.raises(SnapshotError, match=words):
+    with pytest.raises(SnapshotError, match="expected pxn = true on rail: a job owns no links bet"):
         estimate(document)
+
+
+def test_other_routings_do_not_look_at_what_jobs_own():
+    """As on other trees: the times are those without owned links."""
+    document = placed(FABRICS[0], (6, 5), routing="spray")
+    without = placed(FABRICS[0], (6, 5), routing="spray")
+    for job in without["jobs"]:
+        job["links"] = None
+
+    found, plain = ([job.together_s for job in estimate(own).jobs] for own in (document, without))
+
+    assert found == plain
 
 
 def test_without_pxn_a_clos_has_the_same_links():
