@@ -7,9 +7,10 @@ import numpy as np
 
 from netsim.common.arrays import Bools, Ints
 from netsim.common.errors import NetsimError
+from netsim.flows.host_tree import host_tree
 from netsim.routing.base import RankRouting, Routing
 from netsim.topology.base import Topology
-from netsim.topology.fattree import FatTree
+from netsim.topology.gpucluster import GpuCluster
 from netsim.topology.multipath import as_built
 from netsim.topology.reach import reaching_sets
 from scheduler.allocation import L2_UP, LEAF_UP, Allocation
@@ -76,10 +77,12 @@ class Availability:
 
     def _port_levels(self, used: Bools, level: int, cluster: Cluster) -> int:
         """Return the up-ports of a level whose cables are used in one direction at least."""
-        tree = self.topology
+        tree = cluster.geometry.tree
         width = cluster.leaf_width if level == LEAF_UP else cluster.l2_width
-        if not isinstance(tree, FatTree) or not width:
+        if tree is None or not width:
             return 0
+        if isinstance(self.topology, GpuCluster):
+            used = used[host_tree(self.topology).link].any(axis=0)
         size = tree.counts[level] * tree.ports[level]
         up, down = (
             used[base : base + size] for base in (tree.up_base[level], tree.down_base[level])

@@ -11,6 +11,7 @@ import fabricsim as fs
 from coupling.errors import SnapshotError
 from coupling.site.place import document_of, place_on
 from coupling.site.site import read_site
+from netsim.routing.base import RankRouting
 
 CLOSE = 1e-4
 ROOT = Path(__file__).parents[3]
@@ -165,6 +166,26 @@ def test_isolated_links_are_those_over_which_nobody_sends(tmp_path):
         checked = fs.verify(document_of(site, own), allow_unknown=True)
         assert next(job for job in checked.jobs if job.id == "new").isolated
     assert tree.n_nodes == 8
+
+
+@pytest.mark.parametrize("fabric", ["rail", "clos"])
+def test_isolated_links_of_hosts_of_gpus_are_those_over_which_nobody_sends(tmp_path, fabric):
+    """Two adapters a host, two hosts a unit: job 1 sends over the first half of the spines."""
+    shape = {"kind": "gpu-cluster", "hosts": 8, "hosts_per_unit": 2, "gpus": 2}
+    log = queue(tmp_path / "queue", (1, "n0,n2"), (2, "n4,n5"), (3, "n6,n7"))
+    site = read_site(shape | {"fabric": fabric}, log, profile=profile(), samples=1)
+
+    found = place_on(site, 2, isolated=True, rules=profile())
+
+    ways = RankRouting(site.scene.topology, site.scene.routing)
+    used = ways.of_nodes(np.array([0, 2]), np.array([2, 0]))[0].links
+    names = [site.scene.topology.link_name(link) for link in used.tolist()]
+    assert found.options
+    for own in found.options:
+        assert own.certified
+        assert own.owned
+        assert not set(used.tolist()) & set(own.owned), names
+        assert own.network_slowdown == 1.0
 
 
 def test_isolation_waits_for_links_as_well_as_nodes(tmp_path):
