@@ -1,7 +1,7 @@
 """Load: what jobs put on a fabric, computed once and used again in every sample."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from coupling.errors import SnapshotError
 from coupling.site.state import DrawnTraffic, SiteJob, SiteState
@@ -14,6 +14,7 @@ from scheduler.traffic import (
     TrafficOf,
     computing_s,
     dominant_class,
+    messages_key,
     pattern_class,
     rank_flows,
     traffic_class,
@@ -115,7 +116,7 @@ class JobLoads:
                     iteration_s=sent.iteration_s,
                 )
             )
-        key = job.number, sent.messages
+        key = job.number, _messages_key(sent, job)
         if key not in self._known:
             flows = _rank_messages(sent, job)
             traffic = self._traffic_of.of_flows(flows, job.partition, compute_s=0.0)
@@ -127,7 +128,7 @@ class JobLoads:
         if compute_s is None:
             compute_s = computing_s(base.ideal_s, sent.fraction or 1.0)
         return JobLoad(
-            replace(base.demand, compute_s=compute_s),
+            JobDemand(base.demand.steps, base.demand.records, base.demand.entries, compute_s),
             compute_s + base.ideal_s,
             compute_s + base.alone_s,
         )
@@ -135,7 +136,7 @@ class JobLoads:
     def _make_pattern_of(self, placed: PlacedTraffic | None) -> JobLoad | None:
         if placed is None:
             return None
-        return JobLoad(self._demand_of(placed.traffic), placed.ideal_s, placed.alone_s)
+        return JobLoad(self._demand_of.of_checked(placed.traffic), placed.ideal_s, placed.alone_s)
 
 
 def traffic_class_of_state(scene: SiteState) -> str:
@@ -156,6 +157,13 @@ def _traffic_class_of(sent: DrawnTraffic, job: SiteJob) -> str:
     if isinstance(sent.messages, RankFlows):
         return traffic_class(sent.messages)
     return pattern_class(sent.messages, job.partition.nodes.size)
+
+
+def _messages_key(sent: DrawnTraffic, job: SiteJob) -> object:
+    """Return what is equal where a job sends the same messages."""
+    if isinstance(sent.messages, RankFlows):
+        return sent.messages
+    return messages_key(sent.messages, job.partition.nodes.size)
 
 
 def _rank_messages(sent: DrawnTraffic, job: SiteJob) -> RankFlows:

@@ -111,6 +111,10 @@ class DemandOf:
     def __call__(self, traffic: Traffic) -> JobDemand:
         """Return what one job puts on links."""
         check_traffic(traffic, self.topology)
+        return self.of_checked(traffic)
+
+    def of_checked(self, traffic: Traffic) -> JobDemand:
+        """Return the same of traffic that `check_traffic` need not look at."""
         hops = hops_of(traffic)
         channel = self._channels(traffic, hops.link.size)
         hops, (channel,) = limited_hops(hops, self.topology, channel)
@@ -145,7 +149,8 @@ class DemandOf:
             demand,
         )
         steps, records, entries = demand
-        return JobDemand(steps, records[:n_records], entries[:n_entries], float(traffic.compute_s))
+        rows = records[:n_records].copy(), entries[:n_entries].copy()  # a part of those reserved
+        return JobDemand(steps, *rows, float(traffic.compute_s))
 
     def _scratch(self, n_flows: int, n_hops: int, n_entries: int) -> DemandWork:
         """Return scratch with so many rows."""

@@ -1,5 +1,7 @@
 """How jobs talk: four kinds by what is open at once, and the mix that most of the traffic makes."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,7 @@ from scheduler.traffic import (
     TrafficOf,
     communicating_nodes,
     dominant_class,
+    messages_key,
     pattern_class,
     rank_flows,
     traffic_class,
@@ -86,3 +89,16 @@ def test_the_weight_of_a_job_is_its_nodes_times_its_share_of_communication():
 
     placed = TrafficOf(tree, DModK(tree)).of_flows(flows, Partition(nodes, None), fraction=0.25)
     assert communicating_nodes(placed) == pytest.approx(4 * 0.25)
+
+
+def test_seeds_of_a_pattern_are_one_where_they_draw_the_same_messages():
+    drawn = [make_pattern({"name": "pairs", "seed": seed}) for seed in range(8)]
+    for n_ranks in (2, 4, 9):
+        sent = [rank_flows(pattern, n_ranks) for pattern in drawn]
+        equal = [
+            np.array_equal(a.src, b.src) and np.array_equal(a.dst, b.dst)
+            for a, b in product(sent, repeat=2)
+        ]
+        keys = [messages_key(pattern, n_ranks) for pattern in drawn]
+        assert [a == b for a, b in product(keys, repeat=2)] == equal
+    assert messages_key(drawn[0], 2) != messages_key(make_pattern({"name": "ring"}), 3)
