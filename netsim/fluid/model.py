@@ -1,6 +1,7 @@
 """Model `fluid`: the contention model of all commands, kept up to date from event to event."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import ModuleType
 
 import numpy as np
 
@@ -188,9 +189,9 @@ class Fluid:
 
     def worst_links(self, jobs: Sequence[int]) -> list[int]:
         """Return what `worst_link` says of each job, all at once."""
-        state, slots = self._store.state, self._slots(jobs)
-        worst, first = state.jobs["worst_record"][slots], state.jobs["first_record"][slots]
-        links = np.where(worst >= 0, state.records["link"][np.maximum(worst, 0) + first], -1)
+        slots = np.array(self._slots(jobs), dtype=np.int64)
+        links = np.empty_like(slots)
+        self._attribution().find_worst(self._store.state, slots, links)
         if self._host_links is not None:
             host = np.maximum(links - self._n_links, 0)
             links = np.where(links >= self._n_links, self._host_links[host], links)
@@ -213,11 +214,11 @@ class Fluid:
         kind_of = np.zeros(store.state.links.size, dtype=np.int64)
         if kinds is not None:
             kind_of = self._with_limiters(kinds)
-        lost = self._scratch(kind_of)
+        lost, kernels = self._scratch(kind_of), self._attribution()
         room = 16 * slots.size + 64
         while True:
             rows, shares = np.empty((3, room), dtype=np.int64), np.empty(room)
-            found = self._kernels.attribute(
+            found = kernels.attribute(
                 store.state, slots, kind_of, store.job_of, store.changed, lost, rows, shares
             )
             if found <= room:
@@ -235,6 +236,11 @@ class Fluid:
             found = np.concatenate([kinds, kinds[self._host_links]])
             self._kinds = kinds, found
         return found
+
+    @staticmethod
+    def _attribution() -> ModuleType:
+        """Return the kernels that say what holds jobs up; rankings need none."""
+        return load_kernels("netsim.fluid.attribution_kernels", "attribution kernels", 1)
 
     def _scratch(self, kinds: Ints) -> Floats:
         """Return zeros for each slot and class of links; the kernel leaves zeros."""

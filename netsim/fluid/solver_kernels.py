@@ -19,7 +19,8 @@ What stands before a bar is a constant of the job, from its `Demand`; all else i
 * `converge` evaluates dirty jobs until none is left: t + wait of their dirty records, hence y, d
   and P. If P or some y has moved by more than a tolerance, the contributions that follow from it
   are *committed* to the totals, which makes other jobs dirty.
-* `attribute` divides what the deciding links cost among the other jobs there.
+* A step's longest delay on any link is kept. It is sought again among the records that are LATE,
+  which are on a list of their job, when one that had it has been evaluated.
 
 Records on links with a single job are in no totals and have no delay, so a job that shares no link
 keeps an interference of exactly 1.
@@ -42,6 +43,7 @@ from netsim.fluid.tables import (
     JOB,
     LATE,
     LINK,
+    LISTED,
     LOAD,
     MOVED,
     RECORD,
@@ -65,7 +67,6 @@ _OWN_CHANGE = 10.0  # tolerances of its iteration by which a job makes its own r
 _ALL_CHANGE = 5.0  # tolerances of its iteration that change all contributions of a job
 _NO_DELAY = np.float32(-1e30)
 _NO_LOAD = np.zeros(LOAD.itemsize // 4, np.float32)
-_DIFFERENT = np.float32(1.001)  # delays whose ratio is less are equal: the first link is the worst
 
 Row = Any  # of a table
 Bytes = NDArray[np.uint8]
@@ -106,6 +107,16 @@ def _enqueue(job: Row, slot: int, dirty: Dirty) -> None:
 
 
 @njit(allocates=False)
+def _make_dirty(r: int, record: Row, marks: Bytes, job: Row) -> None:
+    """Put a record on its job's list of dirty ones."""
+    if not marks[r] & DIRTY:
+        marks[r] |= DIRTY
+        record.next_dirty = job.first_dirty
+        job.first_dirty = r - job.first_record
+        job.n_dirty += 1
+
+
+@njit(allocates=False)
 def _invalidate(
     link: Row, total: Row, slot: int, records: Table, marks: Bytes, jobs: Table, dirty: Dirty
 ) -> None:
@@ -115,8 +126,9 @@ def _invalidate(
     while r >= 0:
         record = records[r]
         if record.job != slot and not (marks[r] & FREE and most <= record.free_weight):
-            marks[r] |= DIRTY
-            _enqueue(jobs[record.job], record.job, dirty)
+            job = jobs[record.job]
+            _make_dirty(r, record, marks, job)
+            _enqueue(job, record.job, dirty)
         r = record.next_record
 
 
@@ -208,14 +220,21 @@ def _replace(own: Float32s, total: Float32s, fresh: Float32s) -> np.float32:
 
 @njit(error_model="numpy", allocates=False)
 def _commit(
-    state: State, slot: int, tolerance: float, begin_s: Floats, fresh: Row, fresh_values: Float32s
+    state: State,
+    slot: int,
+    tolerance: float,
+    evaluated: Ints,
+    begin_s: Floats,
+    contribution: tuple[Row, Float32s],
 ) -> None:
     """
     Bring a job's contributions up to date, and make other jobs dirty where the totals change.
 
     All of them if its iteration has moved by more than a tolerance, else those of records whose
-    time on the link has changed, or that are new. `begin_s`: scratch, by step.
+    time on the link has changed, or that are new: these are among `evaluated`. `begin_s`: scratch,
+    by step.
     """
+    fresh, fresh_values = contribution
     job = state.jobs[slot]
     all_moved = abs(job.period_s / job.committed_s - 1.0) > _ALL_CHANGE * tolerance
     at_s = hidden_from_s = job.compute_s
@@ -227,7 +246,8 @@ def _commit(
             at_s = hidden_from_s = max(at_s, hidden_from_s + step.hide_s)
     if all_moved:
         job.committed_s = job.period_s
-    for r in range(job.first_record, job.first_record + job.n_records):
+    for place in range(job.n_records if all_moved else evaluated.size):
+        r = job.first_record + (place if all_moved else evaluated[place])
         mark = state.marks[r]
         if not (mark & SHARED and (all_moved or mark & MOVED or not mark & COMMITTED)):
             continue
@@ -417,54 +437,109 @@ def _evaluate_record(
     return (LATE if greatest > zero else 0), times_s
 
 
+@njit(allocates=False)
+def _sort_dirty(job: Row, records: Table, marks: Bytes, found: Ints) -> int:
+    """
+    List the dirty records of a job in order, counted from its first; return where they begin.
+
+    `found`: written from there to its end. Few are sorted, which takes at most as long as a look at
+    all; the list is in falling order already where one other job has made them dirty.
+    """
+    begin, last = found.size, found.size - 1
+    if job.n_dirty * job.n_dirty > 4 * job.n_records:
+        for r in range(job.n_records - 1, -1, -1):
+            if marks[job.first_record + r] & DIRTY:
+                begin -= 1
+                found[begin] = r
+        return begin
+    r = job.first_dirty
+    while r >= 0:
+        begin -= 1
+        place = begin
+        while place < last and found[place + 1] < r:
+            found[place] = found[place + 1]
+            place += 1
+        found[place] = r
+        r = records[job.first_record + r].next_dirty
+    return begin
+
+
+@njit(allocates=False)
+def _find_latest(state: State, job: Row) -> None:
+    """Find the longest delay in each step of a job, and take what is not late off its list."""
+    zero = np.float32(0.0)
+    for a in range(job.first_step, job.first_step + job.n_steps):
+        for i in range(STATES):
+            state.steps[a].late_s[i] = zero
+    place, job.first_late = job.first_late, -1
+    while place >= 0:
+        r = job.first_record + place
+        record, listed = state.records[r], place
+        place = record.next_late
+        if not state.marks[r] & LATE:
+            state.marks[r] &= ~LISTED
+            continue
+        record.next_late, job.first_late = job.first_late, listed
+        first = job.first_entry + record.first_entry
+        for k in range(first, first + record.n_entries):
+            entry = state.entries[k]
+            step = state.steps[job.first_step + entry.step]
+            for i in range(STATES):
+                step.late_s[i] = max(step.late_s[i], entry.delay_s[i])
+
+
 @njit(error_model="numpy", allocates=False)
-def _evaluate(state: State, slot: int, stale: float, late_s: Float32s, work: Row) -> float:
+def _evaluate(state: State, slot: int, stale: float, dirty: Ints, work: Row) -> float:
     """
     Bring a job's delays and the durations of its steps up to date; return how far P moved.
 
-    `late_s` (steps, STATES): scratch.
+    `dirty`: its dirty records, in order, counted from its first. The longest delay of a step is
+    sought among all only if a link that had it may not have it any more.
     """
     job = state.jobs[slot]
-    zero = np.float32(0.0)
-    for a in range(job.n_steps):
-        for i in range(STATES):
-            late_s[a, i] = zero
-    job.worst_record, longest_s = -1, zero
-    for r in range(job.first_record, job.first_record + job.n_records):
+    zero, lowered = np.float32(0.0), False
+    for place in dirty:
+        r = job.first_record + place
         mark, record = state.marks[r], state.records[r]
-        if mark & DIRTY:
-            found, times_s = _evaluate_record(
-                job,
-                record,
-                state.links[record.link].buffer_s,
-                (state.totals[record.link], state.loads[r]),
-                state.steps,
-                state.entries,
-                bool(mark & FREE),
-                work,
-            )
-            mark = (mark & (SHARED | COMMITTED)) | found
-            if times_s >= 0.0 and abs(times_s - record.times_s) > stale * record.times_s:
-                mark |= MOVED
-            state.marks[r] = mark
-        if not mark & LATE:
-            continue
         first = job.first_entry + record.first_entry
-        for k in range(first, first + record.n_entries):
-            entry, delay_s = state.entries[k], zero
-            a = entry.step
-            rounds = np.float32(state.steps[job.first_step + a].rounds)
-            for i in range(STATES):
-                late_s[a, i] = max(late_s[a, i], entry.delay_s[i])
-                delay_s += rounds * max(zero, entry.delay_s[i])
-            if delay_s > longest_s * _DIFFERENT:
-                job.worst_record, longest_s = r - job.first_record, delay_s
+        if mark & LATE and not lowered:
+            for k in range(first, first + record.n_entries):
+                entry = state.entries[k]
+                step = state.steps[job.first_step + entry.step]
+                for i in range(STATES):
+                    lowered |= entry.delay_s[i] > zero and entry.delay_s[i] >= step.late_s[i]
+        found, times_s = _evaluate_record(
+            job,
+            record,
+            state.links[record.link].buffer_s,
+            (state.totals[record.link], state.loads[r]),
+            state.steps,
+            state.entries,
+            bool(mark & FREE),
+            work,
+        )
+        mark = (mark & (SHARED | COMMITTED | LISTED)) | found
+        if times_s >= 0.0 and abs(times_s - record.times_s) > stale * record.times_s:
+            mark |= MOVED
+        if found == LATE:
+            if not mark & LISTED:
+                mark |= LISTED
+                record.next_late, job.first_late = job.first_late, place
+            for k in range(first, first + record.n_entries):
+                entry = state.entries[k]
+                step = state.steps[job.first_step + entry.step]
+                for i in range(STATES):
+                    step.late_s[i] = max(step.late_s[i], entry.delay_s[i])
+        state.marks[r] = mark
+    job.first_dirty, job.n_dirty = -1, 0
+    if lowered:
+        _find_latest(state, job)
     iterations, times = 0.0, work.times_s
     for i in range(STATES):
         all_late_s, group_late_s, group_s = 0.0, 0.0, 0.0
         for a in range(job.n_steps):
             step = state.steps[job.first_step + a]
-            group_late_s += step.rounds * late_s[a, i]
+            group_late_s += step.rounds * step.late_s[i]
             group_s += step.rounds * (step.drain_s + step.latency_s)
             if step.hide_s >= 0.0:  # what computation beside it outlasts costs nothing
                 all_late_s += max(0.0, group_late_s - max(0.0, step.hide_s - group_s))
@@ -478,7 +553,7 @@ def _evaluate(state: State, slot: int, stale: float, late_s: Float32s, work: Row
         step = state.steps[job.first_step + a]
         mean_s = 0.0
         for i in range(STATES):
-            mean_s += job.share[i] * late_s[a, i]
+            mean_s += job.share[i] * step.late_s[i]
         if mean_s < 1e-6 * step.drain_s:  # rounding
             step.duration_s = step.drain_s + step.latency_s
         else:
@@ -526,11 +601,14 @@ def enter(state: State, slot: int, demand: Demand) -> None:
         link.n_records += 1
         state.marks[r] = 0
         if link.n_records == 2:  # noqa: PLR2004 (it was alone before)
-            other = state.records[record.next_record].job
+            neighbour = record.next_record
+            other = state.records[neighbour].job
             _enqueue(state.jobs[other], other, (state.queue, state.cursor))
-            state.marks[record.next_record] |= DIRTY | SHARED
+            state.marks[neighbour] |= SHARED
+            _make_dirty(neighbour, state.records[neighbour], state.marks, state.jobs[other])
         if link.n_records > 1:
-            state.marks[r] |= DIRTY | SHARED
+            state.marks[r] |= SHARED
+            _make_dirty(r, record, state.marks, job)
 
 
 @njit(void(_STATE, int64), cache=True, error_model="numpy", allocates=False)
@@ -576,7 +654,7 @@ def _settle(
     tolerance: float,
     rounds: Ints,
     changed: Ints,
-    by_step: tuple[Floats, Float32s],
+    scratch: tuple[Floats, Ints],
     contribution: tuple[Row, Float32s],
     work: Row,
 ) -> int:
@@ -584,16 +662,17 @@ def _settle(
     Evaluate dirty jobs until none is left, as `converge` says, which makes the scratch.
 
     `changed`: slots that were evaluated, at the end first those whose interference has moved.
-    `by_step`: begins (steps,) and lateness (steps, STATES). `contribution`: the same memory twice.
+    `scratch`: begins (steps,) and dirty records (records,) of a job. `contribution`: the same
+    memory twice.
     """
     jobs, queue, cursor = state.jobs, state.queue, state.cursor
-    begin_s, late_s = by_step
-    fresh, fresh_values = contribution
+    begin_s, found = scratch
     n_evaluated, stale = 0, _STALE * tolerance
     place = 0
     while place < cursor[1]:  # what is new is in the totals before any job is evaluated
         slot = queue[(cursor[0] + place) % queue.size]
-        _commit(state, slot, tolerance, begin_s, fresh, fresh_values)
+        dirty = found[_sort_dirty(jobs[slot], state.records, state.marks, found) :]
+        _commit(state, slot, tolerance, dirty, begin_s, contribution)
         place += 1
     while cursor[1] > 0:
         slot = queue[cursor[0]]
@@ -606,16 +685,18 @@ def _settle(
             n_evaluated += 1
             job.damping = _DAMPING
         rounds[slot] += 1
-        moved = _evaluate(state, slot, stale, late_s, work)
+        dirty = found[_sort_dirty(job, state.records, state.marks, found) :]
+        moved = _evaluate(state, slot, stale, dirty, work)
         if rounds[slot] > _UNDAMPED:  # the fixed point is not near: smaller steps
             job.damping = max(_LEAST_DAMPING, 0.97 * min(_DAMPING, job.damping))
         if rounds[slot] >= _MOST_ROUNDS:
+            job.committed_s = np.inf  # all of it, when something changes
             continue
-        _commit(state, slot, tolerance, begin_s, fresh, fresh_values)
+        _commit(state, slot, tolerance, dirty, begin_s, contribution)
         if abs(moved) > _OWN_CHANGE * tolerance:
             for r in range(job.first_record, job.first_record + job.n_records):
                 if state.marks[r] & (COMMITTED | FREE) == COMMITTED:
-                    state.marks[r] |= DIRTY
+                    _make_dirty(r, state.records[r], state.marks, job)
             _enqueue(job, slot, (queue, cursor))
         elif abs(moved) > tolerance:  # damped: it has not yet gone all the way
             _enqueue(job, slot, (queue, cursor))
@@ -653,12 +734,13 @@ def converge(
     scratch, all 0 before and after. `changed` (jobs,): written: slots that were evaluated, of which
     there are `cursor[2]`; first those whose interference has moved. Result: how many moved.
     """
-    n_steps = 0
+    n_steps, n_records = 0, 0
     for slot in range(state.jobs.size):
         n_steps = max(n_steps, state.jobs[slot].n_steps)
-    by_step = np.empty(n_steps), np.empty((n_steps, STATES), np.float32)
+        n_records = max(n_records, state.jobs[slot].n_records)
+    scratch = np.empty(n_steps), np.empty(n_records, np.int64)
     contribution = fresh[0], fresh_values[0]
-    return _settle(state, tolerance, rounds, changed, by_step, contribution, work[0])
+    return _settle(state, tolerance, rounds, changed, scratch, contribution, work[0])
 
 
 @njit(void(_STATE), cache=True, allocates=False)
@@ -687,114 +769,3 @@ def relink(state: State) -> None:
             link = state.links[state.records[r].link]
             state.records[r].next_record = link.first_record
             link.first_record = r
-
-
-@njit(error_model="numpy")
-def _excess(state: State, slot: int, link_cost: Floats, record_of: Ints) -> int:
-    """
-    List the records that decide steps of a job, and what they cost in each state.
-
-    `link_cost` (R, STATES), `record_of` (R,): written, R the steps x STATES at most. Result: how
-    many. Where nothing is late the record with the greatest weight of others decides.
-    """
-    job = state.jobs[slot]
-    worst = np.full((job.n_steps, STATES), -1, np.int64)
-    late_s = np.zeros((job.n_steps, STATES), np.float32)
-    for r in range(job.first_record, job.first_record + job.n_records):
-        if not state.marks[r] & LATE:
-            continue
-        first = job.first_entry + state.records[r].first_entry
-        for k in range(first, first + state.records[r].n_entries):
-            a = state.entries[k].step
-            for i in range(STATES):
-                if state.entries[k].delay_s[i] > late_s[a, i]:
-                    late_s[a, i], worst[a, i] = state.entries[k].delay_s[i], r
-    n_found = 0
-    for a in range(job.n_steps):
-        for i in range(STATES):
-            if worst[a, i] < 0:
-                continue
-            place = 0
-            while place < n_found and record_of[place] != worst[a, i]:
-                place += 1
-            if place == n_found:
-                record_of[place] = worst[a, i]
-                link_cost[place] = 0.0
-                n_found += 1
-            rounds = np.float32(state.steps[job.first_step + a].rounds)
-            link_cost[place, i] += rounds * job.share[i] * late_s[a, i]
-    return n_found
-
-
-@njit(
-    int64(
-        _STATE,
-        *[int64[::1]] * 4,
-        float64[:, ::1],
-        int64[:, ::1],
-        float64[::1],
-    ),
-    cache=True,
-    error_model="numpy",
-)
-def attribute(
-    state: State,
-    victims: Ints,
-    kinds: Ints,
-    job_of: Ints,
-    culprits: Ints,
-    lost: Floats,
-    rows: Ints,
-    shares: Floats,
-) -> int:
-    """
-    Share out what the steps of some jobs take longer than alone.
-
-    In each state the link that takes longest decides a step; what it costs is shared among the
-    other jobs in proportion to their weight on it in this state.
-
-    `victims` (V,): slots. `kinds` (E,): class of each link, 0..K-1. `job_of` (jobs,): identity by
-    slot. `culprits` (jobs,), and `lost` (jobs, K), all 0 before and after: scratch. `rows` (3, Z)
-    and `shares` (Z,): written: victim, culprit, class of link and share; those of a victim add up
-    to 1. Result: rows there are; those beyond Z are not written.
-    """
-    n_rows = 0
-    for v in range(victims.size):
-        slot = victims[v]
-        job = state.jobs[slot]
-        cost = np.empty((min(job.n_records, job.n_steps * STATES), STATES))
-        record_of = np.empty(cost.shape[0], np.int64)
-        n_found = _excess(state, slot, cost, record_of)
-        total, n_culprits = 0.0, 0
-        for place in range(n_found):
-            r = record_of[place]
-            link = state.records[r].link
-            kind = kinds[link]
-            other = state.links[link].first_record
-            while other >= 0:
-                if other != r and state.marks[other] & COMMITTED:
-                    part = 0.0
-                    for i in range(STATES):
-                        weight = state.totals[link].weight[i] - state.loads[r].weight[i]
-                        if weight > _SOME and cost[place, i] > 0.0:
-                            part += cost[place, i] * state.loads[other].weight[i] / weight
-                    if part > 0.0:
-                        by = state.records[other].job
-                        is_new = True
-                        for other_kind in range(lost.shape[1]):
-                            is_new = is_new and lost[by, other_kind] == 0.0
-                        if is_new:
-                            culprits[n_culprits] = by
-                            n_culprits += 1
-                        lost[by, kind] += part
-                        total += part
-                other = state.records[other].next_record
-        for by in culprits[:n_culprits]:
-            for kind in range(lost.shape[1]):
-                if lost[by, kind] > 0.0:
-                    if n_rows < shares.size:
-                        rows[0, n_rows], rows[1, n_rows] = job_of[slot], job_of[by]
-                        rows[2, n_rows], shares[n_rows] = kind, lost[by, kind] / total
-                    n_rows += 1
-                    lost[by, kind] = 0.0
-    return n_rows

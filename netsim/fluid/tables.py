@@ -49,6 +49,8 @@ RECORD = np.dtype(  # a job on a link; its entries are contiguous
         ("first_entry", np.int32),  # of the job's
         ("n_entries", np.int32),
         ("next_record", np.int32),  # on the link, -1: none
+        ("next_dirty", np.int32),  # of the job's, counted from its first; -1: none
+        ("next_late", np.int32),  # the same
         ("free_weight", np.float32),  # of other jobs, up to which every entry ends as alone
         ("times_s", np.float64),  # sum of y as of the last commit
         ("channel", np.float32, (CHANNELS,)),  # share of it on each virtual channel
@@ -62,6 +64,7 @@ STEP = np.dtype(  # a step of a job
         ("duration_s", np.float64),  # d, among others
         ("rounds", np.int64),
         ("hide_s", np.float64),  # h, computation beside it and steps before; -1: goes on
+        ("late_s", *_BY_STATE),  # longest delay on any link, or 0
     ],
     align=True,
 )
@@ -104,7 +107,9 @@ JOB = np.dtype(
         ("committed_s", np.float64),  # P as of the last commit of all its records
         ("reported", np.float64),  # interference as of the last `solve`
         ("damping", np.float64),
-        ("worst_record", np.int32),  # of its own, with the longest delay; -1: none
+        ("n_dirty", np.int32),  # records
+        ("first_dirty", np.int32),  # of its records, counted from its first; -1: none
+        ("first_late", np.int32),  # of those that are LISTED, the same
         ("queued", np.bool_),
         ("share", *_BY_STATE),  # part of its iterations in each state
         ("phase", np.int8, (STATES,)),  # state i in which it is in each cell, pi_j
@@ -156,6 +161,7 @@ DIRTY = 4  # the link's totals have changed since its delays were computed
 MOVED = 8  # its time on the link has changed since its contribution was computed
 LATE = 16  # some delay is above 0
 FREE = 32  # the others' weight is at most `free_weight`, and nothing blocks it
+LISTED = 64  # on the job's list of records that are LATE, or were
 UNCHANGED = 128  # neither delays nor contribution were computed since the last `Store.solution`
 _GROUPS = {  # tables whose rows belong together, and the fields of a job that say which are its own
     ("first_record", "n_records"): ("records", "marks", "loads"),
@@ -394,7 +400,7 @@ class Store:
         alone_s = demand.iteration_s
         rows = (rec, n_rec, ent, n_ent, step, n_step)
         times = (demand.compute_s, alone_s, alone_s, alone_s, np.nan, 1.0)
-        state.jobs[slot] = (*rows, *times, -1, False, (1.0 / STATES,) * STATES, phase)
+        state.jobs[slot] = (*rows, *times, 0, -1, -1, False, (1.0 / STATES,) * STATES, phase)
         return slot
 
     def remove(self, job: int) -> None:
