@@ -82,7 +82,7 @@ class Availability:
         if tree is None or not width:
             return 0
         if isinstance(self.topology, GpuCluster):
-            used = used[host_tree(self.topology).link].any(axis=0)
+            used = np.logical_or.reduce(used[host_tree(self.topology).link])
         size = tree.counts[level] * tree.ports[level]
         up, down = (
             used[base : base + size] for base in (tree.up_base[level], tree.down_base[level])
