@@ -7,7 +7,7 @@ from hashlib import sha256
 
 import numpy as np
 
-from netsim.common.arrays import Floats, Ints, distinct_numbers, occurrence_numbers
+from netsim.common.arrays import Bools, Floats, Ints, distinct_numbers, occurrence_numbers
 from netsim.common.errors import RoutingError
 from netsim.flows.contention import Traffic
 from netsim.flows.latency import LatencyOf, MessageLatency, scale_to
@@ -52,6 +52,7 @@ class RankFlows:
     labels: tuple[str, ...] = ()  # of steps, where they have some
     # (A,): seconds of each step beside the latency of its messages; absent: none
     latency_s: Floats | None = None
+    inside_s: float = 0.0  # seconds of steps that stay inside hosts
 
     @property
     def flow_rounds(self) -> Ints:
@@ -154,6 +155,7 @@ class PlacedTraffic:
     ideal_s: float  # seconds of an iteration with communication at injection time
     alone_s: float  # seconds of an iteration alone on this placement and routing
     labels: tuple[str, ...] = ()  # of steps, where they have some
+    inside_s: float = 0.0  # seconds of steps that stay inside hosts, part of its computation
 
     @property
     def placement_factor(self) -> float:
@@ -238,10 +240,12 @@ class TrafficOf:
         if not step.size:
             return None
         traffic, times, _ = self._routed_traffic(outside, partition, n_nodes)
-        self.exposed += times.overlap is not None
+        self.exposed += times.overlap is not None and not self._topology.loopback_bw
+        compute_s += outside.inside_s
         ideal_s = compute_s + times.injection_s
         alone_s = compute_s + times.communication_s
-        return PlacedTraffic(_with_compute(traffic, compute_s), ideal_s, alone_s, outside.labels)
+        traffic = _with_compute(traffic, compute_s)
+        return PlacedTraffic(traffic, ideal_s, alone_s, outside.labels, outside.inside_s)
 
     def _on_hosts(self, flows: RankFlows, partition: Partition) -> RankFlows:
         """Return the messages of ranks on these hosts, where a pattern depends on them."""
@@ -264,6 +268,8 @@ class TrafficOf:
         if crossing.all() and _has_no_gaps(flows.step):
             return flows
         numbers, step = np.unique(flows.step[crossing], return_inverse=True)
+        if topology.loopback_bw and not crossing.all():
+            return self._beside_loopback(flows, crossing, numbers, step)
         if flows.hide_s is not None and numbers.size < flows.hide_s.size:
             raise RoutingError(
                 "hidden phases: a collective stays inside hosts, where traffic costs nothing; "
@@ -281,6 +287,36 @@ class TrafficOf:
             latency_s=None if flows.latency_s is None else flows.latency_s[numbers],
         )
 
+    def _beside_loopback(
+        self, flows: RankFlows, crossing: Bools, numbers: Ints, step: Ints
+    ) -> RankFlows:
+        """
+        Return the messages that cross links, beside those inside hosts that take time.
+
+        Each of these has the loopback to itself, so a step takes no less than its longest one.
+        """
+        topology, inside = self._topology, ~crossing
+        if flows.hide_s is not None:
+            raise RoutingError("hidden phases: expected a fabric without loopback_bw.")
+        own_s = flows.flow_rounds[inside] * topology.loopback_lat
+        own_s = own_s + flows.nbytes[inside] / topology.loopback_bw
+        of_step = np.zeros(int(flows.step.max()) + 1)
+        np.maximum.at(of_step, flows.step[inside], own_s)
+        beside_s = of_step[numbers]
+        of_step[numbers] = 0.0
+        return RankFlows(
+            step,
+            flows.src[crossing],
+            flows.dst[crossing],
+            flows.nbytes[crossing],
+            None if flows.rounds is None else flows.rounds[numbers],
+            None if flows.channel is None else flows.channel[crossing],
+            beside_s if beside_s.any() else None,
+            labels=tuple(flows.labels[number] for number in numbers) if flows.labels else (),
+            latency_s=None if flows.latency_s is None else flows.latency_s[numbers],
+            inside_s=float(of_step.sum()),
+        )
+
     def _placed(
         self,
         flows: RankFlows,
@@ -292,8 +328,14 @@ class TrafficOf:
         """Return traffic whose compute time makes communication a fraction of the iteration."""
         if fraction <= 0 or not flows.src.size:
             return None
-        if flows.hide_s is not None:
+        inside_s, loopback = flows.inside_s, bool(self._topology.loopback_bw)
+        if flows.hide_s is not None and not loopback:
             raise RoutingError("hidden phases: expected compute_s, not a communication fraction.")
+        if iteration_s is not None and (flows.hide_s is not None or inside_s):
+            raise RoutingError(
+                "loopback_bw: expected messages as long as they are, got a fraction and the length "
+                "of an iteration, which scale them; leave out one of these."
+            )
         traffic, times, latency = self._routed_traffic(flows, partition, n_nodes)
         unscaled_s = injection_s = times.injection_s
         scale = 1.0
@@ -305,13 +347,14 @@ class TrafficOf:
                 self.latency_bound += 1
                 return None
             injection_s = wanted_s
-        compute_s = computing_s(injection_s, fraction)
+        compute_s = computing_s(injection_s + inside_s, fraction) + inside_s
         stretched_s = scale * (times.communication_s - unscaled_s)
         if iteration_s is not None:
             scaled = scale * traffic.nbytes
             traffic = replace(traffic, nbytes=scaled, latency_s=latency.of(scaled))
         ideal_s = compute_s + injection_s
-        return PlacedTraffic(_with_compute(traffic, compute_s), ideal_s, ideal_s + stretched_s)
+        traffic = _with_compute(traffic, compute_s)
+        return PlacedTraffic(traffic, ideal_s, ideal_s + stretched_s, inside_s=inside_s)
 
     def _routed_traffic(
         self,

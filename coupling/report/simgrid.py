@@ -44,8 +44,8 @@ def remarks(run: Retraced) -> list[str]:
         or fabric.buffer_bytes
     ):
         notes.append("latency and buffers are left out")
-    if fabric.limiter_link:
-        notes.append("limiters of hosts are left out")
+    if fabric.limiter_link or fabric.loopback_bw:
+        notes.append("limiters and loopback of hosts are left out")
     return notes
 
 

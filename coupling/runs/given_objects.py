@@ -154,8 +154,9 @@ def _common_fields(fabric: Topology) -> dict[str, Any]:
         table["latency_per_link_s"] = fabric.latency_per_link_s
     if fabric.half_duplex:
         table["duplex"] = "half"
-    if fabric.limiter_link:
-        table["limiter_link"] = fabric.limiter_link
+    for key in ("limiter_link", "loopback_bw", "loopback_lat"):
+        if getattr(fabric, key):
+            table[key] = getattr(fabric, key)
     if fabric.usable is not None:
         closed = np.setdiff1d(np.arange(fabric.n_nodes), fabric.usable)
         table["excluded"] = [fabric.vertex_name(node) for node in closed.tolist()]

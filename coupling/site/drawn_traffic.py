@@ -128,7 +128,12 @@ class JobLoads:
         if compute_s is None:
             compute_s = computing_s(base.ideal_s, sent.fraction or 1.0)
         return JobLoad(
-            JobDemand(base.demand.steps, base.demand.records, base.demand.entries, compute_s),
+            JobDemand(
+                base.demand.steps,
+                base.demand.records,
+                base.demand.entries,
+                compute_s + base.demand.compute_s,
+            ),
             compute_s + base.ideal_s,
             compute_s + base.alone_s,
         )

@@ -397,7 +397,7 @@ class _Estimator:
         here = placed.get(job.number)
         moved = replace(job, partition=candidate.partition)
         if here is not None:  # the job computes as long wherever it runs
-            moved = replace(moved, fraction=None, compute_s=here.traffic.compute_s)
+            moved = replace(moved, fraction=None, compute_s=here.traffic.compute_s - here.inside_s)
         traffic = self._job_traffic(moved, place)
         scene = {number: own for number, own in placed.items() if number != job.number}
         if traffic is not None:

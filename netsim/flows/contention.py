@@ -112,7 +112,7 @@ def refuse_hidden(traffic: Traffic, model: str) -> None:
     if traffic.hide_s is not None:
         raise ContentionError(
             f"model {model!r}: computation beside communication (hidden phases) needs the model "
-            "'fluid' or 'flow-level'."
+            "'fluid' or 'flow-level', as do messages inside hosts that take time (loopback_bw)."
         )
 
 

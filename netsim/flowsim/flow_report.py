@@ -133,6 +133,10 @@ def report_flows(
         latency_s=LatencyOf(topology)(routes).of(nbytes),
         fairness=fairness,
     )
+    if topology.loopback_bw:
+        inside = routes.hops == 0
+        rates[inside] = topology.loopback_bw
+        finish_s[inside] = topology.loopback_lat + nbytes[inside] / topology.loopback_bw
     loads = link_flows(routes), link_bytes(routes, nbytes)
     return FlowReport(routes, *loads, rates, finish_s)
 

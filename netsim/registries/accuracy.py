@@ -88,6 +88,8 @@ def machine_kind(topology: Topology) -> str:
         parts.append("half duplex")
     if topology.limiter_link:
         parts.append("limiters of hosts")
+    if topology.loopback_bw:
+        parts.append("loopback of hosts")
     rates = topology.capacity if topology.multipath is None else topology.multipath.capacity
     if rates.size and rates.min() < rates.max():
         parts.append("unequal links")

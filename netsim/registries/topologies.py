@@ -104,9 +104,13 @@ def make_topology(spec: Mapping[str, Any] | str) -> Topology:
         topology,
         buffer_bytes=fields.buffer("buffer", preset.buffer_bytes),
         packet_bytes=fields.size("packet", preset.packet_bytes),
-        limiter_link=_limiter(fields, topology),
+        limiter_link=_host_rate(fields, "limiter_link", topology),
+        loopback_bw=_host_rate(fields, "loopback_bw", topology),
+        loopback_lat=fields.latency("loopback_lat", topology.loopback_lat),
         assumed=_assumed_switches(fields, topology),
     )
+    if topology.loopback_lat and not topology.loopback_bw:
+        raise fields.fault("loopback_lat", "expected loopback_bw beside it.")
     fields.finish()
     for name in ("excluded", "failed_switches"):
         fields.look_up(name, topology.names.vertices)
@@ -115,15 +119,15 @@ def make_topology(spec: Mapping[str, Any] | str) -> Topology:
     return require_sane(fail(exclude(topology, excluded), cables, switches))
 
 
-def _limiter(fields: Fields, topology: Topology) -> float:
-    """Read what each host sends and receives in all, in bytes per second; 0: no limit."""
-    if "limiter_link" not in fields:
-        return topology.limiter_link  # of a platform
+def _host_rate(fields: Fields, name: str, topology: Topology) -> float:
+    """Read a rate of all hosts, in bytes per second; 0 where there is none."""
+    if name not in fields:
+        return float(getattr(topology, name))  # of a platform
     if isinstance(topology, GpuCluster):
-        raise fields.fault("limiter_link", "expected none on a GPU cluster, whose adapters limit.")
-    rate = fields.rates("limiter_link", 0.0)
+        raise fields.fault(name, "expected none on a GPU cluster, whose hosts have links inside.")
+    rate = fields.rates(name, 0.0)
     if isinstance(rate, tuple):
-        raise fields.error("limiter_link", "one bandwidth such as '20 GB/s'")
+        raise fields.error(name, "one bandwidth such as '20 GB/s'")
     return rate
 
 

@@ -17,7 +17,8 @@ from netsim.topology.names import NameBook, Origin
 
 _PAIRS = 2_000_000  # pairs of nodes whose distance is held in memory at once
 LEAST_PACKET, MOST_PACKET, MOST_BUFFER = 64.0, 2.0**24, 2.0**30
-_QUANTITIES = "latency_base_s", "latency_per_link_s", "buffer_bytes", "packet_bytes"
+_QUANTITIES = "latency_base_s", "latency_per_link_s", "loopback_lat", "buffer_bytes", "packet_bytes"
+_LATENCIES = 3  # of them
 _LEAST_RATE, _MOST_RATE, _MOST_LATENCY_S = 1.0, 1e18, 1e3
 
 
@@ -129,6 +130,9 @@ class Topology:
     limiter_link : float
         Bytes per second that each host sends and receives in all, as SimGrid's link of that name; 0
         for no such limit.
+    loopback_bw, loopback_lat : float
+        Bytes per second and seconds of latency of each message inside a host, whatever else it
+        does, as SimGrid's links of these names; 0: such messages take no time.
     """
 
     name: str
@@ -149,6 +153,8 @@ class Topology:
     assumed: tuple[str, ...] = ()
     multipath: Multipath | None = None
     limiter_link: float = 0.0
+    loopback_bw: float = 0.0
+    loopback_lat: float = 0.0
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -543,15 +549,13 @@ def require_sane(topology: Topology) -> Topology:
         beyond = slowest if slowest < _LEAST_RATE else fastest
         range_ = f"{_LEAST_RATE:g} to {_MOST_RATE:g} bytes/s"
         raise TopologyError(f"bandwidth: expected links of {range_}, got {beyond:g}.")
-    if topology.limiter_link and not _LEAST_RATE <= topology.limiter_link <= _MOST_RATE:
-        range_ = f"{_LEAST_RATE:g} to {_MOST_RATE:g} bytes/s"
-        raise TopologyError(f"limiter_link: expected {range_}, got {topology.limiter_link:g}.")
+    _require_host_rates(topology)
     for name in _QUANTITIES:
         value = getattr(topology, name)
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not (number and 0.0 <= value < float("inf")):
             raise TopologyError(f"{name}: expected a finite number from 0 on, got {value!r}.")
-    for name in _QUANTITIES[:2]:
+    for name in _QUANTITIES[:_LATENCIES]:
         latency_s = getattr(topology, name)
         if latency_s > _MOST_LATENCY_S:
             most = f"{_MOST_LATENCY_S:g} s"
@@ -567,6 +571,15 @@ def require_sane(topology: Topology) -> Topology:
         expected = f"room for a packet of {topology.packet_bytes:.12g} bytes, or 0"
         raise TopologyError(f"buffer: expected {expected}, got {topology.buffer_bytes:.12g}.")
     return topology
+
+
+def _require_host_rates(topology: Topology) -> None:
+    """Refuse rates of hosts that are beyond any machine."""
+    for name in ("limiter_link", "loopback_bw"):
+        rate = getattr(topology, name)
+        if rate and not _LEAST_RATE <= rate <= _MOST_RATE:
+            range_ = f"{_LEAST_RATE:g} to {_MOST_RATE:g} bytes/s"
+            raise TopologyError(f"{name}: expected {range_}, got {rate:g}.")
 
 
 def require_topology(topology: object, error: type[ValueError]) -> None:

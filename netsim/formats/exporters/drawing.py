@@ -106,6 +106,8 @@ def beside_the_file(topology: Topology) -> list[str]:
         remarks.append("both directions of a cable share its capacity: give duplex = 'half'")
     if topology.limiter_link:
         remarks.append(f"hosts are limited: give limiter_link = {topology.limiter_link:g}")
+    if topology.loopback_bw:
+        remarks.append("messages inside hosts take time: give loopback_bw and loopback_lat")
     if topology.latency_base_s or topology.latency_per_link_s or topology.packet_bytes:
         keys = "latency_base_s, latency_per_link_s and packet"
         remarks.append(f"latency is not in the file: give {keys}")
