@@ -2,8 +2,8 @@
 Host limiters: a link per host that all its messages cross, out and in, as SimGrid's `limiter_link`.
 
 SimGrid's clusters also have them on switches of fat-trees and dragonflies, and on the nodes of a
-torus that a path passes; here hosts alone have them. They are numbered after the links of the fabric, in the order of the hosts, and are none of its
-links: tables of links do not have them.
+torus that a path passes; here hosts alone have them. They are numbered after the links of the
+fabric, in the order of the hosts, and are none of its links: tables of links do not have them.
 """
 
 import numpy as np
