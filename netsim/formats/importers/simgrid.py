@@ -58,7 +58,7 @@ class _Cluster:
     backbone: float  # bytes per second of what all traffic shares; 0: none
     backbone_latency_s: float
     limiter: float  # bytes per second that a host sends and receives at most; 0: none
-    loopback: bool
+    loopback: tuple[float, float]  # bytes per second, 0: none; and latency in seconds
 
     def fault(self, attribute: str, expected: str, got: object) -> TopologyError:
         """Make the error for an attribute."""
@@ -107,8 +107,8 @@ def read_simgrid(text: str, source: str, settings: Settings) -> Topology:
     elif cluster.kind == "TORUS" and cluster.latency_s:
         assumed.append("a path takes the latency of a link more: SimGrid's hosts are the routers")
     assumed.append("speeds and cores of hosts are not used")
-    if cluster.loopback:
-        assumed.append("loopback: what a node sends to itself takes no time here")
+    rate, latency_s = cluster.loopback
+    topology = replace(topology, loopback_bw=rate, loopback_lat=latency_s)
     hosts = fit_labels(cluster.hosts, settings.names, assumed, source)
     labels = complete_labels(topology, [*hosts, *built.switches])
     origin = Origin(source, FORM, labels, tuple(assumed), states_latency=True)
@@ -194,8 +194,17 @@ def _read_cluster(element: Element, source: str) -> _Cluster:
         backbone=backbone if kind == "FLAT" else 0.0,
         backbone_latency_s=backbone_latency_s if kind == "FLAT" else 0.0,
         limiter=_rate(element, "limiter_link", place),
-        loopback="loopback_bw" in element.attrib or "loopback_lat" in element.attrib,
+        loopback=_loopback(element, place),
     )
+
+
+def _loopback(element: Element, place: str) -> tuple[float, float]:
+    """Return bandwidth, 0 for none, and latency of what a node sends to itself."""
+    rate, latency_s = _rate(element, "loopback_bw", place), _time(element, "loopback_lat", place)
+    if latency_s and not rate:
+        what = "a bandwidth beside loopback_lat, it is missing"
+        raise TopologyError(f"{place}: loopback_bw: expected {what}.")
+    return rate, latency_s
 
 
 def _backbone(element: Element, place: str) -> tuple[float, float]:

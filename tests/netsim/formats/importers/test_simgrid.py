@@ -153,7 +153,7 @@ def test_a_fat_tree_has_simgrids_routes():
     assert latency_s(fabric, 0, 2) == pytest.approx(200e-6)
     assert latency_s(fabric, 0, 1) == pytest.approx(100e-6)
     assert "cluster 'm': left out, its role is master" in fabric.origin.assumed
-    assert any(text.startswith("loopback") for text in fabric.origin.assumed)
+    assert (fabric.loopback_bw, fabric.loopback_lat) == (100e6, 0.0)
 
 
 def test_a_dragonfly_has_simgrids_routes_but_for_its_slip(read):
@@ -232,6 +232,7 @@ WRONG = [
     ({"topologie": "FLAT"}, "unknown attribute 'topologie' .did you mean 'topology'"),
     ({"sharing_policy": "FATPIPE"}, "sharing_policy: expected cables that messages share"),
     ({"bb_lat": "5us"}, "bb_bw: expected a bandwidth beside bb_lat"),
+    ({"loopback_lat": "5us"}, "loopback_bw: expected a bandwidth beside loopback_lat"),
     ({"bb_bw": "1MBps", "bb_sharing_policy": "FATPIPE"}, "bb_bw: expected at least bw where"),
     ({"topo_parameters": "2,2"}, "topo_parameters: expected none where topology is FLAT"),
     ({**TORUS, "topo_parameters": ""}, "topo_parameters: expected sides such as '3,2,2', got ''"),
