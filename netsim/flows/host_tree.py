@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from netsim.common.arrays import Ints
+from netsim.common.arrays import Bools, Ints
 from netsim.common.errors import PartitionError, TopologyError
 from netsim.flows.partition import Partition
 from netsim.topology.fattree import FatTree, build_fat_tree
@@ -26,13 +26,24 @@ class HostTree:
     ----------
     tree : FatTree
         One of them; nodes are hosts, switches are called as those of adapter 0. Absent: links that
-        are out of service on any.
+        are out of service on any, but for those of a leaf that is lost as a whole: its adapters
+        send nothing.
     link : (ends, n_tree_links) int array
         Link of the cluster that each link of the tree is for each endpoint of a host.
+    lost : (ends, n_tree_links) bool array
+        Which of them are out of service.
     """
 
     tree: FatTree
     link: Ints
+    lost: Bools
+
+    def of_end(self, end: int) -> FatTree:
+        """Return the tree of one endpoint of each host, with what is out of service there."""
+        if not self.lost.any():
+            return self.tree
+        absent = np.flatnonzero(self.lost[end])
+        return replace(self.tree, absent=absent[absent >= self.tree.up_base[1]])
 
     def spread(self, links: Ints) -> Ints:
         """Return the links of the cluster that some links of the tree are, ascending."""
@@ -91,7 +102,8 @@ def host_tree(cluster: GpuCluster) -> HostTree:
             for nic in range(hosts.nics)
         ]
     )
-    return HostTree(_as_it_is(cluster, found, link), link)
+    lost = np.isin(link, np.empty(0) if cluster.absent is None else cluster.absent)
+    return HostTree(_as_it_is(cluster, found, link, lost), link, lost)
 
 
 def _links_of(cluster: GpuCluster, tree: FatTree, plane: int, nic: int) -> Ints:
@@ -133,17 +145,20 @@ def _whole_port(port: Ints, tree: FatTree, whole: FatTree, level: int, nic: int)
     return found
 
 
-def _as_it_is(cluster: GpuCluster, tree: FatTree, link: Ints) -> FatTree:
+def _as_it_is(cluster: GpuCluster, tree: FatTree, link: Ints, lost: Bools) -> FatTree:
     """Return a host tree under the names of the cluster, without what is out of service."""
     labels = [cluster.vertex_name(host) for host in range(cluster.n_nodes)]
     switch = np.full(tree.n_nodes + tree.n_switches, -1, dtype=np.int64)
     for ends, own in ((tree.link_tail, cluster.link_tail), (tree.link_head, cluster.link_head)):
         switch[ends] = own[link[0]]
     labels += [cluster.vertex_name(vertex) for vertex in switch[cluster.n_nodes :].tolist()]
-    absent = None
-    if cluster.absent is not None and cluster.absent.size:
-        lost = np.flatnonzero(np.isin(link, cluster.absent).any(axis=0))
-        absent = lost[lost >= tree.up_base[1]]  # a host that lacks an adapter sends by the others
+    size, first = tree.counts[1] * tree.ports[1], tree.up_base[1]
+    hosts = lost[:, : tree.n_nodes].reshape(lost.shape[0], tree.n_leaves, -1)
+    alive = np.repeat(~hosts.all(axis=2), tree.ports[1], axis=1)
+    between = lost[:, first:].copy()  # a host that lacks an adapter sends by the others
+    between[:, : 2 * size] &= np.tile(alive, 2)
+    absent = first + np.flatnonzero(between.any(axis=0))
     origin = Origin(cluster.name, "gpu-cluster", tuple(labels))
     capacity = cluster.capacity[link[0]]
-    return replace(tree, capacity=capacity, absent=absent, usable=cluster.usable, origin=origin)
+    fields = {"capacity": capacity, "usable": cluster.usable, "origin": origin}
+    return replace(tree, absent=absent if absent.size else None, **fields)

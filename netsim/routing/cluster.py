@@ -62,7 +62,17 @@ class ClusterRouting:
                 f"routing 'jigsaw': expected pxn = true on {cluster.fabric}: a job owns no links "
                 "between its rails."
             )
-        found = Wraparound(hosts.tree).routes(here, there, hosts.folded(partition))
-        links = hosts.link[np.repeat(into, found.hops), found.links]
-        links[found.indptr[:-1][moves]] = cluster.endpoints.link[src[moves]]
-        return Routes(found.indptr, links, cluster.n_links, found.rule)
+        own = hosts.folded(partition)
+        if not hosts.lost.any():
+            found = Wraparound(hosts.tree).routes(here, there, own)
+            links = hosts.link[np.repeat(into, found.hops), found.links]
+            links[found.indptr[:-1][moves]] = cluster.endpoints.link[src[moves]]
+            return Routes(found.indptr, links, cluster.n_links, found.rule)
+        table = np.full((src.size, 2 * hosts.tree.levels), -1, dtype=np.int64)
+        for end in np.unique(into).tolist():
+            flows = np.flatnonzero(into == end)
+            found = Wraparound(hosts.of_end(end)).routes(here[flows], there[flows], own)
+            place = np.arange(found.links.size) - np.repeat(found.indptr[:-1], found.hops)
+            table[np.repeat(flows, found.hops), place] = hosts.link[end, found.links]
+        table[moves, 0] = cluster.endpoints.link[src[moves]]
+        return Routes.from_padded(table, cluster.n_links)

@@ -9,14 +9,17 @@ from estimatescenes import scene
 
 import fabricsim as fs
 from coupling import SnapshotError, estimate
-from coupling.inputs.snapshot import read_snapshot
+from coupling.inputs.snapshot import read_snapshot, snapshot_from
 from coupling.site.verify import verify
 from netsim.nonblocking.static_table import largest_loads
+from netsim.registries.routings import on_changed
 from netsim.registries.topologies import make_topology
 from netsim.routing.base import RankRouting
+from netsim.topology.outage import fail
 from scheduler import Job
 from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster
+from scheduler.traffic import TrafficOf
 
 UNITS = {"kind": "gpu-cluster", "hosts": 16, "hosts_per_unit": 4, "gpus": 4}
 FABRICS = [
@@ -44,7 +47,11 @@ def placed(spec, sizes, **fields):
     return scene(*jobs, topology=spec, **fields)
 
 
-@pytest.fixture(params=FABRICS, ids=lambda spec: f"{spec['fabric']}-{'units_per_pod' in spec}")
+def name_of(spec):
+    return f"{spec['fabric']}{' of three tiers' * ('units_per_pod' in spec)}"
+
+
+@pytest.fixture(params=FABRICS, ids=name_of)
 def snapshot(request, tmp_path):
     path = tmp_path / "jobs.json"
     path.write_text(json.dumps(placed(request.param, (6, 5, 3))))
@@ -136,6 +143,28 @@ def test_messages_across_rails_are_refused_where_jobs_own_links():
 
     with pytest.raises(SnapshotError, match="expected pxn = true on rail: a job owns no links bet"):
         estimate(document)
+
+
+@pytest.mark.parametrize("spec", FABRICS[:4], ids=name_of)
+def test_after_a_rail_is_lost_messages_take_the_owned_links_of_the_others(spec):
+    """By hand: four adapters a host, of which three are left: a ring takes 4/3 of its time."""
+    snapshot = snapshot_from(placed(spec | {"latency": "none"}, (6,)), "jobs.json")
+    job, hosts = snapshot.jobs[0], np.unique(snapshot.jobs[0].partition.nodes)
+
+    after = fail(snapshot.topology, [], [f"s1.{unit * 4}" for unit in range(4)])
+    routing = on_changed(snapshot.routing, after)
+    ways = RankRouting(after, routing).of_nodes(hosts, np.roll(hosts, 1), job.partition)
+
+    links = ways[0].links
+    between = links[np.minimum(after.link_tail[links], after.link_head[links]) >= after.n_nodes]
+    assert set(between.tolist()) <= set(job.partition.links.tolist())
+    assert not np.isin(links, after.absent).any()
+    assert np.array_equal(np.unique(ways[1].flow, return_counts=True)[1], np.full(6, 3))
+    before, lost = (
+        TrafficOf(fabric, way).of_flows(job.flows, job.partition, compute_s=0.0).alone_s
+        for fabric, way in ((snapshot.topology, snapshot.routing), (after, routing))
+    )
+    assert lost == pytest.approx(before * 4 / 3)
 
 
 def test_other_routings_do_not_look_at_what_jobs_own():

@@ -58,8 +58,17 @@ def test_links_out_of_service_on_one_tree_are_out_of_service_on_all():
 def test_a_host_that_lacks_an_adapter_stays():
     tree = host_tree(fail(cluster_of("rail"), ["n3>s1.1"])).tree
 
-    assert tree.absent.size == 0
+    assert tree.absent is None
     assert tree.usable_nodes.size == 16
+
+
+@pytest.mark.parametrize("name", ["rail", "rail-only of three tiers", "dual-plane"])
+def test_a_lost_leaf_takes_nothing_from_the_trees_of_other_adapters(name):
+    hosts = host_tree(fail(cluster_of(name), [], ["s1.0"]))
+
+    assert hosts.tree.absent is None
+    assert hosts.of_end(0).absent.size == 2 * hosts.tree.ports[1]
+    assert hosts.of_end(1).absent.size == 0
 
 
 def test_links_that_do_not_part_among_adapters_are_refused():
