@@ -24,6 +24,7 @@ import pandas as pd
 
 import fabricsim as fs
 from netsim.common.atomic_write import replace_file
+from netsim.flowsim.flow_report import report_flows
 from netsim.formats.importers.simgrid import read_simgrid
 from netsim.formats.importers.sketch import Settings
 from netsim.registries.routings import make_routing
@@ -33,6 +34,7 @@ from netsim.topology.fattree import build_fat_tree
 from scheduler import Job, make_allocator, make_policy, simulate
 from scheduler.cluster import Cluster
 from tests.naive.counting import CountingEasy, CountingReservations
+from tests.naive.molding import CountingMolding
 from tests.naive.outages import NaiveOutages
 from tests.scheduler.test_events import happening, runs_of
 from tests.simgridcases import ordered_pairs, routes_alike, torus_route
@@ -60,11 +62,13 @@ def cases() -> Iterator[Case]:
     yield from _flux()
     yield _batsim_origin()
     yield from _definitions()
+    yield _moldable()
     yield _failures()
     yield _feedback()
     yield _fair_share()
     yield from _shortest_ways()
     yield from _simgrid()
+    yield from _simgrid_hosts()
 
 
 def _starts(jobs: list[Job], name: str, options: dict[str, Any], n_nodes: int) -> dict[int, float]:
@@ -152,6 +156,23 @@ def _definitions() -> Iterator[Case]:
             equal += _starts(jobs, *queue, 8) == count.run()
         expected, ours = f"{_LOGS} of {_LOGS} logs", f"{equal} of {_LOGS} logs"
         yield Case(source, f"every start: {what}, estimates right and wrong", expected, ours)
+
+
+def _moldable() -> Case:
+    """Jobs of up to four sizes under EASY, counted second by second."""
+    equal = 0
+    for seed in range(_LOGS):
+        chance, rows, jobs = random.Random(seed), [], []  # noqa: S311 (jobs of a case)
+        for number, at_s, run_s, first, _ in _logs(seed):
+            others = [size for size in chance.sample(range(1, 9), 3) if size != first]
+            sizes = [(first, run_s), *((size, float(chance.randint(1, 200))) for size in others)]
+            rows.append((number, int(at_s), tuple((n, int(run), int(run)) for n, run in sizes)))
+            jobs.append(Job(number, at_s, first, run_s, run_s, sizes=tuple(sizes)))
+        starts = {number: at for number, (at, _) in CountingMolding(rows, 8, 50, 1).run().items()}
+        equal += _starts(jobs, "easy", {}, 8) == starts
+    what = "every start: moldable jobs, the size that ends first, under EASY"
+    expected, ours = f"{_LOGS} of {_LOGS} logs", f"{equal} of {_LOGS} logs"
+    return Case("by definition, after Cirne and Berman 2002", what, expected, ours)
 
 
 def _failures() -> Case:
@@ -244,6 +265,27 @@ def _simgrid() -> Iterator[Case]:
     yield Case("SimGrid, `limiter_link` (by hand: 150 / 2)", what, "125; 75, 75", ours)
 
 
+def _simgrid_hosts() -> Iterator[Case]:
+    """Flows of clusters with limiters and loopback, as SimGrid 3.32 ends them (CM02)."""
+    common = {"kind": "switch", "nodes": 8, "bandwidth": "1 GB/s", "latency": "none"}
+    loop = {"loopback_bw": "2 GB/s", "loopback_lat": 0.5}
+    for name, more, flows, expected in (
+        ("limiter_link", {"limiter_link": "1.5 GB/s"}, *_LIMITED),
+        ("loopback_bw", loop, [(0, 0, 3), (0, 0, 1), (0, 1, 3), (2, 0, 3)], [2, 1, 3, 3]),
+    ):
+        fabric = make_topology(common | more)
+        src, dst, amount = (np.array(column) for column in zip(*flows, strict=True))
+        routing = make_routing("shortest", fabric)
+        ends = report_flows(fabric, routing, src, dst, 1e9 * amount, fairness="per-flow").finish_s
+        what = f"ends of {len(flows)} flows on a cluster of 8 hosts, in seconds"
+        texts = (", ".join(f"{end:.6g}" for end in own) for own in (expected, ends))
+        yield Case(f"SimGrid 3.32, `{name}`", what, *texts)
+
+
+_LIMITED = (
+    [(2, 7, 8), (1, 4, 1), (7, 2, 9), (3, 1, 8), (7, 3, 3), (3, 5, 3)],
+    [12.666667, 1, 13.666667, 11, 6, 6],
+)
 _HEAD = """# Beside other programs
 
 Made by `python -m benchmarks.conformance` from a clone. Cases are written from the sources named; answers of
@@ -262,6 +304,7 @@ _TAIL = """
 | jobs that end and come at one instant | CQSim schedules after each single event | once, after all of them: no order within an instant is part of a log |
 | half way round a ring of even length | SimGrid: in plus direction, but from the middle to 0 in minus | in plus direction from everywhere, as the rule says |
 | within a group of a dragonfly, from a chassis above 0 to another blade | SimGrid goes on, after the green link, as if in chassis 0: a black link too many or too few | along the row, then along the column |
+| `limiter_link` of clusters with switches | SimGrid limits every switch of a fat-tree or dragonfly too, and each node of a torus that a path passes | hosts alone: what a host sends and receives |
 | a job past its estimate | Slurm, Flux and Batsim kill it | only under `kill_at_limit`; else it is expected to end 60 s from now, at each event anew |
 """  # noqa: E501 (a page)
 
