@@ -36,6 +36,7 @@ _ATTRIBUTES = (
     *("topology", "topo_parameters", "bb_bw", "bb_lat", "bb_sharing_policy", "router_id"),
     *("limiter_link", "loopback_bw", "loopback_lat"),
 )
+_CABINET = ("id", "prefix", "suffix", "radical", "speed", "bw", "lat")
 _ZONES = ("zone", "AS")
 _IGNORED = ("config", "prop", "trace", "trace_connect")
 _JOINING = ("link", "route", "zoneRoute", "ASroute", "router")  # of what is left out, too
@@ -88,7 +89,7 @@ def read_simgrid(text: str, source: str, settings: Settings) -> Topology:
     if root.tag != "platform":
         raise TopologyError(f"{source}: expected <platform>, got <{root.tag[:40]}>.")
     element, assumed = _only_cluster(root, source)
-    cluster = _read_cluster(element, source)
+    cluster = (_read_cabinets if element.tag in _ZONES else _read_cluster)(element, source)
     if settings.bandwidth is not None:
         assumed.append("the bandwidth given goes before that of the file")
         if isinstance(settings.bandwidth, tuple):
@@ -124,7 +125,7 @@ def _only_cluster(root: Element, source: str) -> tuple[Element, list[str]]:
         if (element.tag in ("cluster", "host")) and _role(element) in _LEFT_OUT:
             name = element.get("id", "")[:40]
             assumed.append(f"{element.tag} {name!r}: left out, its role is {_role(element)}")
-        elif element.tag == "cluster":
+        elif element.tag == "cluster" or element.tag in _ZONES:
             clusters.append(element)
         else:
             others[f"<{element.tag[:40]}>"] = None
@@ -132,7 +133,7 @@ def _only_cluster(root: Element, source: str) -> tuple[Element, list[str]]:
     mixed = [tag for tag in others if tag not in joining]
     if len(clusters) != 1 or mixed:
         found = [
-            f"cluster {own.get('id', '')[:40]!r} ({own.get('topology', 'FLAT')[:40]})"
+            f"{own.tag} {own.get('id', '')[:40]!r} ({own.get('topology', 'FLAT')[:40]})"
             for own in clusters
         ]
         shown = ", ".join([*found[:4], *(["..."] if len(found) > 4 else []), *mixed[:6]])  # noqa: PLR2004
@@ -144,11 +145,11 @@ def _only_cluster(root: Element, source: str) -> tuple[Element, list[str]]:
 
 
 def _elements(root: Element) -> Iterator[Element]:
-    """Yield what a platform and its zones hold."""
+    """Yield what a platform and its zones hold; zones of cabinets whole."""
     stack = list(reversed(root))
     while stack:
         element = stack.pop()
-        if element.tag in _ZONES:
+        if element.tag in _ZONES and element.find("cabinet") is None:
             stack += reversed(element)
         elif element.tag not in _IGNORED:
             yield element
@@ -164,12 +165,7 @@ def _read_cluster(element: Element, source: str) -> _Cluster:
     """Read the attributes of a cluster."""
     name = element.get("id", "")
     place = f"{source}: cluster {name[:40]!r}"
-    for key in element.attrib:
-        if key not in _ATTRIBUTES:
-            raise TopologyError(f"{place}: {unknown('attribute', key[:40], _ATTRIBUTES)}")
-    for key in ("id", "prefix", "suffix", "radical", "bw", "lat"):
-        if key not in element.attrib:
-            raise TopologyError(f"{place}: {key}: expected a value, it is missing.")
+    _check_attributes(element, _ATTRIBUTES, place)
     sharing = _choice(element, "sharing_policy", _SHARING, place)
     if sharing == "FATPIPE":
         what = "cables that messages share, got 'FATPIPE'"
@@ -205,6 +201,53 @@ def _loopback(element: Element, place: str) -> tuple[float, float]:
         what = "a bandwidth beside loopback_lat, it is missing"
         raise TopologyError(f"{place}: loopback_bw: expected {what}.")
     return rate, latency_s
+
+
+def _read_cabinets(zone: Element, source: str) -> _Cluster:
+    """Read a zone of cabinets, whose hosts are alike: a flat cluster."""
+    place = f"{source}: zone {zone.get('id', '')[:40]!r}"
+    cabinets, backbones = zone.findall("cabinet"), zone.findall("backbone")
+    others = {own.tag[:40] for own in zone} - {"cabinet", "backbone", "router", *_IGNORED}
+    if others or len(backbones) > 1:
+        got = f"<{min(others)}>" if others else f"{len(backbones)} backbones"
+        raise TopologyError(f"{place}: expected cabinets and one backbone alone, got {got}.")
+    hosts, speeds = list[str](), set[tuple[float, float]]()
+    for cabinet in cabinets:
+        where = f"{place}: cabinet {cabinet.get('prefix', '')[:40]!r}"
+        _check_attributes(cabinet, _CABINET, where)
+        prefix, suffix = cabinet.get("prefix", ""), cabinet.get("suffix", "")
+        hosts += [f"{prefix}{own}{suffix}" for own in _numbers(cabinet, where)]
+        speeds.add((_rate(cabinet, "bw", where), _time(cabinet, "lat", where)))
+        if len(speeds) > 1:
+            raise TopologyError(f"{where}: expected bw and lat of the cabinets before, got others.")
+    check_size(2 * len(hosts))
+    ((rate, latency_s),) = speeds
+    backbone = backbones[0] if backbones else Element("backbone")
+    router = zone.find("router")
+    return _Cluster(
+        place=place,
+        hosts=tuple(hosts),
+        kind="FLAT",
+        parameters="",
+        rate=rate,
+        half_duplex=False,
+        latency_s=latency_s,
+        router="" if router is None else router.get("id", ""),
+        backbone=_rate(backbone, "bandwidth", f"{place}: backbone"),
+        backbone_latency_s=_time(backbone, "latency", f"{place}: backbone"),
+        limiter=0.0,
+        loopback=(0.0, 0.0),
+    )
+
+
+def _check_attributes(element: Element, known: Sequence[str], place: str) -> None:
+    """Refuse unknown attributes, and what lacks hosts, bandwidth or latency."""
+    for key in element.attrib:
+        if key not in known:
+            raise TopologyError(f"{place}: {unknown('attribute', key[:40], known)}")
+    for key in ("id", "prefix", "suffix", "radical", "bw", "lat"):
+        if key not in element.attrib:
+            raise TopologyError(f"{place}: {key}: expected a value, it is missing.")
 
 
 def _backbone(element: Element, place: str) -> tuple[float, float]:
@@ -377,7 +420,7 @@ def _star(cluster: _Cluster) -> _Built:
             latency_per_link_s=cluster.latency_s,
         ),
     )
-    return _Built(star, [cluster.router])
+    return _Built(star, [cluster.router or None])
 
 
 def _with_backbone(cluster: _Cluster) -> _Built:
@@ -407,7 +450,8 @@ def _with_backbone(cluster: _Cluster) -> _Built:
         latency_per_link_s=0.0,
     )
     names = [f"{name}_port" for name in cluster.hosts]
-    return _Built(backbone, [*names, f"{cluster.router}_in", f"{cluster.router}_out"])
+    router = cluster.router or "backbone"
+    return _Built(backbone, [*names, f"{router}_in", f"{router}_out"])
 
 
 _BUILDERS: Mapping[str, Callable[[_Cluster], _Built]] = {

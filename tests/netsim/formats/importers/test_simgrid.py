@@ -103,6 +103,45 @@ def test_a_backbone_that_messages_do_not_share_takes_time_only(read):
     assert latency_s(fabric, 0, 1) == pytest.approx(600e-6)
 
 
+def cabinets(*rows, more=""):
+    """Return a zone of cabinets: prefix, numbers and bandwidth of each."""
+    own = "".join(
+        f'<cabinet id="k" prefix="{prefix}" suffix="" speed="1Gf" bw="{bw}" lat="1us" '
+        f'radical="{radical}"/>'
+        for prefix, radical, bw in rows
+    )
+    return f'<zone id="k" routing="Cluster">{own}<router id="r"/>{more}</zone>'
+
+
+def test_cabinets_of_one_speed_are_a_flat_cluster(read):
+    """As Batsim's platforms have them, with a backbone of 2.25 GB/s and 500 us."""
+    rows = ("a", "10-11", "56Gbps"), ("b", "10-11", "56Gbps")
+    fabric = read(cabinets(*rows, more='<backbone id="x" bandwidth="2.25GBps" latency="500us"/>'))
+
+    assert fabric.origin.labels[:4] == ("a10", "a11", "b10", "b11")
+    assert rates(fabric, (0, 2)) == [2.25e9]
+    assert rates(fabric, (0, 1), (2, 3), (3, 2)) == [0.75e9] * 3
+    assert latency_s(fabric, 0, 3) == pytest.approx(502e-6)
+    assert rates(read(cabinets(*rows)), (0, 1), (2, 3)) == [7e9, 7e9]
+
+
+@pytest.mark.parametrize(
+    ("zone", "message"),
+    [
+        (
+            cabinets(("a", "0-1", "1Gbps"), ("b", "0-1", "2Gbps")),
+            "zone 'k': cabinet 'b': expected bw and lat of the cabinets before, got others",
+        ),
+        (cabinets(("a", "0-1", "1Gbps"), more="<peer/>"), "one backbone alone, got <peer>"),
+        (cabinets(("a", "0-1", "1Gbps"), more="<backbone/><backbone/>"), "got 2 backbones"),
+        (cabinets(("a", "0-x", "1Gbps")), "zone 'k': cabinet 'a': radical: expected numbers"),
+    ],
+)
+def test_cabinets_that_are_no_flat_cluster_are_refused(read, zone, message):
+    with pytest.raises(TopologyError, match=message):
+        read(zone)
+
+
 @pytest.mark.parametrize(
     ("limiter", "alone", "both"),
     [("50MBps", 50e6, 25e6), ("150MBps", 125e6, 75e6), ("250MBps", 125e6, 125e6)],
