@@ -246,7 +246,7 @@ def _simgrid() -> Iterator[Case]:
     latency_s = fabric.latency_base_s + fabric.latency_per_link_s * (links.size - 1)
     ours = f"{on_the_way} MB/s; {1e6 * latency_s:g} us"
     source = "SimGrid, `flatifier.tesh`"
-    what = "links from host to host of one cluster with a backbone, and their latency"
+    what = "links between hosts on a backbone, and latency"
     yield Case(source, what, "125, 2250, 125 MB/s; 600 us", ours)
 
     torus = _platform("0-11", 'topology="TORUS" topo_parameters="3,2,2"')
@@ -261,7 +261,7 @@ def _simgrid() -> Iterator[Case]:
         for flows in ([[0, 1, 1e6]], [[0, 1, 1e6], [2, 0, 1e6]])
     ]
     ours = "; ".join(", ".join(f"{rate / 1e6:.4g}" for rate in own) for own in rates)
-    what = "MB/s out of a host whose limiter is 150 MB/s: alone; beside a message into it"
+    what = "MB/s out of a limited host: alone; beside a message in"
     yield Case("SimGrid, `limiter_link` (by hand: 150 / 2)", what, "125; 75, 75", ours)
 
 
@@ -302,8 +302,8 @@ _TAIL = """
 | --- | --- | --- |
 | nodes that jobs free at the very time of the head's reservation | Batsim's EASY lends only those of the jobs up to the one that frees enough | all: extra nodes are those free at the shadow time (Feitelson and Weil 1998) |
 | jobs that end and come at one instant | CQSim schedules after each single event | once, after all of them: no order within an instant is part of a log |
-| half way round a ring of even length | SimGrid: in plus direction, but from the middle to 0 in minus | in plus direction from everywhere, as the rule says |
-| within a group of a dragonfly, from a chassis above 0 to another blade | SimGrid goes on, after the green link, as if in chassis 0: a black link too many or too few | along the row, then along the column |
+| half way round a ring | SimGrid: plus, but minus from the middle to 0 | plus, as its rule says |
+| a dragonfly's group, from a chassis above 0 to another blade | SimGrid goes on as in chassis 0: a black link too many or too few | along the row, then the column |
 | `limiter_link` of clusters with switches | SimGrid limits every switch of a fat-tree or dragonfly too, and each node of a torus that a path passes | hosts alone: what a host sends and receives |
 | a job past its estimate | Slurm, Flux and Batsim kill it | only under `kill_at_limit`; else it is expected to end 60 s from now, at each event anew |
 """  # noqa: E501 (a page)
