@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from coupling.rates.base import RunInput
 from coupling.rates.simulated import shaped
 from netsim.common.units import LONGEST_S, duration_text, require_within_a_day
+from netsim.routing.cluster import ClusterRouting
 from netsim.routing.wraparound import Wraparound
 from scheduler.allocators.base import Allocator
 from scheduler.cluster import Cluster
@@ -53,7 +54,8 @@ def announce(forecast: Forecast) -> None:
 
 def forecast_of(scene: RunInput, allocator: Allocator, iterations: int) -> Forecast:
     """Forecast the cost of a run with at most so many iterations a job, or fewer if too many."""
-    apart = getattr(allocator, "isolating", False) and isinstance(scene.routing, Wraparound)
+    routing = scene.routing.inner if isinstance(scene.routing, ClusterRouting) else scene.routing
+    apart = getattr(allocator, "isolating", False) and isinstance(routing, Wraparound)
     most = Forecast(sum(iterations * _each_step(job, apart=apart) for job in scene.jobs), apart)
     if most.cpu_s <= LONGEST_S:
         return most

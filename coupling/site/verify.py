@@ -312,7 +312,7 @@ class _Checks:
             try:
                 self._hosts = host_tree(topology)
             except TopologyError as error:
-                self._why_no_tree = str(error)
+                self._why_no_tree = str(error).rstrip(".")
         elif not isinstance(topology, FatTree):
             self._why_no_tree = f"the conditions are about fat-trees, not {topology.summary}"
 

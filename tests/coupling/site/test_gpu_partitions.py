@@ -167,6 +167,20 @@ def test_after_a_rail_is_lost_messages_take_the_owned_links_of_the_others(spec):
     assert lost == pytest.approx(before * 4 / 3)
 
 
+def test_links_up_that_do_not_part_among_adapters_are_refused_in_a_line():
+    """A leaf of 16 adapters with 3 links up, of four hosts with four adapters each."""
+    document = placed(FABRICS[4], (6,))
+    document["topology"] = document["topology"] | {"oversubscription": "16:3"}
+    document["jobs"][0]["links"] = ["s1.0>s2.0"]
+
+    (job,) = verify(document).jobs
+
+    assert job.conditions.reason.endswith("3 x 1 do not part among 4")
+    assert job.unroutable.startswith(
+        "routing 'jigsaw': owned links need as many links up of a leaf"
+    )
+
+
 def test_other_routings_do_not_look_at_what_jobs_own():
     """As on other trees: the times are those without owned links."""
     document = placed(FABRICS[0], (6, 5), routing="spray")
