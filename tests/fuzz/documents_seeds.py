@@ -45,6 +45,13 @@ TOPOLOGIES = {
         "lanes": [1, 1, 1],
     },
     "rails": RAILS,
+    "limited": {
+        "kind": "switch",
+        "nodes": 8,
+        "limiter_link": "150 Gb/s",
+        "loopback_bw": "20 GB/s",
+        "loopback_lat": "1 us",
+    },
     "broken": BROKEN,
     "file": {
         "kind": "file",
