@@ -28,7 +28,7 @@ _ROWS = types.Tuple((int64[:, ::1], float64[::1]))
 _GONE, _UNKNOWN, _UNLISTED = -2, -1, -2  # class of a free row; no culprit; no cause now
 
 
-@njit(cache=True)
+@njit(allocates=False)
 def _loss_slot(victim: int, culprit: int, kind: int, ledger: Ledger) -> int:
     """Return the place of a loss among the places, or the empty one where it belongs."""
     losses, places = ledger.losses, ledger.places
@@ -42,7 +42,7 @@ def _loss_slot(victim: int, culprit: int, kind: int, ledger: Ledger) -> int:
     return place
 
 
-@njit(cache=True)
+@njit(allocates=False)
 def _make_room(n_new: int, ledger: Ledger) -> None:
     """Forget the places of losses that are closed before the places get full."""
     losses, places, state = ledger.losses, ledger.places, ledger.state[0]
@@ -58,7 +58,7 @@ def _make_room(n_new: int, ledger: Ledger) -> None:
             state.taken += 1
 
 
-@njit(cache=True)
+@njit(allocates=False)
 def _loss_row(slot: int, culprit: int, kind: int, ledger: Ledger) -> int:
     """Return the row of what a job loses to another, a new one where it lost nothing yet."""
     losses, places, state = ledger.losses, ledger.places, ledger.state[0]
@@ -82,7 +82,7 @@ def _loss_row(slot: int, culprit: int, kind: int, ledger: Ledger) -> int:
     return row
 
 
-@njit(cache=True)
+@njit(allocates=False)
 def _advance_job(slot: int, now_s: float, ledger: Ledger, delay_at_link: Floats) -> None:
     """Account for the time since a job's last change."""
     losses, member = ledger.losses, ledger.members[slot]
@@ -95,7 +95,7 @@ def _advance_job(slot: int, now_s: float, ledger: Ledger, delay_at_link: Floats)
     if member.worst_link >= 0:
         delay_at_link[member.worst_link] += delay_node_s
     if member.first_cause < 0:
-        row = _loss_row(slot, _UNKNOWN, _UNKNOWN, ledger)
+        row = _loss_row(slot, np.int64(_UNKNOWN), np.int64(_UNKNOWN), ledger)
         losses[row].share, losses[row].cause = 1.0, -1
         member.first_cause = row
     row = member.first_cause
@@ -104,7 +104,7 @@ def _advance_job(slot: int, now_s: float, ledger: Ledger, delay_at_link: Floats)
         row = losses[row].cause
 
 
-@njit(cache=True)
+@njit()
 def _close_losses(ended: Ints, ledger: Ledger) -> tuple[Ints, Floats]:
     """Return the losses of jobs that ended, and free their rows."""
     members, losses, state = ledger.members, ledger.losses, ledger.state[0]
@@ -154,7 +154,7 @@ def account(
     return keys, delay_node_s
 
 
-@njit(cache=True)
+@njit(allocates=False)
 def _index_of(wanted: int, numbers: Ints, first: int) -> int:
     """Return the index of a number, searched from an index on and round; -1: it is not there."""
     for i in range(numbers.size):
@@ -164,13 +164,13 @@ def _index_of(wanted: int, numbers: Ints, first: int) -> int:
     return -1
 
 
-@njit(int64(_INTS, _INTS, _CAUSES, _LEDGER), cache=True)
+@njit(int64(_INTS, _INTS, _CAUSES, _LEDGER), cache=True, allocates=False)
 def blame(asked: Ints, slots: Ints, causes: Causes, ledger: Ledger) -> int:
     """Note which jobs delay others from now on; return the row of an unknown victim, or -1."""
     members, losses = ledger.members, ledger.losses
     victim = causes.victim
     _make_room(victim.size, ledger)
-    place, last = 0, -1
+    place, last = np.int64(0), -1
     for i in range(victim.size):
         if i == 0 or victim[i] != victim[i - 1]:
             place = _index_of(victim[i], asked, place)

@@ -37,8 +37,9 @@ def njit(
     Compile a kernel as `numba.njit` does.
 
     `cache`: for kernels that Python calls, which have a signature; others are compiled into their
-    callers. `allocates`: False for kernels that make no arrays: without reference counts, tuples of
-    arrays are passed on two to three times as fast. A kernel that does make one fails to compile.
+    callers, and Python cannot call them: that would be compiled too. `allocates`: False for kernels
+    that make no arrays: without reference counts, tuples of arrays are passed on two to three times
+    as fast. A kernel that does make one fails to compile.
     """
     import numba  # noqa: PLC0415 (takes half a second)
     from numba.core import config  # noqa: PLC0415
@@ -46,12 +47,15 @@ def njit(
     settings: Any = config
     if not allocates:
         options["_nrt"] = False
+    wrappers = {"no_cfunc_wrapper": True, "no_cpython_wrapper": not signature}
 
     def compiled(function: _F) -> _F:
         folder = cache_folder(function.__module__) if cache else None
         before, settings.CACHE_DIR = settings.CACHE_DIR, str(folder or "")
         try:
-            made: _F = numba.njit(*signature, cache=folder is not None, **options)(function)  # type: ignore[call-overload]
+            made: _F = numba.njit(*signature, cache=folder is not None, **wrappers, **options)(
+                function
+            )  # type: ignore[call-overload]
         finally:
             settings.CACHE_DIR = before
         return made

@@ -130,7 +130,7 @@ def hops_of(traffic: Traffic) -> Hops:
             f"traffic must hold one pair of routers and one non-minimal part per flow, got "
             f"{n_flows}, {path_sets.pair.size} and {nonminimal.size}."
         )
-    kernels = load_kernels(_KERNELS, "traffic kernels", 3)
+    kernels = load_kernels("netsim.flows.multipath_kernels", "kernels of multipath routes", 1)
     paths = (path_sets.indptr, path_sets.links, path_sets.share, path_sets.pair)
     as_read = (
         _kernel_ints(paths[0]),

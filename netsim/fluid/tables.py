@@ -134,7 +134,7 @@ FLOW_WORK = np.dtype(  # scratch of what a job puts on links: a flow
         ("weight", np.float64),  # 1/o when its step starts
         ("weight_s", np.float64),  # integral of the weight until its end
         ("injected_s", np.float64),  # by its sender in the step, of the injection link
-        ("sender", np.int64),
+        ("sender", np.float64),  # a whole number; so what sorts flows is compiled once
         ("slowest", np.int64),  # hop with the greatest drain time
     ]
 )
@@ -147,7 +147,7 @@ ENTRY_WORK = np.dtype(  # beside `ENTRY`
         ("waiting_s", np.float64),  # U
         ("room_s", np.float64),  # K
         ("link", np.int64),
-        ("last_sender", np.int64),
+        ("last_sender", np.float64),
         ("n_hops", np.int64),
         ("stop", np.int64),  # place behind its hops, which are contiguous
         ("by_channel", np.float32, (CHANNELS,)),  # weight
