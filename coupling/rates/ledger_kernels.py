@@ -95,7 +95,8 @@ def _advance_job(slot: int, now_s: float, ledger: Ledger, delay_at_link: Floats)
     if member.worst_link >= 0:
         delay_at_link[member.worst_link] += delay_node_s
     if member.first_cause < 0:
-        row = _loss_row(slot, np.int64(_UNKNOWN), np.int64(_UNKNOWN), ledger)
+        unknown = int(np.int64(_UNKNOWN))  # of the type of other culprits: compiled once
+        row = _loss_row(slot, unknown, unknown, ledger)
         losses[row].share, losses[row].cause = 1.0, -1
         member.first_cause = row
     row = member.first_cause
@@ -170,7 +171,7 @@ def blame(asked: Ints, slots: Ints, causes: Causes, ledger: Ledger) -> int:
     members, losses = ledger.members, ledger.losses
     victim = causes.victim
     _make_room(victim.size, ledger)
-    place, last = np.int64(0), -1
+    place, last = int(np.int64(0)), -1
     for i in range(victim.size):
         if i == 0 or victim[i] != victim[i - 1]:
             place = _index_of(victim[i], asked, place)

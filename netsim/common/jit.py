@@ -47,15 +47,13 @@ def njit(
     settings: Any = config
     if not allocates:
         options["_nrt"] = False
-    wrappers = {"no_cfunc_wrapper": True, "no_cpython_wrapper": not signature}
+    options |= {"no_cfunc_wrapper": True, "no_cpython_wrapper": not signature}
 
     def compiled(function: _F) -> _F:
         folder = cache_folder(function.__module__) if cache else None
         before, settings.CACHE_DIR = settings.CACHE_DIR, str(folder or "")
         try:
-            made: _F = numba.njit(*signature, cache=folder is not None, **wrappers, **options)(
-                function
-            )  # type: ignore[call-overload]
+            made: _F = numba.njit(*signature, cache=folder is not None, **options)(function)  # type: ignore[call-overload]
         finally:
             settings.CACHE_DIR = before
         return made
