@@ -10,6 +10,7 @@ from coupling.checks.ownership import Ownership, same_state
 from netsim.common.errors import NetsimError
 from netsim.flows.isolation import used_links
 from netsim.registries.routings import make_routing
+from netsim.routing.base import RankRouting
 from netsim.topology.base import Topology
 from patterns.alltoall import OneToAll
 from patterns.collectives import RecursiveDoubling
@@ -210,12 +211,12 @@ class Churn:
     def _shared_link_jobs(self, routing: str) -> str | None:
         """Return two jobs that share a link under a routing, or nothing; None without one."""
         try:
-            way = make_routing(routing, self.fabric)
+            way = RankRouting(self.fabric, make_routing(routing, self.fabric))
             used = {}
             for allocation in self.cluster.running.values():
                 part = allocation.partition()
                 src, dst = (ends.ravel() for ends in np.meshgrid(part.nodes, part.nodes))
-                used[allocation.job.id] = used_links(way.routes(src, dst, part))
+                used[allocation.job.id] = used_links(way.of_nodes(src, dst, part)[0])
         except NetsimError:
             return None
         for (one, links), (other, others) in combinations(used.items(), 2):

@@ -35,6 +35,12 @@ while True:
 """
 
 
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """Pybatsim leaves a file of events where it runs."""
+    monkeypatch.chdir(tmp_path)
+
+
 def run(jobs, *command, **options):
     policy = make_policy("batsim", dict(zip(["command"], command, strict=False)) | options)
     return simulate_plainly(jobs, policy)
