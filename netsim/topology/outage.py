@@ -45,11 +45,20 @@ def fail(
         absent[topology.absent] = True
     failed = np.array(topology.names.links(cables), dtype=np.int64)
     absent[failed] = absent[topology.reverse[failed]] = True
-    damaged = replace(topology, absent=np.flatnonzero(absent))
     usable = topology.usable_nodes[~gone[topology.usable_nodes]]
-    damaged = replace(damaged, usable=usable)
+    damaged = _same_cables(topology, usable, np.flatnonzero(absent))
     lost = _cut_off(topology, damaged)
-    return replace(damaged, usable=np.setdiff1d(usable, lost, assume_unique=True))
+    if not lost.size:
+        return damaged
+    return _same_cables(damaged, np.setdiff1d(usable, lost, assume_unique=True))
+
+
+def _same_cables(topology: Topology, usable: Ints, absent: Ints | None = None) -> Topology:
+    """Let only some nodes be usable; the pairs of links that `reverse` sorts out are known."""
+    absent = topology.absent if absent is None else absent
+    made = replace(topology, usable=usable, absent=absent)
+    made.__dict__["reverse"] = topology.reverse
+    return made
 
 
 def _cut_off(before: Topology, after: Topology) -> Ints:
@@ -59,11 +68,11 @@ def _cut_off(before: Topology, after: Topology) -> Ints:
     lost = []
     rest = _touched_nodes(before, after)
     while rest.size:
-        apart = unreachable(replace(before, usable=rest)).nodes
+        apart = unreachable(_same_cables(before, rest)).nodes
         part = np.setdiff1d(rest, apart, assume_unique=True)
         if not part.size:
             break  # nodes that never had a link in service
-        lost.append(unreachable(replace(after, usable=part)).nodes)
+        lost.append(unreachable(_same_cables(after, part)).nodes)
         rest = apart
     return np.concatenate([np.empty(0, dtype=np.int64), *lost])
 

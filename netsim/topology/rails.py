@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from netsim.common.arrays import Bools, Floats, Ints, occurrence_numbers
+from netsim.common.arrays import Bools, Floats, Ints, distinct_numbers, occurrence_numbers
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from netsim.topology.gpucluster import GpuCluster
@@ -210,7 +210,8 @@ def node_bundles(topology: Topology) -> tuple[Ints, Floats]:
     bundle[inner:] = np.arange(inner, topology.n_links)
     for end in both:
         links = np.flatnonzero(end < topology.n_nodes)
-        node, channel = np.unique(np.stack([end[links], topology.channel[links]]), axis=1)
+        pairs = distinct_numbers(end[links] * topology.n_links + topology.channel[links])
+        node, channel = np.divmod(pairs, topology.n_links)
         owners, first = np.unique(node, return_index=True)
         total = np.bincount(node, weights=topology.capacity[channel])
         lowest = np.zeros(topology.n_nodes, dtype=np.int64)

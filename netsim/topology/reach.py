@@ -159,6 +159,10 @@ def _distinct_sets(owner: Ints, entry: Ints) -> tuple[Ints, Ints, list[Ints]]:
     new[1:] = (owner[1:] != owner[:-1]) | (entry[1:] != entry[:-1])
     owner, entry = owner[new], entry[new]
     owners, first = np.unique(owner, return_index=True)
+    if owners.size == owner.size:  # as nodes of one link each: no need to look at them one by one
+        entries, at, place = np.unique(entry, return_index=True, return_inverse=True)
+        by_first = np.argsort(at)
+        return owners, np.argsort(by_first)[place], list(entries[by_first, None])
     numbers: dict[bytes, int] = {}
     number = np.empty(owners.size, dtype=np.int64)
     bounds = [*first.tolist(), owner.size]
