@@ -17,7 +17,7 @@ _DIFFERENT = np.float32(1.001)  # delays whose ratio is less are equal: the firs
 
 @njit(void(_STATE, int64[::1], int64[::1]), cache=True, allocates=False)
 def find_worst(state: State, slots: Ints, links: Ints) -> None:
-    """Find the link that holds each of some jobs up most; `links`: written, -1 where none does."""
+    """Find the link that holds each of some jobs up most in a step; `links`: written, -1: none."""
     zero = np.float32(0.0)
     for place in range(slots.size):
         job, longest_s = state.jobs[slots[place]], zero
@@ -25,14 +25,14 @@ def find_worst(state: State, slots: Ints, links: Ints) -> None:
         for r in range(job.first_record, job.first_record + job.n_records):
             if not state.marks[r] & LATE:
                 continue
-            delay_s, first = zero, job.first_entry + state.records[r].first_entry
+            first = job.first_entry + state.records[r].first_entry
             for k in range(first, first + state.records[r].n_entries):
-                entry = state.entries[k]
+                entry, delay_s = state.entries[k], zero
                 rounds = np.float32(state.steps[job.first_step + entry.step].rounds)
                 for i in range(STATES):
                     delay_s += rounds * max(zero, entry.delay_s[i])
-            if delay_s > longest_s * _DIFFERENT:
-                links[place], longest_s = state.records[r].link, delay_s
+                if delay_s > longest_s * _DIFFERENT:
+                    links[place], longest_s = state.records[r].link, delay_s
 
 
 @njit(error_model="numpy")
