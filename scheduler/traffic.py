@@ -247,6 +247,10 @@ class TrafficOf:
         traffic = _with_compute(traffic, compute_s)
         return PlacedTraffic(traffic, ideal_s, alone_s, outside.labels, outside.inside_s)
 
+    def inside_s(self, flows: RankFlows, partition: Partition) -> float:
+        """Return the seconds of an iteration's steps that stay inside hosts, of their loopback."""
+        return self._outside_messages(self._on_hosts(flows, partition), partition.nodes).inside_s
+
     def _on_hosts(self, flows: RankFlows, partition: Partition) -> RankFlows:
         """Return the messages of ranks on these hosts, where a pattern depends on them."""
         if flows.placed is None:

@@ -347,11 +347,16 @@ class _Estimator:
 
     def _silent_estimate(self, job: PlacedJob) -> JobEstimate:
         """Return the estimate of a job that spends no time on the network."""
-        end_s = None
+        assert job.flows is not None  # noqa: S101 (checked at the door)
+        inside_s, alone_s, end_s = self._traffic_of.inside_s(job.flows, job.partition), None, None
+        if job.compute_s is not None:
+            alone_s = job.compute_s + inside_s
+        elif job.fraction and inside_s:
+            alone_s = inside_s / job.fraction
         timed = self._snapshot.model in ("flow-level", "packets")
-        if timed and job.iterations and job.compute_s is not None:
-            end_s = job.start_s + job.iterations * job.compute_s
-        return JobEstimate(job.id, job.compute_s, job.compute_s, 1.0, 1.0, 1.0, None, end_s)
+        if timed and job.iterations and alone_s is not None:
+            end_s = job.start_s + job.iterations * alone_s
+        return JobEstimate(job.id, alone_s, alone_s, 1.0, 1.0, 1.0, None, end_s)
 
     def _link_loads(self, placed: Placed, jobs: Sequence[JobEstimate]) -> list[LinkLoad]:
         """Return what each job puts on each link, by link and job."""

@@ -13,6 +13,7 @@ from netsim.common.arrays import distinct_numbers
 from netsim.common.errors import ContentionError
 from netsim.flows.contention import ContentionModel
 from netsim.flows.isolation import shared_links
+from netsim.flows.limiters import limited_links, limited_traffic
 from netsim.flows.traffic import bytes_per_link
 from netsim.flowsim.snapshot import simulate_jobs
 from netsim.packetsim.running import LinkUse
@@ -236,10 +237,11 @@ class _FlowLevel:
         """Simulate the jobs given."""
         topology = self._snapshot.topology
         order = sorted(placed)
+        channel, capacity = limited_links(topology)
         times = simulate_jobs(
-            {job: placed[job].traffic for job in order},
-            topology.capacity,
-            topology.channel,
+            {job: limited_traffic(placed[job].traffic, topology) for job in order},
+            capacity,
+            channel,
             fairness=self._snapshot.fairness,
             start_s={job: self._jobs[job].start_s for job in order},
             iterations={job: self._iterations[job] for job in order} if self._iterations else None,

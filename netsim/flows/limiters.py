@@ -6,10 +6,12 @@ torus that a path passes; here hosts alone have them. They are numbered after th
 fabric, in the order of the hosts, and are none of its links: tables of links do not have them.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from netsim.common.arrays import Floats, Ints
-from netsim.flows.contention import Hops
+from netsim.flows.contention import Hops, Traffic
 from netsim.topology.base import Topology
 from netsim.topology.routes import Routes
 
@@ -37,6 +39,13 @@ def limited_routes(routes: Routes, topology: Topology) -> Routes:
         return routes
     indptr, links, _ = _with_limiters(routes.indptr, routes.links, topology)
     return Routes(indptr, links, n_limited_links(topology), routes.rule)
+
+
+def limited_traffic(traffic: Traffic, topology: Topology) -> Traffic:
+    """Return traffic whose paths have the limiters of both hosts."""
+    if not topology.limiter_link:
+        return traffic
+    return replace(traffic, routes=limited_routes(traffic.routes, topology))
 
 
 def limited_hops(hops: Hops, topology: Topology, *columns: Ints) -> tuple[Hops, tuple[Ints, ...]]:

@@ -1,7 +1,7 @@
 """Snapshots: jobs that iterate together from given starts, each beside its time alone."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from netsim.common.arrays import Floats, Ints
 from netsim.common.errors import ContentionError
 from netsim.common.rng import sample_phases
 from netsim.flows.contention import Recomputed, Solution, Traffic, step_rounds
-from netsim.flows.limiters import limited_links, limited_routes
+from netsim.flows.limiters import limited_links, limited_traffic
 from netsim.flows.maxmin import is_per_sender
 from netsim.flows.traffic import check_traffic
 from netsim.flowsim.cosimulation import CoSimulation, Links, SoloRun, outside_nodes
@@ -243,6 +243,6 @@ def flow_level(topology: Topology, *, fairness: str, seed: int = 0) -> Recompute
 
     def kept(traffic: Traffic) -> Traffic:
         check_traffic(traffic, topology)
-        return replace(traffic, routes=limited_routes(traffic.routes, topology))
+        return limited_traffic(traffic, topology)
 
     return Recomputed(kept, predict)

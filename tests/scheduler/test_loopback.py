@@ -123,6 +123,27 @@ def test_estimates_and_placements_count_loopback_once():
     assert found.candidates[0].job.alone_s == pytest.approx(4.0)
 
 
+@pytest.mark.parametrize("model", ["fluid", "flow-level"])
+def test_a_job_on_one_host_takes_as_long_as_its_messages_inside(model):
+    """By hand: 2 s of messages beside 1 s of computation, or as half of an iteration."""
+    table = {"kind": "switch", "nodes": 8, "bandwidth": "1 GB/s", "latency": "none"}
+    own = {"steps": [[[0, 1, "3 GB"]]], "iterations": 10}
+    snapshot = {
+        "topology": {**table, "loopback_bw": "2 GB/s", "loopback_lat": 0.5},
+        "model": model,
+        "jobs": [
+            {"id": "a", "nodes": [0, 0], "compute_s": 1.0, **own},
+            {"id": "b", "nodes": [1, 1], "comm_fraction": 0.5, **own},
+        ],
+    }
+
+    found = fs.estimate(snapshot).jobs
+
+    assert [job.alone_s for job in found] == pytest.approx([3.0, 4.0])
+    if model == "flow-level":
+        assert [job.end_s for job in found] == pytest.approx([30.0, 40.0])
+
+
 def test_messages_that_are_scaled_are_refused():
     with pytest.raises(RoutingError, match="loopback_bw: expected messages as long as they are"):
         traffic(fabric(), STEPS, [0, 0, 1], fraction=0.5, iteration_s=9.0)

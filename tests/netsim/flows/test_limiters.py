@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import fabricsim as fs
 from netsim.common.errors import ContentionError, TopologyError
 from netsim.flows.contention import Traffic
 from netsim.flows.traffic import TrafficTimes, bytes_per_link
@@ -127,6 +128,25 @@ def test_two_jobs_on_the_same_hosts_share_their_limiters(model, limit, interfere
     own.start(2, traffic(topology, [(1, 0, 1)]))
 
     assert dict(own.solve()) == pytest.approx({1: interference, 2: interference}, rel=0.01)
+
+
+@pytest.mark.parametrize("model", ["fluid", "flow-level"])
+def test_estimates_have_the_limits_of_hosts(model):
+    """By hand: hosts exchange 1 GB each way through 1.5 GB/s, beside others that do so too."""
+    table = {"kind": "switch", "nodes": 4, "bandwidth": "1 GB/s", "latency": "none"}
+    both = {"nodes": [0, 1], "steps": [[[0, 1, "1 GB"], [1, 0, "1 GB"]]], "compute_s": 0}
+    snapshot = {
+        "topology": {**table, "limiter_link": "1.5 GB/s"},
+        "model": model,
+        "fairness": "per-flow",
+        "jobs": [{"id": "a", **both}, {"id": "b", **both}],
+        "shared": True,
+    }
+
+    found = fs.estimate(snapshot).jobs
+
+    assert [job.alone_s for job in found] == pytest.approx([4 / 3, 4 / 3])
+    assert [job.interference for job in found] == pytest.approx([2.0, 2.0], rel=0.02)
 
 
 def test_what_a_limiter_costs_is_put_down_to_a_link_of_the_host():
