@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from coupling.site.drawn_traffic import JobLoad, JobLoads
+from coupling.site.drawn_traffic import JobLoads
 from coupling.site.state import SiteState
 from netsim.common.arrays import Bools, Floats, Ints
+from netsim.fluid.demand import JobDemand
 from netsim.fluid.model import Fluid
 
 NO_JOB = -1
@@ -59,6 +60,7 @@ def solve(
     together_s = np.full(shape, np.nan)
     culprit, worst = np.full(shape, NO_JOB), np.full(shape, -1)
     rows: list[tuple[Ints, Ints, Floats]] = []
+    known: dict[int, tuple[Ints, Floats]] = {}
     model = empty_model(scene)
     for row, here in enumerate(drawn):
         order = sorted(here)
@@ -74,7 +76,7 @@ def solve(
         if detail:
             worst[row, at] = model.worst_links(order)
             _note_blame(culprit[row], model, order, place)
-            rows.append(_note_use(here, found, order, place))
+            rows.append(_note_use([here[n].demand for n in order], together_s[row, at], at, known))
     link, job, share, shared = _mean_use(rows, len(numbers), scene.topology.n_links)
     gone = frozenset(place[number] for number in apart)
     return Outcome(factor, interference, together_s, culprit, worst, link, job, share, shared, gone)
@@ -90,34 +92,40 @@ def _note_blame(
 ) -> None:
     """Write down which job costs each most, in one sample."""
     table = model.culprits(order)
-    best: dict[int, float] = {}
-    total: dict[tuple[int, int], float] = {}
-    for victim, by, share in zip(
-        table.victim.tolist(), table.culprit.tolist(), table.share.tolist(), strict=True
-    ):
-        own = total[victim, by] = total.get((victim, by), 0.0) + share
-        if own > best.get(victim, 0.0):
-            best[victim] = own
-            culprit[place[victim]] = place[by]
+    if not table.victim.size:
+        return
+    first = np.flatnonzero(np.diff(table.victim, prepend=-1))  # numbers of jobs are 0 or more
+    count = np.diff(first, append=table.victim.size)
+    most = table.share == np.repeat(np.maximum.reduceat(table.share, first), count)
+    rows = np.flatnonzero(most)
+    rows = rows[np.diff(table.victim[rows], prepend=-1) != 0]  # the first of equal ones
+    for victim, by in zip(table.victim[rows].tolist(), table.culprit[rows].tolist(), strict=True):
+        culprit[place[victim]] = place[by]
 
 
 def _note_use(
-    here: Mapping[int, JobLoad],
-    interference: Mapping[int, float],
-    order: Sequence[int],
-    place: Mapping[int, int],
+    demands: Sequence[JobDemand],
+    together_s: Floats,
+    places: Sequence[int],
+    known: dict[int, tuple[Ints, Floats]],
 ) -> tuple[Ints, Ints, Floats]:
-    """Return which job takes how much of which link, in one sample."""
-    if not order:
+    """
+    Return which job takes how much of which link, in one sample.
+
+    `known`: links and seconds on them, by entries, which samples have in common.
+    """
+    if not demands:
         none = np.empty(0, dtype=np.int64)
         return none, none, np.empty(0)
-    parts = [here[n].demand for n in order]
-    together = [part.iteration_s * interference[n] for part, n in zip(parts, order, strict=True)]
-    sizes = [part.records.size for part in parts]
-    link = np.concatenate([part.records["link"] for part in parts]).astype(np.int64)
-    busy = np.concatenate([part.drain_s for part in parts])
-    job = np.repeat([place[n] for n in order], sizes)
-    return link, job, busy / np.repeat(together, sizes)
+    parts = []
+    for demand in demands:
+        key = id(demand.entries)
+        if key not in known:
+            known[key] = demand.records["link"].astype(np.int64), demand.drain_s
+        parts.append(known[key])
+    link, busy = (np.concatenate(own) for own in zip(*parts, strict=True))
+    sizes = [links.size for links, _ in parts]
+    return link, np.repeat(places, sizes), busy / np.repeat(together_s, sizes)
 
 
 def _mean_use(
