@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from importlib.resources import files
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
@@ -87,7 +86,7 @@ def _scheduled_job(job: RanJob, count: int) -> str:
 
 def _platform_xml(run: Retraced) -> str:
     """Write the links that flows use, and each job as hosts of its own, with the routes it took."""
-    config = [f'    <prop id={quoteattr(k)} value="{v}"/>' for k, v in PLAIN_MAX_MIN.items()]
+    config = [f'    <prop id={_quoted(k)} value="{v}"/>' for k, v in PLAIN_MAX_MIN.items()]
     talking = [job for job in run.jobs if job.placed is not None]
     lines = [
         *XML_HEAD,
@@ -113,7 +112,7 @@ def _crossed_links(topology: Topology, jobs: list[RanJob]) -> Iterator[str]:
     used = [job.placed.traffic.routes.links for job in jobs if job.placed is not None]
     crossed = np.unique(topology.channel[np.concatenate(used)]).tolist() if used else []
     for link in crossed:
-        name = quoteattr(topology.link_name(link))
+        name = _quoted(topology.link_name(link))
         rate = f'bandwidth="{float(topology.capacity[link])!r}Bps" latency="0s"'
         yield f'<link id={name} {rate} sharing_policy="SHARED"/>'
 
@@ -130,7 +129,14 @@ def _rank_hosts(topology: Topology, job: RanJob) -> Iterator[str]:
         if taken.setdefault(pair, links) != links:
             raise ResultError(f"job {job.id}: expected one way from rank to rank, got several.")
     for (src, dst), links in taken.items():
-        names = (quoteattr(topology.link_name(link)) for link in links)
+        names = (_quoted(topology.link_name(link)) for link in links)
         steps = "".join(f"<link_ctn id={name}/>" for name in names)
         ends = f'src="j{job.id}.{src}" dst="j{job.id}.{dst}"'
         yield f'<route {ends} symmetrical="NO">{steps}</route>'
+
+
+def _quoted(text: str) -> str:
+    """Return a text as the value of an attribute."""
+    from xml.sax.saxutils import quoteattr  # noqa: PLC0415 (imports clients of HTTP)
+
+    return quoteattr(text)

@@ -1,7 +1,6 @@
 """Fabrics as text of other tools: tables, GraphML, `topology.conf`, platforms of SimGrid."""
 
 from collections.abc import Iterator
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
@@ -118,7 +117,7 @@ def write_simgrid(topology: Topology, routing: Routing | None = None) -> Written
     body = _routed_by_search(drawing) if routing is None else _routed_by_pair(drawing, routing)
     kind = "DijkstraCache" if routing is None else "Full"
     config = [
-        f"    <prop id={quoteattr(key)} value={quoteattr(value)}/>"
+        f"    <prop id={_quoted(key)} value={_quoted(value)}/>"
         for key, value in PLAIN_MAX_MIN.items()
     ]
     lines = [
@@ -172,7 +171,7 @@ def _routed_by_search(drawing: Drawing) -> Iterator[str]:
     for (a, b), bundles in joint.items():
         rate = sum(bundle.rate * len(bundle.links) for bundle in bundles)
         names = [drawing.topology.vertex_name(v) for v in (a, b)]
-        there, back = quoteattr(f"{names[0]}>{names[1]}"), quoteattr(f"{names[1]}>{names[0]}")
+        there, back = _quoted(f"{names[0]}>{names[1]}"), _quoted(f"{names[1]}>{names[0]}")
         half = bundles[0].half
         latency = _link_latency(drawing.topology, a, bundles[0].rate)
         yield _link_line(there, rate, latency)
@@ -199,10 +198,10 @@ def _routed_by_pair(drawing: Drawing, routing: Routing) -> Iterator[str]:
         for link in bundle.links:
             back = int(topology.reverse[link])
             latency = _link_latency(topology, min(bundle.a, bundle.b), bundle.rate)
-            named[link] = named[back] = quoteattr(topology.link_name(link))
+            named[link] = named[back] = _quoted(topology.link_name(link))
             yield _link_line(named[link], bundle.rate, latency)
             if not bundle.half:
-                named[back] = quoteattr(topology.link_name(back))
+                named[back] = _quoted(topology.link_name(back))
                 yield _link_line(named[back], bundle.rate, latency)
     for source in nodes.tolist():
         others = nodes[nodes != source]
@@ -215,7 +214,7 @@ def _routed_by_pair(drawing: Drawing, routing: Routing) -> Iterator[str]:
 
 def _name_attribute(drawing: Drawing, vertex: int) -> str:
     """Return the name of a vertex as an attribute."""
-    return quoteattr(drawing.topology.vertex_name(vertex))
+    return _quoted(drawing.topology.vertex_name(vertex))
 
 
 def _link_latency(topology: Topology, lower: int, rate: float) -> float:
@@ -236,3 +235,10 @@ def _route_line(drawing: Drawing, src: int, dst: int, links: list[str]) -> str:
     steps = "".join(f"<link_ctn id={link}/>" for link in links)
     ends = f"src={_name_attribute(drawing, src)} dst={_name_attribute(drawing, dst)}"
     return f'<route {ends} symmetrical="NO">{steps}</route>'
+
+
+def _quoted(text: str) -> str:
+    """Return a text as the value of an attribute."""
+    from xml.sax.saxutils import quoteattr  # noqa: PLC0415 (imports clients of HTTP)
+
+    return quoteattr(text)

@@ -7,16 +7,9 @@ from pathlib import Path
 
 from fabricsim.checking import unknown
 from fabricsim.checking.inputs import read_text
+from fabricsim.checking.registry import Registry
 from netsim.common.errors import TopologyError
-from netsim.formats.importers.accasim import read_accasim
-from netsim.formats.importers.aries import read_aries
-from netsim.formats.importers.csv_tables import read_edge_csv, read_node_csv
-from netsim.formats.importers.infiniband import read_infiniband, read_name_map
-from netsim.formats.importers.nodemap import read_node_map
-from netsim.formats.importers.simgrid import read_simgrid
 from netsim.formats.importers.sketch import Settings
-from netsim.formats.importers.slurm import read_slurm_conf
-from netsim.formats.importers.slurm_yaml import read_slurm_yaml
 from netsim.topology.base import Topology
 
 _LOOKED_AT = 20_000  # letters by which the format is known
@@ -66,6 +59,8 @@ def read_topology(
         raise TopologyError(unknown("format", form, sorted(FORMATS)))
     wanted = settings or Settings()
     if names is not None:
+        from netsim.formats.importers.infiniband import read_name_map  # noqa: PLC0415 (few need it)
+
         wanted = replace(wanted, names=read_name_map(read_text(names, TopologyError), str(names)))
     return FORMATS[form](text, source, wanted)
 
@@ -79,25 +74,20 @@ def guess_format(text: str, source: str) -> str:
     raise TopologyError(f"{source}: unknown format; name one of {', '.join(sorted(FORMATS))}.")
 
 
-def _graphml(text: str, source: str, settings: Settings) -> Topology:
-    """Read GraphML; NetworkX is slow to import."""
-    from netsim.formats.importers.graphs import read_graphml  # noqa: PLC0415
-
-    return read_graphml(text, source, settings)
-
-
-FORMATS: dict[str, Reader] = {
-    "slurm-conf": read_slurm_conf,
-    "slurm-yaml": read_slurm_yaml,
-    "ibnetdiscover": read_infiniband,
-    "aries-links": read_aries,
-    "node-map": read_node_map,
-    "node-csv": read_node_csv,
-    "graphml": _graphml,
-    "edge-csv": read_edge_csv,
-    "accasim": read_accasim,
-    "simgrid-xml": read_simgrid,
-}
+FORMATS: Registry[Reader] = Registry(
+    {
+        "slurm-conf": "netsim.formats.importers.slurm:read_slurm_conf",
+        "slurm-yaml": "netsim.formats.importers.slurm_yaml:read_slurm_yaml",
+        "ibnetdiscover": "netsim.formats.importers.infiniband:read_infiniband",
+        "aries-links": "netsim.formats.importers.aries:read_aries",
+        "node-map": "netsim.formats.importers.nodemap:read_node_map",
+        "node-csv": "netsim.formats.importers.csv_tables:read_node_csv",
+        "graphml": "netsim.formats.importers.graphs:read_graphml",
+        "edge-csv": "netsim.formats.importers.csv_tables:read_edge_csv",
+        "accasim": "netsim.formats.importers.accasim:read_accasim",
+        "simgrid-xml": "netsim.formats.importers.simgrid:read_simgrid",
+    }
+)
 
 _FIRST_LINE = r"\A(?:[ \t]*(?:#[^\n]*)?\n)*[^\n#]*"  # after blank lines and comments
 _MARKS = {  # looked for in this order, in any letter case
