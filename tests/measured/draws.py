@@ -196,9 +196,12 @@ def _draw_ranks(
     return (name, pattern), n_ranks, wanted, per_node
 
 
+LATER = {"gpu-collective"}  # patterns newer than the stored truths: they would move every draw
+
+
 def _draw_pattern(rng: np.random.Generator) -> tuple[str, Pattern]:
     """Draw a pattern and its options."""
-    name = str(rng.choice(sorted(PATTERNS)))
+    name = str(rng.choice(sorted(PATTERNS.keys() - LATER)))
     options: Mapping[str, Any]
     if name == "matrix":
         options = {"file": _matrix_file(int(rng.integers(4)))}
