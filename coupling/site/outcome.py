@@ -76,7 +76,8 @@ def solve(
         if detail:
             worst[row, at] = model.worst_links(order)
             _note_blame(culprit[row], model, order, place)
-            rows.append(_note_use([here[n].demand for n in order], together_s[row, at], at, known))
+            demands, n_links = [here[n].demand for n in order], scene.topology.n_links
+            rows.append(_note_use(demands, together_s[row, at], at, known, n_links))
     link, job, share, shared = _mean_use(rows, len(numbers), scene.topology.n_links)
     gone = frozenset(place[number] for number in apart)
     return Outcome(factor, interference, together_s, culprit, worst, link, job, share, shared, gone)
@@ -108,9 +109,10 @@ def _note_use(
     together_s: Floats,
     places: Sequence[int],
     known: dict[int, tuple[Ints, Floats]],
+    n_links: int,
 ) -> tuple[Ints, Ints, Floats]:
     """
-    Return which job takes how much of which link, in one sample.
+    Return which job takes how much of which link, limiters left out, in one sample.
 
     `known`: links and seconds on them, by entries, which samples have in common.
     """
@@ -121,7 +123,8 @@ def _note_use(
     for demand in demands:
         key = id(demand.entries)
         if key not in known:
-            known[key] = demand.records["link"].astype(np.int64), demand.drain_s
+            own = demand.records["link"] < n_links
+            known[key] = demand.records["link"][own].astype(np.int64), demand.drain_s[own]
         parts.append(known[key])
     link, busy = (np.concatenate(own) for own in zip(*parts, strict=True))
     sizes = [links.size for links, _ in parts]

@@ -12,6 +12,7 @@ from coupling.site.predictions import predictor
 from netsim.common.arrays import Floats, Ints, Tabled
 from netsim.common.errors import NetsimError
 from netsim.flows.contention import step_hides_s
+from netsim.flows.limiters import limited_links, limited_routes, limited_traffic
 from netsim.flows.traffic import TrafficTimes, bytes_per_link
 from netsim.topology.base import Topology
 from patterns.errors import PatternError
@@ -155,13 +156,14 @@ def _sharing(
 ) -> tuple[list[PlacedJob], Ints]:
     """Return the jobs that share links, and the links that they load most together."""
     topology = snapshot.topology
-    users, load_s = np.zeros(topology.n_links, dtype=np.int64), np.zeros(topology.n_links)
+    _, capacity = limited_links(topology)
+    users, load_s = np.zeros(capacity.size, dtype=np.int64), np.zeros(capacity.size)
     links_of = {}
     for number, own in placed.items():
-        links, nbytes = bytes_per_link(own.traffic)
+        links, nbytes = bytes_per_link(limited_traffic(own.traffic, topology))
         links_of[number] = links
         users[links] += 1
-        load_s[links] += nbytes / topology.capacity[links] / own.alone_s
+        load_s[links] += nbytes / capacity[links] / own.alone_s
     shared = np.flatnonzero(users > 1)
     order = shared[np.argsort(-load_s[shared], kind="stable")][:_LINKS]
     numbers = {number for number, links in links_of.items() if np.isin(links, order).any()}
@@ -272,11 +274,12 @@ def _one_period(
     traffic = own.traffic
     steps = times(traffic).steps
     length_s, hide_s = steps["drain_s"] + steps["latency_s"], step_hides_s(traffic)
-    place = np.full(topology.n_links, -1)
+    (_, capacity), routes = limited_links(topology), limited_routes(traffic.routes, topology)
+    place = np.full(capacity.size, -1)
     place[links] = np.arange(links.size)
-    hops = traffic.routes.hops
-    used, step = place[traffic.routes.links], np.repeat(traffic.step, hops)
-    part_s = np.repeat(traffic.nbytes, hops) / topology.capacity[traffic.routes.links]
+    hops = routes.hops
+    used, step = place[routes.links], np.repeat(traffic.step, hops)
+    part_s = np.repeat(traffic.nbytes, hops) / capacity[routes.links]
     keep = used >= 0
     busy = np.zeros((links.size, steps.size))
     np.add.at(busy, (used[keep], step[keep]), part_s[keep])

@@ -139,6 +139,8 @@ def write_simgrid(topology: Topology, routing: Routing | None = None) -> Written
         )
         if any(len(bundle.links) > 1 for bundle in drawing.bundles):
             remarks.append("parallel cables are one link of their joint capacity")
+    if topology.limiter_link or topology.loopback_bw:
+        remarks.append("limiters and loopback of hosts are left out")
     if topology.latency_per_link_s or topology.latency_base_s or topology.packet_bytes:
         remarks.append("SimGrid weighs flows by 1 / latency and adds it to their time")
     if topology.packet_bytes:

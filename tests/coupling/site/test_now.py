@@ -439,3 +439,20 @@ def test_jobs_of_a_queue_are_compared_with_packets_as_jobs_that_own_no_links(tmp
     found = fs.now(TREE, jobs, profile=rule(), samples=1, routing="jigsaw")
 
     assert found.setting.routings == ("d-mod-k",)
+
+
+def test_limiters_of_hosts_slow_jobs_down_and_are_no_links_of_the_answer(tmp_path):
+    """By hand: each of two jobs sends to node 4 and back, 2 GB through its 1 GB/s: 2 s, then 4."""
+    table = {"kind": "switch", "nodes": 8, "bandwidth": "1 GB/s", "latency": "none"}
+    jobs = queue(tmp_path / "queue.json", [("7", "n0,n4"), ("9", "n4,n1")])
+    given = {"profile": rule(pattern={"name": "ring"}), "samples": 2}
+
+    found = fs.now({**table, "limiter_link": "1 GB/s"}, jobs, **given)
+    changed = fs.whatif(
+        topology={**table, "limiter_link": "1 GB/s"}, squeue=jobs, **given, drain="n1"
+    )
+
+    assert [job.interference for job in found.jobs] == pytest.approx([2.0, 2.0], rel=CLOSE)
+    assert {link["link"] for link in found.to_dict()["links"]} == {"n4>r0", "r0>n4"}
+    after = [job["after"] for job in changed.to_dict()["jobs"] if job["status"] != "drained"]
+    assert after == pytest.approx([1.0])

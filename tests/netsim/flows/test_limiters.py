@@ -149,6 +149,24 @@ def test_estimates_have_the_limits_of_hosts(model):
     assert [job.interference for job in found] == pytest.approx([2.0, 2.0], rel=0.02)
 
 
+def test_jobs_that_share_a_limiter_alone_are_staggered():
+    """By hand: each sends 1 s of 2; one into node 0, one out of it, at 1 GB/s in all."""
+    table = {"kind": "switch", "nodes": 4, "bandwidth": "1 GB/s", "latency": "none"}
+    pairs = {"a": [1, 0], "b": [0, 2]}
+    found = fs.stagger(
+        {
+            "topology": {**table, "limiter_link": "1 GB/s"},
+            "jobs": [
+                {"id": own, "nodes": nodes, "steps": [[[0, 1, "1 GB"]]], "compute_s": 1}
+                for own, nodes in pairs.items()
+            ],
+            "shared": True,
+        }
+    )
+
+    assert [job["shift_s"] for job in found.to_dict()["jobs"]] == pytest.approx([0.0, 1.0])
+
+
 def test_what_a_limiter_costs_is_put_down_to_a_link_of_the_host():
     topology = fabric("switch", "1 GB/s")
     own = make_contention_model("fluid", topology)

@@ -265,3 +265,10 @@ def test_names_with_letters_that_xml_cannot_hold_are_refused(form, tmp_path):
         written(fabric, form)
     convert(fabric, "edge-csv", tmp_path / "cables.csv")
     assert read_topology(tmp_path / "cables.csv").n_nodes == 8
+
+
+@pytest.mark.parametrize("own", [{"limiter_link": "1 GB/s"}, {"loopback_bw": "1 GB/s"}])
+def test_a_platform_says_that_limiters_and_loopback_of_hosts_are_left_out(own):
+    _, remarks = written(make_topology({"kind": "switch", "nodes": 4, **own}), "simgrid-xml")
+
+    assert "limiters and loopback of hosts are left out" in remarks
