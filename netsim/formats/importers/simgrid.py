@@ -99,6 +99,8 @@ def read_simgrid(text: str, source: str, settings: Settings) -> Topology:
     try:
         built = _BUILDERS[cluster.kind](cluster)
     except TopologyError as error:
+        if str(error).startswith(cluster.place):  # its own refusals have the place
+            raise
         raise TopologyError(f"{cluster.place}: topo_parameters: {error}") from None
     topology = built.topology
     if settings.states_latency:

@@ -330,3 +330,10 @@ def test_files_that_are_no_platforms_are_refused(tmp_path, text, message):
     with pytest.raises(TopologyError, match=message):
         make_topology({"kind": "file", "path": str(path), "format": "simgrid-xml"})
     assert guess_format("<?xml version='1.0'?>\n<platform>", "p.xml") == "simgrid-xml"
+
+
+def test_a_refusal_names_file_and_cluster_once(read):
+    with pytest.raises(TopologyError) as refusal:
+        read(topology="TORUS", topo_parameters="2,x")
+
+    assert str(refusal.value).count("cluster 'c'") == 1
