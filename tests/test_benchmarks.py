@@ -321,6 +321,7 @@ def test_a_row_holds_both_verdicts_and_what_is_assumed():
     assert "| 2 | 4.5: order of magnitude | 50: wrong |" in measured.written([single])
 
 
+@pytest.mark.heavy
 def test_an_incast_on_slingshot_is_within_a_factor_of_two():
     """De Sensi et al. 2020: at most 2.3, any of 576 cells; without a limit it is above 10."""
     nodes = measured.parted(1024, linear=False)

@@ -229,13 +229,12 @@ def test_a_policy_sees_the_time_the_estimates_and_the_expected_ends(case):
         assert hasattr(Machine, name)
 
 
-@pytest.mark.parametrize("name", ["mishra20", "smith21", "stoltzfus13", "yang"])
-def test_the_page_of_a_paper_links_to_nothing_that_is_not_there(case, name):
+def test_the_page_of_a_paper_links_to_nothing_that_is_not_there(case):
     """Made again from a record, which runs nothing."""
     command = case("06-paper-page-links")
-    record = ROOT / "docs" / "research" / "papers" / f"{name}.json"
+    record = ROOT / "docs" / "research" / "papers" / "mishra20.json"
 
-    assert command("paper", name, "--recorded", record, "--out", "page")[0] == 0
+    assert command("paper", "mishra20", "--recorded", record, "--out", "page")[0] == 0
 
     pages = list(Path("page").rglob("*.md"))
     assert pages
