@@ -142,6 +142,8 @@ def hot_spot(topology: Topology, jobs: Iterable[Traffic], before: str = "") -> s
 def _most_senders(topology: Topology, own: Traffic, least: int) -> tuple[int, int]:
     """Return how many senders saturate a receiver of a job in a step, and which; 0 for `least`."""
     indptr, links = own.routes.indptr, own.routes.links
+    if indptr.size - 1 <= least:  # fewer flows than that many senders have
+        return 0, 0
     hops = np.diff(indptr)
     node = np.full(hops.size, -1, dtype=np.int64)
     last = links[indptr[1:][hops > 0] - 1]
