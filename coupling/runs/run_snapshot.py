@@ -26,6 +26,7 @@ def moment(stored: Stored, at_s: float, run: str | None = None) -> dict[str, Any
     experiment = stored.experiment.located()
     topology = build_topology(experiment.topology, place, partial(_fabric_error, place))
     running = _running_rows(result.jobs, at_s, place)
+    _refuse_broken_fabric(result.extras.get("events"), at_s, place)
     document: dict[str, Any] = {"topology": experiment.topology}
     if experiment.routing is not None:
         document["routing"] = experiment.routing
@@ -61,6 +62,23 @@ def _running_rows(jobs: pd.DataFrame, at_s: float, place: Path) -> pd.DataFrame:
             f"to {jobs['end_s'].max():g} s."
         )
     return running
+
+
+def _refuse_broken_fabric(events: pd.DataFrame | None, at_s: float, place: Path) -> None:
+    """Refuse a moment at which switches or cables are down: routes then were others."""
+    down: dict[str, None] = {}
+    if events is not None:
+        of_parts = events[(events["n_nodes"] == 0) & (events["time_s"] <= at_s)]
+        for action, what in zip(of_parts["action"], of_parts["what"], strict=True):
+            if action in ("down", "failed"):
+                down[str(what)] = None
+            elif action in ("up", "resume", "repaired"):
+                down.pop(str(what), None)
+    if down:
+        raise ResultError(
+            f"{place}: expected a moment at which no switch and no cable is down, got {at_s:g} s "
+            f"with {', '.join(down)}."
+        )
 
 
 def _snapshot_jobs(

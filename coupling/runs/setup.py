@@ -21,7 +21,7 @@ from scheduler.allocators import make_allocator
 from scheduler.allocators.base import Allocator, fits_by_count
 from scheduler.allocators.baselines import FirstFree
 from scheduler.machine import QueuePolicy
-from scheduler.molding import require_molding
+from scheduler.molding import refuse_many_sizes, require_molding
 from scheduler.queues import POLICIES, make_policy
 from scheduler.queues.pinned import Pinned
 from scheduler.sharing import Sharing, require_sharing
@@ -97,6 +97,9 @@ def check_parts(experiment: Experiment, parts: RunParts) -> None:
         if parts.node is not None:
             require_sharing(queue)
         require_molding(parts.workload.jobs, parts.cluster(), queue)
+        if "limits" in experiment.queue_options:
+            for job in parts.workload.jobs:
+                refuse_many_sizes(job, "limits of users")
         _check_sizes(_make_placer(experiment), parts)
     setup = Setup.of(experiment, parts)
     if isinstance(setup.rates, FlowLevelRates):

@@ -125,3 +125,11 @@ def test_jobs_larger_than_the_machine_at_one_of_their_sizes_are_dropped_with_the
     assert found.jobs.set_index("id")["dropped"].to_dict()[2] == (
         "larger than the machine (16 nodes)"
     )
+
+
+def test_sizes_beside_limits_of_users_are_refused_before_the_run(tmp_path):
+    limits = {"limits": {"MaxJobsPerUser": 2}}
+    with pytest.raises(ExperimentError, match="limits of users: job 2: expected jobs of one size"):
+        run_campaign(experiment(tmp_path, queue_options=limits), tmp_path / "out")
+
+    assert not (tmp_path / "out").exists()

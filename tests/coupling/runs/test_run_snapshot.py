@@ -134,3 +134,24 @@ def test_a_partition_of_another_fabric_is_refused(folder, monkeypatch):
     monkeypatch.setattr("coupling.results.result.read_table", larger)
     with pytest.raises(ResultError, match=r"its tables do not fit its fabric: job \d+ owns"):
         moment(stored, at, "jigsaw")
+
+
+def test_a_moment_at_which_a_switch_is_down_is_refused(command, tmp_path):
+    """Its fabric is not that of the experiment."""
+    lost = {"time": "50 s", "action": "down", "what": "s3.0"}
+    experiment = Experiment(
+        topology={"kind": "fat-tree", "radix": 8},
+        workload={"generator": "synth", "mean_nodes": 6, "n_jobs": 60, "seed": 3},
+        events={"list": [lost, {**lost, "time": "400 s", "action": "up"}]},
+        self_check=False,
+    )
+    folder = run_campaign(experiment, tmp_path / "run").folder
+
+    found = [command("snapshot", folder, "--at", at, "--out", tmp_path / at) for at in ("99", "20")]
+
+    assert [status for status, *_ in found] == [2, 0]
+    assert found[0][2] == (
+        f"fabricsim: {folder}: expected a moment at which no switch and no cable is down, got 99 s "
+        "with s3.0.\n"
+    )
+    assert not (tmp_path / "99").exists()
