@@ -345,10 +345,10 @@ class _Checks:
                     seed=self._snapshot.seed,
                     exhaustive_limit=self._matrices,
                 )
-                verdict = self._named(found)
+                verdict = self._named(found, partition)
                 if given is not None:
                     answer = self._routed(tree, partition, given, legal=not broken)
-                    permutation = self._named(answer)
+                    permutation = self._named(answer, partition)
         except NetsimError as error:
             raise SnapshotError(f"{self._snapshot.source}: job {job.id}: {error}") from None
         if given is not None and permutation is None:
@@ -400,12 +400,16 @@ class _Checks:
             return None, partition, "not asked, as the job owns no links"
         return tree, partition, ""
 
-    def _named(self, verdict: Verdict) -> Verdict:
+    def _named(self, verdict: Verdict, partition: Partition) -> Verdict:
         """Return a verdict with the links of the fabric: on a GPU cluster those of adapter 0."""
         if self._hosts is None:
             return verdict
         link, size = self._hosts.link, self._snapshot.topology.n_links
-        each = f"{verdict.method}; alike by each of {link.shape[0]} endpoints of a host"
+        own = slice(0) if partition.links is None else partition.links
+        n_lost = int(self._hosts.lost[:, own].any(axis=1).sum())
+        each = f"{verdict.method}; alike by each of {link.shape[0] - n_lost} endpoints of a host"
+        if n_lost:
+            each += f", {n_lost} more have lost links"
         verdict = replace(verdict, method=each)
         if (own := verdict.certificate) is not None:
             routes = Routes(own.routes.indptr, link[0][own.routes.links], size)

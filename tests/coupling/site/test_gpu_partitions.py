@@ -69,6 +69,20 @@ def test_partitions_of_hosts_are_isolated_and_each_rail_is_non_blocking(snapshot
         assert f"each of {snapshot.topology.hosts.ends} endpoints" in job.rearrangeable.method
 
 
+def test_an_endpoint_whose_leaf_is_lost_is_not_said_to_be_alike(tmp_path):
+    """Leaf s1.0 is that of adapter 0 of the first four hosts, of which j6 has all."""
+    path = tmp_path / "jobs.json"
+    path.write_text(json.dumps(placed(UNITS | {"fabric": "rail"}, (6, 3))))
+    snapshot = read_snapshot(path)
+
+    first, second = verify(snapshot, fail=["s1.0"]).jobs
+
+    assert first.rearrangeable.method.endswith(
+        "each of 3 endpoints of a host, 1 more have lost links"
+    )
+    assert second.rearrangeable.method.endswith("each of 4 endpoints of a host")
+
+
 def test_messages_between_all_gpus_stay_on_links_that_one_job_has(snapshot):
     """Every pair of endpoints of equal number, walked link by link."""
     fabric, holder = snapshot.topology, {}
