@@ -9,6 +9,7 @@ from coupling.errors import CouplingError
 from fabricsim.checking import shortened, wrong
 from netsim.flows.contention import ContentionModel
 from netsim.flows.partition import Partition
+from netsim.fluid.model import Fluid
 from netsim.registries.accuracy import hot_spot
 from netsim.registries.routings import on_changed
 from netsim.routing.base import Routing
@@ -180,7 +181,9 @@ class NetworkRateModel:
         self._note_traffic_class(job, partition, placed)
         self.hot_spot = hot_spot(self.topology, (placed.traffic,), self.hot_spot)
         self._placement_factor[job.id] = placed.placement_factor
-        if self.model is not None:
+        if isinstance(self.model, Fluid):  # traffic made here need not be checked
+            self.model.add(job.id, self.model.demand_of.of_checked(placed.traffic))
+        elif self.model is not None:
             self.model.start(job.id, placed.traffic)
 
     def _note_owned(self, partition: Partition, placed: PlacedTraffic) -> None:

@@ -132,7 +132,7 @@ def test_a_job_is_routed_once_and_looked_at_once_and_culprits_are_asked_for_once
 
         monkeypatch.setattr(kind, name, call)
 
-    for kind, name in ((TrafficOf, "_routed_traffic"), (Fluid, "start"), (Fluid, "culprits")):
+    for kind, name in ((TrafficOf, "_routed_traffic"), (Fluid, "add"), (Fluid, "culprits")):
         counted(kind, name)
     counted(TrafficTimes, "__call__")
     counted(_Simulation, "_end_jobs")  # once an instant
@@ -140,5 +140,5 @@ def test_a_job_is_routed_once_and_looked_at_once_and_culprits_are_asked_for_once
     result = run(experiment(workload=CROWDED, self_check=False))
 
     talking = int((result.jobs["comm_fraction"] * (result.jobs["n_nodes"] > 1) > 0).sum())
-    assert counts["_routed_traffic"] == counts["start"] == counts["__call__"] == talking
+    assert counts["_routed_traffic"] == counts["add"] == counts["__call__"] == talking
     assert counts["culprits"] <= counts["_end_jobs"]
