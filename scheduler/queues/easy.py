@@ -17,11 +17,13 @@ from scheduler.queues.plan import Plan
 from scheduler.queues.reservation import (
     Place,
     Reservation,
+    by_run_time,
     enough_nodes_s,
     expected_free,
+    expected_size,
     first_reservation,
+    least_size,
 )
-from scheduler.queues.sizes import by_run_time, expected_size, least_size
 from scheduler.queues.waiting import Line, LinePolicy, SortedLine, WaitingLine
 from scheduler.reasons import (
     INSUFFICIENT_NODES,
