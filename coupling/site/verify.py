@@ -405,8 +405,8 @@ class _Checks:
         if self._hosts is None:
             return verdict
         link, size = self._hosts.link, self._snapshot.topology.n_links
-        own = slice(0) if partition.links is None else partition.links
-        n_lost = int(self._hosts.lost[:, own].any(axis=1).sum())
+        owned = slice(0) if partition.links is None else partition.links
+        n_lost = int(self._hosts.lost[:, owned].any(axis=1).sum())
         each = f"{verdict.method}; alike by each of {link.shape[0] - n_lost} endpoints of a host"
         if n_lost:
             each += f", {n_lost} more have lost links"
