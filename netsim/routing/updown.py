@@ -37,7 +37,7 @@ def mod_k_routes(tree: FatTree, src: Ints, dst: Ints, *, by_source: bool = False
 
     `by_source`: d is the number of the source, not of the destination.
     """
-    kernels = load_kernels("netsim.routing.modk_kernels", "routes of trees", 1)
+    kernels = load_kernels("netsim.routing.modk_kernels", "mod-k routes", 1)
     rest = tree.shape, tree.down_cable == "mirror"
     try:
         indptr, links = kernels.mod_k_paths(src, dst, src if by_source else dst, *rest)
