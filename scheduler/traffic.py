@@ -272,14 +272,7 @@ class TrafficOf:
         if crossing.all() and _has_no_gaps(flows.step):
             return flows
         numbers, step = np.unique(flows.step[crossing], return_inverse=True)
-        if topology.loopback_bw and not crossing.all():
-            return self._beside_loopback(flows, crossing, numbers, step)
-        if flows.hide_s is not None and numbers.size < flows.hide_s.size:
-            raise RoutingError(
-                "hidden phases: a collective stays inside hosts, where traffic costs nothing; "
-                "expected a fabric with gpu_link."
-            )
-        return RankFlows(
+        across = RankFlows(
             step,
             flows.src[crossing],
             flows.dst[crossing],
@@ -290,12 +283,20 @@ class TrafficOf:
             labels=tuple(flows.labels[number] for number in numbers) if flows.labels else (),
             latency_s=None if flows.latency_s is None else flows.latency_s[numbers],
         )
+        if topology.loopback_bw and not crossing.all():
+            return self._beside_loopback(across, flows, crossing, numbers)
+        if flows.hide_s is not None and numbers.size < flows.hide_s.size:
+            raise RoutingError(
+                "hidden phases: a collective stays inside hosts, where traffic costs nothing; "
+                "expected a fabric with gpu_link."
+            )
+        return across
 
     def _beside_loopback(
-        self, flows: RankFlows, crossing: Bools, numbers: Ints, step: Ints
+        self, across: RankFlows, flows: RankFlows, crossing: Bools, numbers: Ints
     ) -> RankFlows:
         """
-        Return the messages that cross links, beside those inside hosts that take time.
+        Return the messages that cross links, `across`, beside those inside hosts that take time.
 
         Each of these has the loopback to itself, so a step takes no less than its longest one.
         """
@@ -308,18 +309,8 @@ class TrafficOf:
         np.maximum.at(of_step, flows.step[inside], own_s)
         beside_s = of_step[numbers]
         of_step[numbers] = 0.0
-        return RankFlows(
-            step,
-            flows.src[crossing],
-            flows.dst[crossing],
-            flows.nbytes[crossing],
-            None if flows.rounds is None else flows.rounds[numbers],
-            None if flows.channel is None else flows.channel[crossing],
-            beside_s if beside_s.any() else None,
-            labels=tuple(flows.labels[number] for number in numbers) if flows.labels else (),
-            latency_s=None if flows.latency_s is None else flows.latency_s[numbers],
-            inside_s=float(of_step.sum()),
-        )
+        hide_s = beside_s if beside_s.any() else None
+        return replace(across, hide_s=hide_s, inside_s=float(of_step.sum()))
 
     def _placed(
         self,

@@ -346,7 +346,7 @@ class Store:
         self._tails = dict.fromkeys(_GROUPS, 0)
 
     def solution(self) -> Solution:
-        """Return a copy of the rows in use; from now on records tell whether they change."""
+        """Return a copy of the rows in use; marks say from now on which records change."""
         state = self.state
         n_records, n_entries, n_steps = self._tails.values()
         shared = np.flatnonzero(state.marks[:n_records] & SHARED)
