@@ -42,33 +42,18 @@ _TREE_BYTES = (0.0, 0.0, 1.0, 1.5)  # that an adapter sends, of S/k, by hosts; 2
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """
-    Where the ranks of a job are, on hosts with GPUs and adapters.
+    """Where the ranks of a job are, on hosts with GPUs and adapters."""
 
-    Parameters
-    ----------
-    host : (n,) int array
-        Host of each rank, numbered by their first ranks.
-    gpu : (n,) int array
-        GPU of each rank; -1 where the rank is the whole host.
-    gpus, nics : int
-        GPUs and adapters of a host.
-    nic_rate : float
-        Bytes per second of an adapter.
-    nccl : float
-        Share of an adapter's rate that NCCL reaches, where collectives have what it adds to their
-        bytes and latencies; 0: without.
-    known : bool
-        Whether these are the hosts of the job, or any.
-    """
-
-    host: Ints
-    gpu: Ints
+    host: Ints  # (n,): host of each rank, numbered by their first ranks
+    gpu: Ints  # (n,): GPU of each rank; -1 where the rank is the whole host
+    # gpus, nics: GPUs and adapters of a host
     gpus: int
     nics: int
-    nic_rate: float
+    nic_rate: float  # bytes per second of an adapter
+    # share of an adapter's rate that NCCL reaches, where collectives have what it adds to their
+    # bytes and latencies; 0: without
     nccl: float = 0.0
-    known: bool = True
+    known: bool = True  # whether these are the hosts of the job, or any
 
     @cached_property
     def _key(self) -> tuple[object, ...]:

@@ -21,22 +21,16 @@ class HostTree:
     What a job owns of one tree it owns of all: jobs that share no link of the host tree share none
     of the cluster, and a message that leaves and arrives by adapters of one number stays on one
     tree.
-
-    Parameters
-    ----------
-    tree : FatTree
-        One of them; nodes are hosts, switches are called as those of adapter 0. Absent: links that
-        are out of service on any, but for those of a leaf that is lost as a whole: its adapters
-        send nothing.
-    link : (ends, n_tree_links) int array
-        Link of the cluster that each link of the tree is for each endpoint of a host.
-    lost : (ends, n_tree_links) bool array
-        Which of them are out of service.
     """
 
+    # one of them; nodes are hosts, switches are called as those of adapter 0. Absent: links that
+    # are out of service on any, but for those of a leaf that is lost as a whole: its adapters send
+    # nothing.
     tree: FatTree
+    # (ends, n_tree_links): link of the cluster that each link of the tree is for each endpoint of a
+    # host
     link: Ints
-    lost: Bools
+    lost: Bools  # (ends, n_tree_links): which of them are out of service
 
     def of_end(self, end: int) -> FatTree:
         """Return the tree of one endpoint of each host, with what is out of service there."""

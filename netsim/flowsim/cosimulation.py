@@ -38,44 +38,21 @@ _TABLES = ("steps", "flows", "elements", "changes", "crossed")  # whose rows job
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SoloRun:
-    """
-    What a job does alone, and the rows it is simulated by.
+    """What a job does alone, and the rows it is simulated by."""
 
-    Parameters
-    ----------
-    traffic : Traffic
-        What it sends, flows inside nodes left out; at least one flow.
-    alone_s : float
-        Seconds of an iteration without other jobs.
-    rows : Solo
-        Rows of the state's tables, numbered from 0.
-    """
-
-    traffic: Traffic
-    alone_s: float
-    rows: Solo
+    traffic: Traffic  # what it sends, flows inside nodes left out; at least one flow
+    alone_s: float  # seconds of an iteration without other jobs
+    rows: Solo  # rows of the state's tables, numbered from 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Links:
-    """
-    Links that no topology describes.
+    """Links that no topology describes."""
 
-    Parameters
-    ----------
-    capacity : (E,) float array
-        Bytes per second of each directed link's channel.
-    channel : (E,) int array or None
-        Channel of each link; None: a channel for every link.
-    n_senders : int
-        Senders have the numbers from 0 to this.
-    buffer_bytes, packet_bytes : float
-        Of a port, and of a packet; 0: not stated.
-    """
-
-    capacity: Floats
-    channel: Ints | None
-    n_senders: int
+    capacity: Floats  # (E,): bytes per second of each directed link's channel
+    channel: Ints | None  # (E,): channel of each link; None: a channel for every link
+    n_senders: int  # senders have the numbers from 0 to this
+    # buffer_bytes, packet_bytes: of a port, and of a packet; 0: not stated
     buffer_bytes: float = 0.0
     packet_bytes: float = 0.0
 

@@ -25,26 +25,15 @@ _UNITS = 2**31 - 1  # largest capacity that SciPy's maximum flow takes
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairings:
-    """
-    What pairs of hosts get in random pairings.
+    """What pairs of hosts get in random pairings."""
 
-    Parameters
-    ----------
-    rates : (S, P) float array
-        Bytes per second of each of P pairs in S pairings: the slower of its two directions.
-    full : (S, P) float array
-        Bytes per second that the links of the pair's hosts allow.
-    offered : (E,) float array
-        Load of each directed link if all pairs had what their hosts allow, over its capacity: mean
-        over the pairings.
-    peak : (E,) float array
-        The same, the largest of the pairings.
-    """
-
+    # (S, P): bytes per second of each of P pairs in S pairings: the slower of its two directions
     rates: Floats
-    full: Floats
+    full: Floats  # (S, P): bytes per second that the links of the pair's hosts allow
+    # (E,): load of each directed link if all pairs had what their hosts allow, over its capacity:
+    # mean over the pairings
     offered: Floats
-    peak: Floats
+    peak: Floats  # (E,): the same, the largest of the pairings
 
 
 def random_pairings(

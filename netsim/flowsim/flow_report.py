@@ -33,27 +33,13 @@ def link_bytes(routes: Routes, nbytes: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FlowReport(Tabled):
-    """
-    What flows that start together get.
+    """What flows that start together get."""
 
-    Parameters
-    ----------
-    routes : Routes
-        Links crossed by each of the F flows.
-    link_flows : (E,) int array
-        Flows on each directed link.
-    link_bytes : (E,) float array
-        Bytes on each directed link.
-    rates : (F,) float array
-        Bytes per second of each flow at the start; ``inf`` inside a node.
-    finish_s : (F,) float array
-        When each flow's last byte arrives, seconds after the start; 0 inside a node.
-    """
-
-    routes: Routes
-    link_flows: Ints
-    link_bytes: Floats
-    rates: Floats
+    routes: Routes  # links crossed by each of the F flows
+    link_flows: Ints  # (E,): flows on each directed link
+    link_bytes: Floats  # (E,): bytes on each directed link
+    rates: Floats  # (F,): bytes per second of each flow at the start; ``inf`` inside a node
+    # (F,): when each flow's last byte arrives, seconds after the start; 0 inside a node
     finish_s: Floats
 
     def __repr__(self) -> str:

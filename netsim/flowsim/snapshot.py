@@ -24,28 +24,15 @@ _OFFSETS = 256  # parts of an iteration at which a job may start
 
 @dataclass(frozen=True, slots=True)
 class JobTimes:
-    """
-    What a simulation says about one job.
+    """What a simulation says about one job."""
 
-    Parameters
-    ----------
-    alone_s : float
-        Seconds of an iteration without other jobs.
-    together_s : float
-        Seconds of an iteration among the others, mean.
-    interference : float
-        together_s / alone_s; exactly 1 where no channel is shared. It can fall below 1: a
-        neighbour that blocks some flows of a job clears the way for others.
-    end_s : float or None
-        When the job ends, if its iterations are given.
-    p99_s : float or None
-        99th percentile of the iterations among the others, where each is followed.
-    """
-
-    alone_s: float
-    together_s: float
+    alone_s: float  # seconds of an iteration without other jobs
+    together_s: float  # seconds of an iteration among the others, mean
+    # together_s / alone_s; exactly 1 where no channel is shared. It can fall below 1: a neighbour
+    # that blocks some flows of a job clears the way for others.
     interference: float
-    end_s: float | None
+    end_s: float | None  # when the job ends, if its iterations are given
+    # 99th percentile of the iterations among the others, where each is followed
     p99_s: float | None = None
 
 

@@ -29,19 +29,10 @@ _MOST_PACKETS = 2**31 - 1  # of a message
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """
-    Cost of a simulation.
+    """Cost of a simulation."""
 
-    Parameters
-    ----------
-    hops : float
-        Packets moved over a link, in all.
-    memory_bytes : float
-        Memory that packets and paths can take.
-    """
-
-    hops: float
-    memory_bytes: float
+    hops: float  # packets moved over a link, in all
+    memory_bytes: float  # memory that packets and paths can take
 
     @property
     def cpu_s(self) -> float:

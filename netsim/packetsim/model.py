@@ -34,34 +34,17 @@ _MOST_SAMPLES, _MOST_ITERATIONS = 1000, 10**6
 
 @dataclass(frozen=True, slots=True)
 class PacketModel:
-    """
-    The packet simulation with its options.
+    """The packet simulation with its options."""
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric, of full-duplex cables.
-    switch : Switch
-        What happens to packets.
-    iterations : int
-        Iterations of the slowest of the jobs that meet, where jobs have none of their own.
-    samples : int
-        Simulations with other starts and random delays, whose results are averaged.
-    seed : int
-        Of the first sample.
-    stepping : {"barrier", "rank"}
-        What the next step waits for: all messages of the job, or those of the rank.
-    dropped : int
-        Iterations of each job, from its first on, that do not count.
-    """
-
-    topology: Topology
-    switch: Switch
+    topology: Topology  # the fabric, of full-duplex cables
+    switch: Switch  # what happens to packets
+    # iterations of the slowest of the jobs that meet, where jobs have none of their own
     iterations: int = SLOWEST_DOES
-    samples: int = 1
-    seed: int = 0
+    samples: int = 1  # simulations with other starts and random delays, whose results are averaged
+    seed: int = 0  # of the first sample
+    # "barrier", "rank": what the next step waits for: all messages of the job, or those of the rank
     stepping: str = "barrier"
-    dropped: int = 1
+    dropped: int = 1  # iterations of each job, from its first on, that do not count
 
     @classmethod
     def made(

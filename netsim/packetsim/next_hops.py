@@ -22,48 +22,28 @@ _TORUS_CHANNELS = 3  # two that escape, and one for any minimal path
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NextHops:
-    """
-    Links that lead on to the last switches of some flows, from everywhere.
+    """Links that lead on to the last switches of some flows, from everywhere."""
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    rule : int
-        `ADAPTIVE` or `SPRAY`.
-    n_channels : int
-        Virtual channels of each link: 1 on trees, 3 on tori, as many as paths turn on dragonflies.
-    n_states : int
-        Places where a packet can be: vertices, on trees twice (`netsim.topology.levels.Moves`).
-    n_groups, n_routers : int
-        Groups of a dragonfly, and routers of each, where packets may go by a third one; else 0.
-    longest : int
-        Most links of a path, those of the nodes included.
-    nonminimal_hops : float
-        Mean links between routers of different groups.
-    target : (V,) int array
-        Target of each last switch, -1 for others; those of `n_groups` groups and of `n_routers`
-        places in a group, whichever it is, follow.
-    table : (T * S,) table
-        For each target and state: the first of `options` that lead on and their number, the
-        channel to escape by, and links to go.
-    options : (M,) int array
-        Links.
-    link_ends : (E,) table
-        For each link: state after it, rank by which channels change, and port where it enters.
-    """
-
-    topology: Topology
-    rule: int
+    topology: Topology  # the fabric
+    rule: int  # `ADAPTIVE` or `SPRAY`
+    # virtual channels of each link: 1 on trees, 3 on tori, as many as paths turn on dragonflies
     n_channels: int
+    # places where a packet can be: vertices, on trees twice (`netsim.topology.levels.Moves`)
     n_states: int
+    # n_groups, n_routers: groups of a dragonfly, and routers of each, where packets may go by a
+    # third one; else 0
     n_groups: int
     n_routers: int
-    longest: int
-    nonminimal_hops: float
+    longest: int  # most links of a path, those of the nodes included
+    nonminimal_hops: float  # mean links between routers of different groups
+    # (V,): target of each last switch, -1 for others; those of `n_groups` groups and of `n_routers`
+    # places in a group, whichever it is, follow
     target: Ints
+    # (T * S,): for each target and state: the first of `options` that lead on and their number, the
+    # channel to escape by, and links to go
     table: Table
-    options: Ints32
+    options: Ints32  # (M,): links
+    # (E,): for each link: state after it, rank by which channels change, and port where it enters
     link_ends: Table
 
 

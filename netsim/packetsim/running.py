@@ -17,24 +17,12 @@ _CHUNK = 2**22  # packets moved over links between two looks at the clock
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkUse:
-    """
-    What links carried in a simulation.
+    """What links carried in a simulation."""
 
-    Parameters
-    ----------
-    links : (k,) int array
-        Directed links that carried anything, ascending.
-    nbytes : (k,) float array
-        Bytes.
-    utilization : (k,) float array
-        Share of the time in which the link sent.
-    waited_s : (k,) float array
-        Mean seconds that a packet waited before the link, for a place and for its turn.
-    """
-
-    links: Ints
-    nbytes: Floats
-    utilization: Floats
+    links: Ints  # (k,): directed links that carried anything, ascending
+    nbytes: Floats  # (k,): bytes
+    utilization: Floats  # (k,): share of the time in which the link sent
+    # (k,): mean seconds that a packet waited before the link, for a place and for its turn
     waited_s: Floats
 
 

@@ -41,22 +41,11 @@ _MOST_SECONDS = 1e6  # of simulated time; beyond, floats do not resolve parts of
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PacketTimes:
-    """
-    What a packet simulation says.
+    """What a packet simulation says."""
 
-    Parameters
-    ----------
-    jobs : dict of int to JobTimes
-        In the order of the traffic.
-    links : LinkUse
-        Over the simulations of jobs that share links, and of those that share none.
-    hops : int
-        Packets moved over a link, in all.
-    """
-
-    jobs: dict[int, JobTimes]
-    links: LinkUse
-    hops: int
+    jobs: dict[int, JobTimes]  # in the order of the traffic
+    links: LinkUse  # over the simulations of jobs that share links, and of those that share none
+    hops: int  # packets moved over a link, in all
 
 
 def simulate_packets(

@@ -44,37 +44,22 @@ _SCHEMES = {"none": UNLIMITED, "end-point": END_POINT, "dcqcn": DCQCN}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scene:
-    """
-    Flows of some jobs, none of which stays inside a node.
+    """Flows of some jobs, none of which stays inside a node."""
 
-    Parameters
-    ----------
-    indptr : (F + 1,) int array
-        Flow f crosses ``links[indptr[f]:indptr[f + 1]]``.
-    links, channels : (nnz,) int array
-        Directed links in the order of travel, and the virtual channel of each, from 0.
-    nbytes : (F,) float array
-        Bytes of each flow, ascending by job, then step.
-    step_first : (S + 1,) int array
-        Step s has the flows from ``step_first[s]``; every step has some.
-    job_first : (J + 1,) int array
-        Job j has the steps from ``job_first[j]``; every job has some.
-    into, receives, receive_first : int arrays, optional
-        Where each rank goes on by itself, and jobs above are ranks: the step that each flow goes
-        into, the flows by that step, and where those of each step begin.
-    next_hops : NextHops, optional
-        Where switches choose: of a path only the first and the last link count.
-    """
-
-    indptr: Ints
+    indptr: Ints  # (F + 1,): flow f crosses ``links[indptr[f]:indptr[f + 1]]``
+    # links, channels: (nnz,): directed links in the order of travel, and the virtual channel of
+    # each, from 0
     links: Ints
     channels: Ints
-    nbytes: Floats
-    step_first: Ints
-    job_first: Ints
+    nbytes: Floats  # (F,): bytes of each flow, ascending by job, then step
+    step_first: Ints  # (S + 1,): step s has the flows from ``step_first[s]``; every step has some
+    job_first: Ints  # (J + 1,): job j has the steps from ``job_first[j]``; every job has some
+    # into, receives, receive_first: where each rank goes on by itself, and jobs above are ranks:
+    # the step that each flow goes into, the flows by that step, and where those of each step begin
     into: Ints | None = None
     receives: Ints | None = None
     receive_first: Ints | None = None
+    # where switches choose: of a path only the first and the last link count
     next_hops: NextHops | None = None
 
 

@@ -173,66 +173,31 @@ def _pair_numbers(step: Ints, end: Ints) -> Ints:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """
-    A model compared with packet-level simulations of one kind of network.
+    """A model compared with packet-level simulations of one kind of network."""
 
-    Parameters
-    ----------
-    machine : str
-        As `netsim.registries.accuracy.machine_kind` names it.
-    routing : str
-        As `routing_kind` names it.
-    ranks_per_node : int
-        Ranks of a job on each of its nodes, or the fewest.
-    fairness : str
-        What a link is shared evenly among.
-    buffer_bytes : float
-        Buffer of a port in the model; 0 where the fabric states none.
-    load : str
-        What the jobs do.
-    model : str
-        The contention model.
-    nodes : int
-        Nodes of the machine, or of the smallest.
-    cases, jobs : int
-        Scenes, and jobs in all of them.
-    mean_error, p90_error, worst_error : float
-        Relative errors of the interference; 0.01 is one per cent.
-    contended_error : float
-        Mean over the jobs whose true interference is above 1.05.
-    bias : float
-        Sum of (predicted - 1) / sum of (true - 1); below 1 the model understates.
-    rank : float
-        Spearman's rank correlation.
-    source : str
-        The command that measured it.
-    most_nodes : int, optional
-        Nodes of the largest machine, where there were several.
-    most_ranks : int, optional
-        Ranks of a job on each of its nodes at most, where jobs of several numbers were taken.
-    traffic_class : str, optional
-        Of the jobs: `FEW`, `MANY`, `ONE`, `STEPS`, or `ANY` for all together.
-    """
-
-    machine: str
-    routing: str
-    ranks_per_node: int
-    fairness: str
-    buffer_bytes: float
-    load: str
-    model: str
-    nodes: int
+    machine: str  # as `netsim.registries.accuracy.machine_kind` names it
+    routing: str  # as `routing_kind` names it
+    ranks_per_node: int  # ranks of a job on each of its nodes, or the fewest
+    fairness: str  # what a link is shared evenly among
+    buffer_bytes: float  # buffer of a port in the model; 0 where the fabric states none
+    load: str  # what the jobs do
+    model: str  # the contention model
+    nodes: int  # nodes of the machine, or of the smallest
+    # cases, jobs: scenes, and jobs in all of them
     cases: int
     jobs: int
+    # mean_error, p90_error, worst_error: relative errors of the interference; 0.01 is one per cent
     mean_error: float
     p90_error: float
     worst_error: float
-    contended_error: float
-    bias: float
-    rank: float
-    source: str
-    most_nodes: int | None = None
+    contended_error: float  # mean over the jobs whose true interference is above 1.05
+    bias: float  # sum of (predicted - 1) / sum of (true - 1); below 1 the model understates
+    rank: float  # Spearman's rank correlation
+    source: str  # the command that measured it
+    most_nodes: int | None = None  # nodes of the largest machine, where there were several
+    # ranks of a job on each of its nodes at most, where jobs of several numbers were taken
     most_ranks: int | None = None
+    # of the jobs: `FEW`, `MANY`, `ONE`, `STEPS`, or `ANY` for all together
     traffic_class: str = ANY
 
 

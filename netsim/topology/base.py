@@ -29,19 +29,12 @@ class Endpoints:
 
     Where every node has one link, endpoint e is node e. A node without a link has an endpoint that
     no path reaches.
-
-    Parameters
-    ----------
-    first : (n_nodes + 1,) int array
-        Node n has the endpoints ``first[n]`` to ``first[n + 1] - 1``.
-    node : (n_endpoints,) int array
-        Node of each endpoint.
-    link : (n_endpoints,) int array
-        Link by which it sends, -1 for none; it receives by the other direction of the cable.
     """
 
-    first: Ints
-    node: Ints
+    first: Ints  # (n_nodes + 1,): node n has the endpoints ``first[n]`` to ``first[n + 1] - 1``
+    node: Ints  # (n_endpoints,): node of each endpoint
+    # (n_endpoints,): link by which it sends, -1 for none; it receives by the other direction of the
+    # cable
     link: Ints
 
     @classmethod

@@ -36,31 +36,21 @@ PCI Express x16 of generations 4 and 5 (128b/130b coding)."""
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """
-    What a host of a GPU cluster has.
+    """What a host of a GPU cluster has."""
 
-    Parameters
-    ----------
-    gpus, nics, planes : int
-        GPUs, adapters, and ports of an adapter, each into a plane of its own.
-    gpu_rate : float
-        Bytes per second of a GPU into the network of its host, each way; 0: traffic inside a host
-        costs nothing.
-    pxn : bool
-        Whether a message to another host leaves by the adapter of the receiver's GPU, as NCCL's
-        PXN has it; else by that of the sender's.
-    on_failure : str
-        What messages of a lost adapter do: ``respread``, ``double``, ``plane`` or ``abort``.
-    nccl : bool
-        Whether collectives have NCCL's latencies; rates of links are then those it reaches.
-    """
-
+    # gpus, nics, planes: GPUs, adapters, and ports of an adapter, each into a plane of its own
     gpus: int
     nics: int
     planes: int = 1
+    # bytes per second of a GPU into the network of its host, each way; 0: traffic inside a host
+    # costs nothing
     gpu_rate: float = 0.0
+    # whether a message to another host leaves by the adapter of the receiver's GPU, as NCCL's PXN
+    # has it; else by that of the sender's
     pxn: bool = True
+    # what messages of a lost adapter do: ``respread``, ``double``, ``plane`` or ``abort``
     on_failure: str = "respread"
+    # whether collectives have NCCL's latencies; rates of links are then those it reaches
     nccl: bool = False
 
     @property
@@ -84,30 +74,17 @@ class GpuCluster(Topology):
 
     Nodes are hosts. The links of `tree` come first, under the same numbers; its nodes are adapters
     or hosts. Then each GPU has a link into the network of its host, ``n3>h3#5``, and one back.
-
-    Parameters
-    ----------
-    tree : FatTree
-        Between endpoints, as built: all links are there.
-    hosts : Hosts
-        What a host has.
-    fabric : str
-        A key of `FABRICS`.
-    hosts_per_unit, units_per_pod : int
-        Hosts of a unit (rack, scalable unit, segment), and units of a pod.
-    tree_end : (n_endpoints,) int array
-        Endpoint of `tree` that each endpoint of the cluster is.
-    filled_in : str
-        What a preset has that its source does not state.
     """
 
-    tree: FatTree
-    hosts: Hosts
-    fabric: str
+    tree: FatTree  # between endpoints, as built: all links are there
+    hosts: Hosts  # what a host has
+    fabric: str  # a key of `FABRICS`
+    # hosts_per_unit, units_per_pod: hosts of a unit (rack, scalable unit, segment), and units of a
+    # pod
     hosts_per_unit: int
     units_per_pod: int
-    tree_end: Ints
-    filled_in: str = ""
+    tree_end: Ints  # (n_endpoints,): endpoint of `tree` that each endpoint of the cluster is
+    filled_in: str = ""  # what a preset has that its source does not state
 
     @property
     def _kind_words(self) -> str:

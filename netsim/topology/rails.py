@@ -19,27 +19,17 @@ _INSIDE = 2  # links inside a host by which a flow reaches an adapter
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EndpointFlows:
-    """
-    Flows between endpoints that messages between nodes are split into.
+    """Flows between endpoints that messages between nodes are split into."""
 
-    Parameters
-    ----------
-    flow : (K,) int array
-        Message that each belongs to, ascending.
-    src, dst : (K,) int array
-        Endpoints, as `Topology.endpoints` numbers them.
-    parts : (K,) int or float array
-        Equal flows of that message; or where some adapters of a GPU cluster carry more, one over
-        the share of each.
-    inside : tuple of four (K,) int arrays, optional
-        Links inside hosts: out of a GPU and into another before a flow leaves its host, and after
-        it has come to the other; -1 for none (`netsim.topology.gpuflows`).
-    """
-
-    flow: Ints
+    flow: Ints  # (K,): message that each belongs to, ascending
+    # src, dst: (K,): endpoints, as `Topology.endpoints` numbers them
     src: Ints
     dst: Ints
+    # (K,): equal flows of that message; or where some adapters of a GPU cluster carry more, one
+    # over the share of each
     parts: Ints | Floats
+    # links inside hosts: out of a GPU and into another before a flow leaves its host, and after it
+    # has come to the other; -1 for none (`netsim.topology.gpuflows`)
     inside: tuple[Ints, Ints, Ints, Ints] | None = None
 
 
