@@ -61,7 +61,6 @@ class SubAllToAll(Template):
     nbytes: float = DEFAULT_NBYTES  # bytes that a rank has for each other in its line
 
     def __post_init__(self) -> None:
-        """Check the options."""
         dims, grid = check_grid(self.dims, self.grid)
         over = tuple(range(dims)) if self.over is None else integers("over", self.over, 0, dims - 1)
         if len(set(over)) < len(over):
@@ -71,7 +70,6 @@ class SubAllToAll(Template):
         settle(self, dims=dims, grid=grid, over=over, algorithm=algorithm, nbytes=nbytes)
 
     def _steps(self, n_ranks: int) -> list[Step]:
-        """Return the steps."""
         grid, steps = grid_for(n_ranks, self.dims, self.grid), []
         for dimension in self.over or ():
             alltoall = AllToAll.algorithms[self.algorithm](grid[dimension], self.nbytes)
@@ -84,7 +82,6 @@ class OneToAll(Rooted):
     """One rank sends a message to every other, all at once: M_o2a of Yang."""
 
     def _steps(self, n_ranks: int) -> list[Step]:
-        """Return the steps."""
         root = check_root(self.root, n_ranks)
         return [message_step(np.full(n_ranks, root), np.arange(n_ranks), self.nbytes)]
 
@@ -94,6 +91,5 @@ class AllToOne(Rooted):
     """Every rank sends a message to one of them, all at once: M_a2o of Yang."""
 
     def _steps(self, n_ranks: int) -> list[Step]:
-        """Return the steps."""
         root = check_root(self.root, n_ranks)
         return [message_step(np.arange(n_ranks), np.full(n_ranks, root), self.nbytes)]

@@ -52,7 +52,6 @@ class Step:
     latency_s: float = 0.0
 
     def __repr__(self) -> str:
-        """Return one line."""
         rounds = f" in each of {self.rounds} rounds" if self.rounds > 1 else ""
         return f"<Step: {self.src.size} messages{rounds}, {self.nbytes.sum():g} bytes>"
 
@@ -145,7 +144,6 @@ class Sized(Template):
     nbytes: float = DEFAULT_NBYTES  # bytes, as the pattern says of what
 
     def __post_init__(self) -> None:
-        """Check the options."""
         settle(self, nbytes=size("nbytes", self.nbytes))
 
 
@@ -157,7 +155,6 @@ class Rooted(Template):
     root: int = 0
 
     def __post_init__(self) -> None:
-        """Check the options."""
         settle(self, nbytes=size("nbytes", self.nbytes), root=integer("root", self.root, 0))
 
 

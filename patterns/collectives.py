@@ -104,12 +104,10 @@ class Collective(Template):
     algorithms: ClassVar[Mapping[str, Algorithm]]
 
     def __post_init__(self) -> None:
-        """Check the options."""
         algorithm = choice("algorithm", self.algorithm, self.algorithms)
         settle(self, algorithm=algorithm, nbytes=size("nbytes", self.nbytes))
 
     def _steps(self, n_ranks: int) -> list[Step]:
-        """Return the steps."""
         return self.algorithms[self.algorithm](n_ranks, self.nbytes)
 
 
@@ -124,13 +122,11 @@ class RootedCollective(Template):
     algorithms: ClassVar[Mapping[str, Algorithm]]
 
     def __post_init__(self) -> None:
-        """Check the options."""
         algorithm = choice("algorithm", self.algorithm, self.algorithms)
         nbytes = size("nbytes", self.nbytes)
         settle(self, algorithm=algorithm, nbytes=nbytes, root=integer("root", self.root, 0))
 
     def _steps(self, n_ranks: int) -> list[Step]:
-        """Return the steps."""
         root = check_root(self.root, n_ranks)
         return with_root(self.algorithms[self.algorithm](n_ranks, self.nbytes), root, n_ranks)
 
@@ -218,7 +214,6 @@ class RecursiveDoubling(Sized):
     """Allreduce by recursive doubling: RD of Mishra20, figure 3."""
 
     def _steps(self, n_ranks: int) -> list[Step]:
-        """Return the steps."""
         return recursive_doubling(n_ranks, self.nbytes)
 
 
@@ -227,7 +222,6 @@ class RecursiveHalvingVectorDoubling(Sized):
     """Allreduce by recursive halving, then vector doubling: RHVD of Mishra20."""
 
     def _steps(self, n_ranks: int) -> list[Step]:
-        """Return the steps."""
         return halving_doubling(n_ranks, self.nbytes)
 
 
@@ -236,7 +230,6 @@ class Rabenseifner(Sized):
     """Allreduce by Rabenseifner's algorithm as in MPICH: most bytes travel to near ranks."""
 
     def _steps(self, n_ranks: int) -> list[Step]:
-        """Return the steps."""
         return rabenseifner(n_ranks, self.nbytes)
 
 
@@ -245,7 +238,6 @@ class Binomial(Rooted):
     """Broadcast down a binomial tree: Binomial of Mishra20."""
 
     def _steps(self, n_ranks: int) -> list[Step]:
-        """Return the steps."""
         root = check_root(self.root, n_ranks)
         return with_root(broadcast_binomial(n_ranks, self.nbytes), root, n_ranks)
 
@@ -259,7 +251,6 @@ class Bruck(Sized):
     """
 
     def _steps(self, n_ranks: int) -> list[Step]:
-        """Return the steps."""
         return allgather_bruck(n_ranks, self.nbytes)
 
 
@@ -268,5 +259,4 @@ class Pairwise(Sized):
     """All-to-all by pairwise exchange: n - 1 rounds with one partner each."""
 
     def _steps(self, n_ranks: int) -> list[Step]:
-        """Return the steps."""
         return alltoall_pairwise(n_ranks, self.nbytes)

@@ -52,13 +52,11 @@ class Hybrid(Template):
     nbytes: float = DEFAULT_NBYTES
 
     def __post_init__(self) -> None:
-        """Check the options."""
         parts = _check_parts(self.parts)
         weights = _check_shares("weights", self.weights, len(parts))
         settle(self, parts=parts, weights=weights, nbytes=size("nbytes", self.nbytes))
 
     def _steps(self, n_ranks: int) -> list[Step]:
-        """Return the steps."""
         total = self.nbytes * n_ranks
         matrices = []
         for number, (part, weight) in enumerate(zip(self.parts, self.weights, strict=True)):
@@ -78,7 +76,6 @@ class Sequence(Template):
     shares: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        """Check the options."""
         parts = _check_parts(self.parts)
         shares = None
         if self.shares is not None:
@@ -86,7 +83,6 @@ class Sequence(Template):
         settle(self, parts=parts, shares=shares)
 
     def _steps(self, n_ranks: int) -> list[Step]:
-        """Return the steps."""
         if self.shares is None:
             return [step for part in self.parts for step in part.steps(n_ranks)]
         steps = [_steps_of_part(k, part, n_ranks) for k, part in enumerate(self.parts)]
@@ -107,7 +103,6 @@ class Mix(Template):
     nbytes: float = DEFAULT_NBYTES
 
     def __post_init__(self) -> None:
-        """Check the options."""
         settle(self, mix=choice("mix", self.mix, _MIXES), nbytes=size("nbytes", self.nbytes))
 
     @property
@@ -116,7 +111,6 @@ class Mix(Template):
         return 1 - _MIXES[self.mix][0]
 
     def _steps(self, n_ranks: int) -> list[Step]:
-        """Return the steps."""
         share_of = _MIXES[self.mix][1]
         parts = tuple(_COLLECTIVES[name](nbytes=self.nbytes) for name in share_of)
         shares = tuple(share / self.comm_fraction for share in share_of.values())

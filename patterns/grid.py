@@ -106,7 +106,6 @@ class UnstructuredMesh(Template):
     seed: int = 1  # equal seeds give equal meshes
 
     def __post_init__(self) -> None:
-        """Check the options."""
         settle(
             self,
             neighbors=integer("neighbors", self.neighbors, 1),
@@ -115,7 +114,6 @@ class UnstructuredMesh(Template):
         )
 
     def _steps(self, n_ranks: int) -> list[Step]:
-        """Return the steps."""
         if n_ranks == 1:
             return []
         random = seeded(self.seed, n_ranks)
@@ -171,7 +169,6 @@ class Stencil(Template):
     nbytes: float = DEFAULT_NBYTES  # bytes of the message across a face
 
     def __post_init__(self) -> None:
-        """Check the options."""
         dims, grid = check_grid(self.dims, self.grid)
         settle(
             self,
@@ -183,7 +180,6 @@ class Stencil(Template):
         )
 
     def _steps(self, n_ranks: int) -> list[Step]:
-        """Return the steps."""
         extents = grid_for(n_ranks, self.dims, self.grid)
         grid, periodic = np.array(extents), np.broadcast_to(self.periodic, self.dims)
         offsets, sizes = self._neighbours()

@@ -300,7 +300,6 @@ class Matrix(Template):
         settle(self, scale=scale, digest=read.digest, _read=read)
 
     def _steps(self, n_ranks: int) -> list[Step]:
-        """Return the steps."""
         read, fits = self._read, n_ranks == self._read.n_ranks
         if not fits and (read.square or n_ranks < read.n_ranks):
             wanted = "just" if read.square else "at least"

@@ -21,11 +21,9 @@ class Pairs(Template):
     seed: int = 1  # equal seeds give equal pairs
 
     def __post_init__(self) -> None:
-        """Check the options."""
         settle(self, nbytes=size("nbytes", self.nbytes), seed=integer("seed", self.seed, 0))
 
     def _steps(self, n_ranks: int) -> list[Step]:
-        """Return the steps."""
         half = n_ranks // 2
         a, b = seeded(self.seed, n_ranks).permutation(n_ranks)[: 2 * half].reshape(2, half)
         partner = np.arange(n_ranks)  # the idle rank is its own partner
@@ -45,7 +43,6 @@ class Permutation(Template):
     to: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
-        """Check the options."""
         to = None if self.to is None else integers("to", self.to, 0)
         if to is not None and sorted(to) != list(range(len(to))):
             raise PatternError(
@@ -56,7 +53,6 @@ class Permutation(Template):
         settle(self, nbytes=nbytes, seed=integer("seed", self.seed, 0), to=to)
 
     def _steps(self, n_ranks: int) -> list[Step]:
-        """Return the steps."""
         here = np.arange(n_ranks)
         if self.to is not None:
             if len(self.to) != n_ranks:
@@ -83,12 +79,10 @@ class Shift(Template):
     nbytes: float = DEFAULT_NBYTES
 
     def __post_init__(self) -> None:
-        """Check the options."""
         distance = integer("distance", self.distance)
         settle(self, distance=distance, nbytes=size("nbytes", self.nbytes))
 
     def _steps(self, n_ranks: int) -> list[Step]:
-        """Return the steps."""
         here = np.arange(n_ranks)
         return [message_step(here, (here + self.distance % n_ranks) % n_ranks, self.nbytes)]
 
@@ -102,7 +96,6 @@ class Ring(Sized):
     """
 
     def _steps(self, n_ranks: int) -> list[Step]:
-        """Return the steps."""
         here = np.arange(n_ranks if n_ranks > 2 else 1)  # noqa: PLR2004 (two ranks: one pair)
         return [exchange_step(here, (here + 1) % n_ranks, self.nbytes)]
 
@@ -112,6 +105,5 @@ class NearestNeighbor(Sized):
     """Every rank exchanges with the ranks one below and one above: M_nn of Yang."""
 
     def _steps(self, n_ranks: int) -> list[Step]:
-        """Return the steps."""
         here = np.arange(n_ranks - 1)
         return [exchange_step(here, here + 1, self.nbytes)]

@@ -493,7 +493,6 @@ class GpuCollective(PlacedPattern):
     root: int = 0  # of a broadcast
 
     def __post_init__(self) -> None:
-        """Check the options."""
         root = integer("root", self.root, 0)
         found = checked_collective(self.operation, self.algorithm, self.nbytes, root)
         settle(self, nbytes=found.nbytes, root=root)

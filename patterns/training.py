@@ -43,7 +43,6 @@ class Training(Template):
     microbatches: int = 1  # microbatches of an iteration, for each replica
 
     def __post_init__(self) -> None:
-        """Check the options."""
         settle(
             self,
             dp=None if self.dp is None else integer("dp", self.dp, 1),
@@ -56,7 +55,6 @@ class Training(Template):
         )
 
     def _steps(self, n_ranks: int) -> list[Step]:
-        """Return the steps."""
         dp = self._replicas(n_ranks)
         grid = (self.tp, dp, self.pp)
         activations = self.activation_bytes * self.microbatches

@@ -108,7 +108,6 @@ class Allocation:
     part: float = 1.0
 
     def __repr__(self) -> str:
-        """Return one line."""
         return (
             f"<Allocation of job {self.job.id}: {self.job.n_nodes} nodes on "
             f"{len(self.leaves)} leaves>"

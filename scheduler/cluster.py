@@ -218,7 +218,6 @@ class Cluster:
         self.tally = Tally()
 
     def __repr__(self) -> str:
-        """Return one line."""
         return (
             f"<Cluster {shortened(self.fabric.name)}: {self.n_free} of {self.n_nodes} nodes free, "
             f"{len(self.running)} jobs>"

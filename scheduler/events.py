@@ -43,7 +43,6 @@ class MachineEvent(NamedTuple):
     cause: str = ""
 
     def __repr__(self) -> str:
-        """Return one line."""
         what = f"{len(self.nodes)} nodes, {len(self.parts)} switches and cables"
         return f"<MachineEvent: {self.action} at {self.time_s:g} s, {what}>"
 
@@ -110,7 +109,6 @@ class DrawnFailures:
         heapq.heapify(self._due)
 
     def __repr__(self) -> str:
-        """Return one line."""
         mtbf_s, repair_s = self._mean_s
         return f"<DrawnFailures of {len(self._things)}: MTBF {mtbf_s:g} s, repair {repair_s:g} s>"
 
@@ -193,7 +191,6 @@ class MachineEvents:
     _cut_off: frozenset[int] = field(init=False, default=frozenset())  # nothing leads to them
 
     def __repr__(self) -> str:
-        """Return one line."""
         return (
             f"<MachineEvents: {len(self.listed)} listed, {len(self.windows)} windows, "
             f"{len(self.drawn)} kinds of failures by chance>"

@@ -88,7 +88,6 @@ class Geometry:
         return _by_leaves(fabric, hierarchy)
 
     def __repr__(self) -> str:
-        """Return one line."""
         return (
             f"<Geometry of {shortened(self.fabric.name)}: {self.n_leaves} groups of "
             f"{self.nodes_per_leaf} nodes>"

@@ -45,7 +45,6 @@ class Communication:
             raise wrong("fraction", "a number from 0 to 1", self.fraction, WorkloadError)
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<Communication {shortened(self.label)!r}: {self.fraction:g} of the time>"
 
 
@@ -117,7 +116,6 @@ class Job:
     sizes: tuple[tuple[int, float], ...] = ()
 
     def __repr__(self) -> str:
-        """Return one line."""
         return (
             f"<Job {self.id}: {self.n_nodes} nodes for {self.runtime_s:g} s, "
             f"submitted at {self.submit_s:g} s>"

@@ -43,7 +43,6 @@ class Window(NamedTuple):
     users: frozenset[int] = frozenset()
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<Window: {self.from_s:g} to {self.until_s:g} s, {len(self.users)} users>"
 
 
@@ -123,7 +122,6 @@ class Machine:
     _sizes: dict[int, tuple[Job, ...]] = field(default_factory=dict, init=False)
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<Machine at {self.now_s:g} s: {self.cluster!r}>"
 
     @property

@@ -16,7 +16,6 @@ class Observer:
     """
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<{type(self).__name__}>"
 
     def on_submit(self, jobs: Sequence[Job], now_s: float) -> None:

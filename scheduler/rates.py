@@ -79,11 +79,9 @@ class JobRates(Mapping[int, JobRate]):
         )
 
     def __len__(self) -> int:
-        """Return the number of jobs."""
         return len(self.jobs)
 
     def __iter__(self) -> Iterator[int]:
-        """Go through the jobs."""
         return iter(self.jobs)
 
     def __getitem__(self, job: int) -> JobRate:

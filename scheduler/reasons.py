@@ -82,7 +82,6 @@ class WaitReasons:
         self.rest = NOT_REPORTED
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<WaitReasons: {len(self.verdicts)} jobs, others {self.rest.reason}>"
 
     def report(self, job: int, verdict: Verdict) -> None:

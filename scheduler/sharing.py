@@ -41,7 +41,6 @@ class Sharing:
         self.name, self.inner = inner.name, inner
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<Sharing of {self.inner!r}>"
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:

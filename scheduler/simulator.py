@@ -58,7 +58,6 @@ class JobRecord:
     killed: bool
 
     def __repr__(self) -> str:
-        """Return one line."""
         job = self.allocation.job
         return f"<JobRecord {job.id}: {job.n_nodes} nodes, {self.start_s:g} s to {self.end_s:g} s>"
 
@@ -128,7 +127,6 @@ class Schedule:
     unsatisfied: tuple[Job, ...] = ()
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<Schedule: {len(self.records)} jobs>"
 
 

@@ -48,7 +48,6 @@ class SwitchLimit:
         self._since_s: dict[int, float] = {}
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<SwitchLimit: {self._default[0]} switches, for {self._default[1]:g} s>"
 
     def wanted(self, job: Job) -> tuple[int, float]:

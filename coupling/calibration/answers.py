@@ -109,7 +109,6 @@ class Calibration(Tabled):
     remarks: tuple[str, ...]
 
     def __repr__(self) -> str:
-        """Return one line."""
         identified = sum(group.identifiable for group in self.groups)
         of = f"{identified} of {len(self.groups)} groups identified"
         return f"<Calibration {shortened(self.source)!r}: {of}>"

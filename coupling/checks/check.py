@@ -69,7 +69,6 @@ class PluginCheck:
         return not any(finding.broken for finding in self.findings)
 
     def __repr__(self) -> str:
-        """Return one line."""
         n_broken = sum(bool(finding.broken) for finding in self.findings)
         return f"<PluginCheck: {len(self.findings)} rules, {n_broken} broken>"
 

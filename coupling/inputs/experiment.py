@@ -171,7 +171,6 @@ class Experiment:
             object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
-        """Return one line."""
         compared = f", {len(self.compare)} compared" if self.compare else ""
         return (
             f"<Experiment {shortened(self.name)!r}: allocator {shortened(self.allocator)!r}, "

@@ -66,7 +66,6 @@ class Record:
     offsets: bool
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<Record: {len(self.pins)} jobs>"
 
     @property

@@ -169,7 +169,6 @@ class Snapshot:
         require_own_nodes(jobs, candidates, self.topology)
 
     def __repr__(self) -> str:
-        """Return one line."""
         jobs = f"{len(self.jobs)} jobs on {shortened(self.topology.name)}"
         return f"<Snapshot {shortened(self.source)!r}: {jobs}>"
 

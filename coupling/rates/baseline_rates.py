@@ -122,7 +122,6 @@ class CostRatio:
     cost: str = HOPS
 
     def __post_init__(self) -> None:
-        """Check the option."""
         check_choice("cost", self.cost, (HOPS, HOP_BYTES))
 
     def factor(self, allocation: Allocation, cluster: Cluster) -> float:

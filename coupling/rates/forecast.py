@@ -32,7 +32,6 @@ class Forecast:
         return self.starts / (STEPS_PER_S if self.apart else FLOWS_PER_S)
 
     def __str__(self) -> str:
-        """Return one line."""
         what = "steps" if self.apart else "flows"
         return f"{self.starts:.1e} starts of {what}, up to {duration_text(self.cpu_s)} of CPU time"
 

@@ -99,7 +99,6 @@ class NetworkRateModel:
         self._placement_factor: dict[int, float] = {}  # of the jobs on the network
 
     def __repr__(self) -> str:
-        """Return one line."""
         name = shortened(self.topology.name)
         return f"<NetworkRateModel on {name}: {len(self._placement_factor)} jobs>"
 

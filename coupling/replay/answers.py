@@ -114,7 +114,6 @@ class Replay(Tabled):
     folder: Path | None
 
     def __repr__(self) -> str:
-        """Return one line."""
         then = f", then {shortened(', '.join(self.changes))}" if self.changes else ""
         return f"<Replay: {len(self.recorded.jobs)} jobs{then}>"
 

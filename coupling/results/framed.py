@@ -42,7 +42,6 @@ class TableColumns:
         return self.of[name]
 
     def __len__(self) -> int:
-        """Return the number of rows."""
         first = next(iter(self.of.values()))
         return len(first.codes if isinstance(first, Categorical) else first)
 
@@ -108,15 +107,12 @@ class LazyTables(Mapping[str, "pd.DataFrame"]):
         return held
 
     def __iter__(self) -> Iterator[str]:
-        """Go through the names."""
         return iter(self._tables)
 
     def __len__(self) -> int:
-        """Return the number of tables."""
         return len(self._tables)
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<tables {', '.join(self._tables) or 'none'}>"
 
 

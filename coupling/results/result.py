@@ -66,15 +66,12 @@ class _StoredTables(Mapping[str, "pd.DataFrame"]):
         return read_table(name, path, read_checked(path, self._digest[name]))
 
     def __iter__(self) -> Iterator[str]:
-        """Go through the names."""
         return iter(self._digest)
 
     def __len__(self) -> int:
-        """Return the number of tables."""
         return len(self._digest)
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<tables {', '.join(self._digest) or 'none'}>"
 
     def _table_path(self, name: str) -> Path:
@@ -122,7 +119,6 @@ class Result:
     extras: Mapping[str, "pd.DataFrame"] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<Result {shortened(self.name)!r}: {len(self.jobs)} jobs>"
 
     def to_frame(self) -> "pd.DataFrame":

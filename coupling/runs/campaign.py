@@ -57,15 +57,12 @@ class Campaign:
     folder: Path
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<Campaign {shortened(str(self.folder))!r}: {len(self.results)} results>"
 
     def __len__(self) -> int:
-        """Return the number of runs."""
         return len(self.results)
 
     def __iter__(self) -> Iterator[Result]:
-        """Go through the runs."""
         return iter(self.results)
 
     def __getitem__(self, name: str | int) -> Result:

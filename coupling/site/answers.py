@@ -105,7 +105,6 @@ class Now(Tabled):
     setting: Setting
 
     def __repr__(self) -> str:
-        """Return one line."""
         lost = f"{self.lost.median:,.0f} node-hours lost a day"
         return f"<Now {shortened(self.source)!r}: {len(self.jobs)} jobs, {lost}>"
 

@@ -107,7 +107,6 @@ class WhatIf(Tabled):
     remarks: tuple[str, ...]
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<WhatIf {shortened('; '.join(self.changes))!r}: {len(self.jobs)} jobs>"
 
     @property
@@ -175,7 +174,6 @@ class Ranking(Tabled):
     stopped: bool = False  # Before all were tried
 
     def __repr__(self) -> str:
-        """Return one line."""
         return (
             f"<Ranking {shortened(self.source)!r}: {len(self.failures)} failures of a {self.kind}>"
         )

@@ -50,7 +50,6 @@ class EffectiveBisection(Tabled):
     assumed: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<EffectiveBisection: {self.mean:.3g} in {self.samples} pairings>"
 
     @property

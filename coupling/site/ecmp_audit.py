@@ -60,7 +60,6 @@ class EcmpAudit(Tabled):
     topology: Topology
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<EcmpAudit: {len(self.jobs)} jobs over {self.seeds} seeds>"
 
     def _table_rows(self) -> list[dict[str, Any]]:

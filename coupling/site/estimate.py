@@ -141,7 +141,6 @@ class Estimate(Tabled):
     assumed: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<Estimate: {len(self.jobs)} jobs, {len(self.candidates)} candidates>"
 
     def _table_rows(self) -> list[dict[str, Any]]:

@@ -43,7 +43,6 @@ class Flows(Tabled):
     report: FlowReport
 
     def __repr__(self) -> str:
-        """Return one line."""
         end_s = self.report.finish_s.max(initial=0.0)
         return f"<Flows: {len(self.flows)} flows, over after {end_s:g} s>"
 

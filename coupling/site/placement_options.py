@@ -107,7 +107,6 @@ class Placing(Tabled):
     remarks: tuple[str, ...]
 
     def __repr__(self) -> str:
-        """Return one line."""
         return (
             f"<Placing {shortened(self.source)!r}: {self.nodes} nodes, "
             f"{len(self.options)} placements>"

@@ -61,7 +61,6 @@ class Stagger(Tabled):
     topology: Topology
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<Stagger: {len(self.jobs)} jobs, cycle {self.cycle_s:g} s>"
 
     @property

@@ -64,7 +64,6 @@ class SiteState:
     options: Mapping[str, Any] = field(default_factory=dict)  # Of the model `fluid`
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<Scene: {len(self.jobs)} jobs, {len(self.samples)} samples>"
 
 

@@ -112,7 +112,6 @@ class Verification(Tabled):
     allow_unknown: bool = False
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<Verification: {len(self.jobs)} jobs, {'passed' if self.passed else 'not passed'}>"
 
     @property

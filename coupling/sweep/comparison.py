@@ -80,7 +80,6 @@ class Comparison:
     pairs: pd.DataFrame
 
     def __repr__(self) -> str:
-        """Return one line."""
         return (
             f"<Comparison with {shortened(self.baseline)!r}: {len(self.ranks)} policies, "
             f"{len(self.pairs)} samples>"

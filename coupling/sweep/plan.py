@@ -48,7 +48,6 @@ class Plan:
     cells: tuple[Cell, ...]  # In the order of `Spec.combinations`
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<Plan {shortened(self.spec.name)!r}: {len(self.cells)} cells>"
 
     def experiment(self, index: int) -> Experiment:

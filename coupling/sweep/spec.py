@@ -67,7 +67,6 @@ class Spec:
             ) from None
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<Spec {shortened(self.name)!r}: {len(self.design)} cells>"
 
     @classmethod

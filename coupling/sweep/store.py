@@ -72,7 +72,6 @@ class Store:
         self.folder = folder
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<Store {str(self.folder)!r}>"
 
     def add(self, cell: Cell, result: Result, cost: Mapping[str, float], *, jobs: bool) -> None:

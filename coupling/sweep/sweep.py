@@ -71,7 +71,6 @@ class Sweep:
         return self.found.table(DAYS)
 
     def __repr__(self) -> str:
-        """Return one line."""
         factors = ", ".join(
             f"{len(values)} {name}" for name, values in self.plan.spec.labels.items()
         )

@@ -31,7 +31,6 @@ class SweepTables:
         self._folder, self._digests, self._tables = folder, digests, dict(tables)
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<Gathered {str(self._folder)!r}: {', '.join(self._digests)}>"
 
     def table(self, name: str) -> pd.DataFrame:

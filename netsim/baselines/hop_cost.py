@@ -183,7 +183,6 @@ class Null:
         self._new: list[int] = []
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<Null: {len(self._jobs)} jobs>"
 
     def start(self, job: int, traffic: Traffic) -> None:

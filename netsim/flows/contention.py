@@ -78,7 +78,6 @@ class Traffic:
     hide_s: Floats | None = None
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<Traffic: {self.step.size} flows in {np.unique(self.step).size} steps>"
 
 
@@ -298,7 +297,6 @@ class Recomputed(Generic[_T]):
         self._changed = False
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<{type(self).__name__}: {len(self._jobs)} jobs>"
 
     def start(self, job: int, traffic: Traffic) -> None:

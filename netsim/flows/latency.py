@@ -65,7 +65,6 @@ class LatencyOf:
         self._is_even = bool(capacity.size) and bool((capacity == capacity[0]).all())
 
     def __repr__(self) -> str:
-        """Return one line."""
         each = f"{self._per_link_s:g} s a link, packets of {self._packet_bytes:g} bytes"
         return f"<LatencyOf: {self._topology.latency_base_s:g} s, {each}>"
 

@@ -44,7 +44,6 @@ class Partition:
             object.__setattr__(self, "links", links)
 
     def __repr__(self) -> str:
-        """Return one line."""
         owned = "no links of its own" if self.links is None else f"{self.links.size} links"
         return f"<Partition: {self.nodes.size} ranks, {owned}>"
 

@@ -110,7 +110,6 @@ class CoSimulation:
         self._fabric: Fabric
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<CoSimulation: {len(self._jobs)} jobs at {self.now_s:g} s>"
 
     def __contains__(self, job: int) -> bool:

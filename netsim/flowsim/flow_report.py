@@ -43,7 +43,6 @@ class FlowReport(Tabled):
     finish_s: Floats
 
     def __repr__(self) -> str:
-        """Return one line."""
         end_s = self.finish_s.max(initial=0.0)
         return f"<FlowReport: {self.rates.size} flows, over after {end_s:g} s>"
 

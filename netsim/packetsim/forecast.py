@@ -40,7 +40,6 @@ class Forecast:
         return self.hops / HOPS_PER_S
 
     def __str__(self) -> str:
-        """Return one line."""
         return (
             f"{self.hops:.1e} packets over links, about {duration_text(self.cpu_s)} of CPU time "
             f"and {self.memory_bytes / 1e6:,.0f} MB"

@@ -150,7 +150,6 @@ class Topology:
     loopback_lat: float = 0.0
 
     def __repr__(self) -> str:
-        """Return one line."""
         size = f"{self.n_switches:,} switches, {self.n_links:,} links"
         return f"<{type(self).__name__}: {shortened(self.summary, 80)}; {size}>"
 

@@ -35,7 +35,6 @@ class DragonflyPlus(Topology):
 
     @property
     def _kind_words(self) -> str:
-        """What kind of fabric it is."""
         groups = f"{self.groups} group{'' if self.groups == 1 else 's'}"
         return f"Dragonfly+, {groups} of {self.leaves} leaves and {self.spines} spines"
 

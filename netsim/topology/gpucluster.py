@@ -88,7 +88,6 @@ class GpuCluster(Topology):
 
     @property
     def _kind_words(self) -> str:
-        """What kind of fabric it is."""
         ratio = self.tree.oversubscription
         width = "" if ratio < 1.005 else f", oversubscribed {ratio:.3g}:1"  # noqa: PLR2004 (rounding)
         gpus = f"{self.hosts.gpus} GPU{'s' * (self.hosts.gpus > 1)}"

@@ -33,7 +33,6 @@ class HyperX(Topology):
 
     @property
     def _kind_words(self) -> str:
-        """What kind of fabric it is."""
         return f"{' x '.join(map(str, self.dims))} HyperX"
 
     @cached_property

@@ -82,7 +82,6 @@ class Routes:
     path_sets: PathSets | None = None
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<Routes: {self.n_flows} flows over {self.n_links} links>"
 
     @property

@@ -32,7 +32,6 @@ class SlimFly(Topology):
 
     @property
     def _kind_words(self) -> str:
-        """What kind of fabric it is."""
         return f"Slim Fly of {self.n_switches} routers"
 
     @property

@@ -125,7 +125,6 @@ class Scattered:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        """Check the option."""
         check_count("seed", self.seed, 0)
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:

@@ -32,7 +32,6 @@ class NodeChooser(ABC):
     monotone_in_free: ClassVar[bool] = False
 
     def __repr__(self) -> str:
-        """Return one line."""
         options = ", ".join(f"{key}={value!r}" for key, value in vars(self).items())
         return f"<{type(self).__name__}{': ' * bool(options)}{shortened(options)}>"
 

@@ -114,7 +114,6 @@ class EmergentAdaptive:
     _network: _RunningLoads | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Check the option."""
         check_choice("routing", self.routing, sorted(ROUTINGS))
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:

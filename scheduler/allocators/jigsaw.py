@@ -363,7 +363,6 @@ class _Partitions:
     _views: PodViews = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Check the options."""
         check_choice("order", self.order, (BEST_FIT, INDEX))
         check_flag("single_leaf_links", self.single_leaf_links)
         self._views = PodViews(fewest_first=self.order == BEST_FIT)

@@ -256,7 +256,6 @@ class LeastConstrained:
     _views: PodViews = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Check the options."""
         check_count("steps", self.steps, 1)
         check_choice("order", self.order, (BEST_FIT, INDEX))
         self._views = PodViews(fewest_first=self.order == BEST_FIT)
@@ -295,7 +294,6 @@ class LeastConstrainedShared:
     _views: tuple[PodViews, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Check the options."""
         check_count("seed", self.seed, 0)
         check_count("steps", self.steps, 1)
         check_choice("order", self.order, (BEST_FIT, INDEX))

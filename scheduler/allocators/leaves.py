@@ -334,7 +334,6 @@ class Adaptive:
     cost: str = HOPS
 
     def __post_init__(self) -> None:
-        """Check the option."""
         check_choice("cost", self.cost, (HOPS, HOP_BYTES))
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:

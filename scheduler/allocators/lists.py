@@ -130,7 +130,6 @@ class Fifo(OrderedList):
     k: int = 32
 
     def __post_init__(self) -> None:
-        """Check the options."""
         OrderedList.__post_init__(self)
         check_count("k", self.k, 0)
 
@@ -154,7 +153,6 @@ class FirstFit(OrderedList):
     gap: int = 8
 
     def __post_init__(self) -> None:
-        """Check the options."""
         OrderedList.__post_init__(self)
         check_count("gap", self.gap, 1)
 
@@ -179,7 +177,6 @@ class LargestFit(OrderedList):
     whole_runs: bool = False
 
     def __post_init__(self) -> None:
-        """Check the options."""
         OrderedList.__post_init__(self)
         check_count("gap", self.gap, 1)
         check_flag("whole_runs", self.whole_runs)
@@ -204,7 +201,6 @@ class FifoFit(OrderedList):
     gap: int = 8  # nodes of a run are this far apart at most. FifoFit64-8 did best (section 5.2.2).
 
     def __post_init__(self) -> None:
-        """Check the options."""
         OrderedList.__post_init__(self)
         check_count("k", self.k, 0)
         check_count("gap", self.gap, 1)
@@ -248,7 +244,6 @@ class ClosestFit(OrderedList):
     gap: int = 1
 
     def __post_init__(self) -> None:
-        """Check the options."""
         OrderedList.__post_init__(self)
         check_count("gap", self.gap, 1)
 

@@ -49,7 +49,6 @@ class TopologyAware:
     whole_leaves: bool = False
 
     def __post_init__(self) -> None:
-        """Check the options."""
         check_choice("order", self.order, (SORTED, INDEX))
         check_flag("whole_leaves", self.whole_leaves)
 

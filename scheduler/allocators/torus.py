@@ -181,7 +181,6 @@ class TorusChunk:
     balance: str = "any"
 
     def __post_init__(self) -> None:
-        """Check the options."""
         check_count("dimensions", self.dimensions, 0)
         check_choice("balance", self.balance, _BALANCE)
 

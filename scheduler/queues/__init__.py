@@ -73,11 +73,9 @@ class Limited:
         self._limit = limit
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<{type(self).__name__}: {len(self)} waiting>"
 
     def __len__(self) -> int:
-        """Return the number of waiting jobs."""
         return len(self.inner)
 
     def submit(self, job: Job) -> None:

@@ -70,11 +70,9 @@ class Batsim:
         self._now_s = 0.0
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<Batsim: {shortened(self._command)}, {len(self)} waiting>"
 
     def __len__(self) -> int:
-        """Return the number of waiting jobs."""
         return len(self._waiting)
 
     def submit(self, job: Job) -> None:

@@ -70,7 +70,6 @@ class UserLimitLine:
         self._machine: Machine | None = None
 
     def __len__(self) -> int:
-        """Return the number of waiting jobs."""
         return len(self._line) + sum(map(len, self._held.values()))
 
     def append(self, job: Job) -> None:

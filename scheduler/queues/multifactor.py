@@ -46,7 +46,6 @@ class MultifactorLine:
         self._cluster: Cluster | None = None
 
     def __len__(self) -> int:
-        """Return the number of waiting jobs."""
         return len(self._jobs)
 
     def enroll(self, job: Job) -> None:

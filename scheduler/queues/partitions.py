@@ -145,11 +145,9 @@ class Partitions:
         self._begun = False
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<Partitions {', '.join(self._of)}: {len(self)} waiting>"
 
     def __len__(self) -> int:
-        """Return the number of waiting jobs."""
         return sum(len(own.policy) for own in self._of.values())
 
     @property

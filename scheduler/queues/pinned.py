@@ -44,11 +44,9 @@ class Pinned:
         self._lacking: dict[int, dict[int, int]] = {}  # masks that other jobs hold, by job
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<Pinned: {len(self)} waiting>"
 
     def __len__(self) -> int:
-        """Return the number of waiting jobs."""
         return len(self._due) + len(self._later) + len(self.inner)
 
     def submit(self, job: Job) -> None:

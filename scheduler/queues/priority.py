@@ -35,7 +35,6 @@ class FairShareLine:
         self._machine: Machine | None = None
 
     def __len__(self) -> int:
-        """Return the number of waiting jobs."""
         return self._count
 
     def append(self, job: Job) -> None:

@@ -41,11 +41,9 @@ class LinePolicy:
     molds_jobs: ClassVar[bool] = False  # whether it chooses sizes of moldable jobs
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<{type(self).__name__}: {len(self)} waiting>"
 
     def __len__(self) -> int:
-        """Return the number of waiting jobs."""
         return len(self._line)
 
     def submit(self, job: Job) -> None:
@@ -72,7 +70,6 @@ class WaitingLine:
         self._backlog: deque[Job] = deque()
 
     def __len__(self) -> int:
-        """Return the number of waiting jobs."""
         return len(self._front) + len(self._backlog)
 
     @property
@@ -126,7 +123,6 @@ class SortedLine:
         self._number: dict[int, int] = {}  # of jobs by id, by which equals are ordered
 
     def __len__(self) -> int:
-        """Return the number of waiting jobs."""
         return len(self._jobs) + len(self._new)
 
     def enroll(self, job: Job) -> None:

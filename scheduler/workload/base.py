@@ -113,15 +113,12 @@ class Workload:
     table: Mapping[str, Any] | None = field(default=None, init=False, repr=False, compare=False)
 
     def __len__(self) -> int:
-        """Return the number of jobs."""
         return len(self.jobs)
 
     def __iter__(self) -> Iterator[Job]:
-        """Go through the jobs."""
         return iter(self.jobs)
 
     def __repr__(self) -> str:
-        """Return one line."""
         return (
             f"<Workload {shortened(self.source)!r}: {len(self.jobs)} jobs, "
             f"{len(self.dropped_jobs)} dropped>"

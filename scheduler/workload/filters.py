@@ -88,7 +88,6 @@ class Filters:
     dependencies: bool = False
 
     def __post_init__(self) -> None:
-        """Check the ranges."""
         for name in ("processors_per_node", "max_nodes"):
             value = getattr(self, name)
             if value is not None or name != "max_nodes":

@@ -106,7 +106,6 @@ class Profile:
     source: str
 
     def __repr__(self) -> str:
-        """Return one line."""
         return f"<Profile {shortened(self.source)!r}: {len(self.rules)} rules>"
 
 
