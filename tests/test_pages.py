@@ -37,8 +37,9 @@ def test_each_question_of_the_readme_is_answered(command):
     assert done.stdout
 
 
+@pytest.mark.heavy
 def test_the_first_command_of_the_readme_prints_the_table_below_it(tmp_path):
-    """Half a minute of CPU time."""
+    """`.ci/run` compares both as well, as it runs the command anyhow."""
     shown = re.search(r"```text\n(.*?)```", README, re.DOTALL)[1]
 
     done = subprocess.run(  # noqa: S603 (the page's own command)

@@ -14,6 +14,7 @@ NOTEBOOKS = [
     for path in sorted((ROOT / "docs").rglob("*.md"))
     if "file_format: mystnb" in path.read_text(encoding="utf-8")
 ]
+QUICK = ("python",)
 CELL = re.compile(
     r"^```\{code-cell\} ipython3\n(?::tags: [^\n]*\n)?(.*?)^```", re.MULTILINE | re.DOTALL
 )
@@ -46,7 +47,13 @@ def environment():
     return {**os.environ, "PATH": path, "COLUMNS": "80"}
 
 
-@pytest.mark.parametrize("page", NOTEBOOKS, ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page",
+    [  # all are run at each landing: the site is built of them
+        pytest.param(page, id=page.stem, marks=() if page.stem in QUICK else pytest.mark.heavy)
+        for page in NOTEBOOKS
+    ],
+)
 def test_the_cells_of_a_page_run_and_draw(page, tmp_path):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     script = tmp_path / "page.py"

@@ -77,14 +77,15 @@ def churn_of(name, machine):
     return Churn(lambda: make_allocator(name, {}, SEED), MACHINES[machine], whole=machine in WHOLE)
 
 
+@pytest.mark.parametrize("examples", [2, pytest.param(20, marks=pytest.mark.heavy)])
 @pytest.mark.parametrize(("name", "machine"), PAIRS)
-def test_nodes_and_links_are_given_once_and_come_back(name, machine):
+def test_nodes_and_links_are_given_once_and_come_back(name, machine, examples):
     use = type("UseOf", (Use,), {"name": name, "machine": machine})
 
     run_state_machine_as_test(
         use,
         settings=settings(
-            max_examples=6,
+            max_examples=examples,
             stateful_step_count=30,
             deadline=None,
             derandomize=True,

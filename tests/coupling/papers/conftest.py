@@ -5,7 +5,6 @@ from functools import lru_cache
 
 import pytest
 
-from coupling.papers.page import write_page
 from coupling.papers.record import record_of
 from coupling.papers.runs import run_all, specs_of
 
@@ -47,14 +46,3 @@ def sampled(tmp_path_factory):
         return record_of(name, run_all(specs, folder, quick=True, logs=None), changes)
 
     return run
-
-
-@pytest.fixture(scope="session")
-def written(sampled, tmp_path_factory):
-    """Return a function that writes the page of what `sampled` found, once for all tests."""
-
-    @lru_cache
-    def write(name):
-        return write_page(sampled(name), tmp_path_factory.mktemp(f"{name}-page"))
-
-    return write

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from functools import cache
 
 import pytest
 from chromium import NO_BROWSER, PROGRAM, answer, look, printed
@@ -27,6 +28,7 @@ EVIL = '<img src=x onerror="hit=1"><script>hit=2</script>'
 A4_PX = 698  # between the margins, 96 dots per inch
 
 
+@cache
 def report():
     """Return a report of three runs with names that mean no good."""
     lost = {"runtimes_s": (7200.0, 3600.0, 1800.0), "interference_delay_s": (1800.0, 0.0, 0.0)}

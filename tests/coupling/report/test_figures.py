@@ -19,10 +19,12 @@ def test_figures_for_a_paper_are_files_with_their_numbers(runs, tmp_path):
     named = [replace(run, name=name) for run, name in zip(runs, ("../a b", "..\\a b"), strict=True)]
 
     first = write_figures(run_figures(named), tmp_path / "one")
-    again = write_figures(run_figures(named), tmp_path / "two")
+    again = write_figures({"time": run_figures(named)["time"]}, tmp_path / "two")
 
     assert {path.parent for path in first} == {tmp_path / "one"}
-    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in again]
+    assert len(again) >= 9
+    for path in again:
+        assert (tmp_path / "one" / path.name).read_bytes() == path.read_bytes()
     stems = {path.stem for path in first}
     assert {f"{stem}.{form}" for stem in stems for form in ("pdf", "svg", "csv")} == {
         path.name for path in first
@@ -33,34 +35,33 @@ def test_figures_for_a_paper_are_files_with_their_numbers(runs, tmp_path):
     assert time.iloc[0, 1] == pytest.approx(7 / 8)
 
 
-def drawn(runs):
-    """Return the pictures of a report by name."""
-    sections = run_figures(runs)
+@pytest.fixture(scope="module")
+def pictures(runs):
+    """Return the pictures of the report of a run by name."""
+    sections = run_figures(runs[:1])
     return {own.name: own.picture.html() for part in sections.values() for own in part.figures}
 
 
-def test_no_letter_of_a_label_is_cut_off(runs):
+def test_no_letter_of_a_label_is_cut_off(pictures):
     """Letters of 9 points stand left of their line, also where a new size has other ticks."""
     lines = {
         name: [float(x) for x in re.findall(r"rotate\(-90 ([-0-9.]+)", picture)]
-        for name, picture in drawn(runs[:1]).items()
+        for name, picture in pictures.items()
     }
 
     assert {name for name, places in lines.items() if places and min(places) < 9} == set()
     assert len(lines["mean_interference"]) == len(lines["lost"]) == 1
 
 
-def test_jobs_are_counted_in_whole_numbers(runs):
+def test_jobs_are_counted_in_whole_numbers(pictures):
     """Nobody waits, three run; elsewhere on the axes is one more 0 at most."""
-    pictures = drawn(runs[:1])
-
     for name, counts in (("queued", ["0", "1"]), ("running", ["0", "1", "2", "3"])):
         ticks = re.findall(r">([0-9]+)</text>", pictures[name])
         assert [tick for tick in ticks if tick in counts] == counts
 
 
-def test_shares_of_few_jobs_are_no_formulas(runs):
-    assert "mathdefault" not in drawn(runs[:1])["tail"]
+def test_shares_of_few_jobs_are_no_formulas(pictures):
+    assert "mathdefault" not in pictures["tail"]
 
 
 def test_bins_hold_the_mean_over_time_of_a_step_function():

