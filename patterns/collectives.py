@@ -112,19 +112,15 @@ class Collective(Template):
 
 
 @dataclass(frozen=True, slots=True)
-class RootedCollective(Template):
+class RootedCollective(Collective):
     """Collective operation with a special rank, by one of several algorithms."""
 
     algorithm: str = "binomial"
-    nbytes: float = DEFAULT_NBYTES
     root: int = 0
 
-    algorithms: ClassVar[Mapping[str, Algorithm]]
-
     def __post_init__(self) -> None:
-        algorithm = choice("algorithm", self.algorithm, self.algorithms)
-        nbytes = size("nbytes", self.nbytes)
-        settle(self, algorithm=algorithm, nbytes=nbytes, root=integer("root", self.root, 0))
+        Collective.__post_init__(self)
+        settle(self, root=integer("root", self.root, 0))
 
     def _steps(self, n_ranks: int) -> list[Step]:
         root = check_root(self.root, n_ranks)

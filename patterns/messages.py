@@ -39,8 +39,10 @@ def within_groups(groups: Ints, steps: Sequence[Step]) -> list[Step]:
     """Return steps that every group (G, m) of ranks does at the same time, of one group's steps."""
 
     def everywhere(step: Step) -> Step:
+        channel = None if step.channel is None else np.tile(step.channel, len(groups))
         src, dst = groups[:, step.src].ravel(), groups[:, step.dst].ravel()
-        return replace(step, src=src, dst=dst, nbytes=np.tile(step.nbytes, len(groups)))
+        nbytes = np.tile(step.nbytes, len(groups))
+        return replace(step, src=src, dst=dst, nbytes=nbytes, channel=channel)
 
     return replaced(steps, everywhere)
 

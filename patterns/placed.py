@@ -25,6 +25,7 @@ from patterns.base import (
     size,
 )
 from patterns.errors import PatternError
+from patterns.messages import within_groups
 
 _BASE_S, _RING_S, _TREE_S, _NET_S = 8.4e-6, 3.4e-6, 4.0e-6, 14e-6
 _NVLS_S, _NVLS_NET_S = 25e-6, 18e-6
@@ -83,9 +84,10 @@ class _Group:
     hosts: tuple[Ints, ...]  # members of each host
     nics: tuple[tuple[int, ...], ...]  # adapters of each host, a channel each
     near: tuple[Ints, ...]  # of each channel the place among the members of the host nearest to it
+    root: int = 0  # member that a broadcast begins at
 
     @classmethod
-    def of(cls, host: Ints, gpu: Ints, layout: Layout) -> "_Group":
+    def of(cls, host: Ints, gpu: Ints, layout: Layout, root: int) -> "_Group":
         """Return the group of ranks on hosts; `host` is numbered by first ranks."""
         hosts, nics, near = [], [], []
         each = max(1, layout.nics // layout.gpus)
@@ -103,7 +105,7 @@ class _Group:
             hosts.append(members)
             nics.append(tuple(adapters.tolist()))
             near.append(places)
-        return cls(tuple(hosts), tuple(nics), tuple(near))
+        return cls(tuple(hosts), tuple(nics), tuple(near), root)
 
     @property
     def size(self) -> int:
@@ -155,11 +157,10 @@ def _rings(group: _Group, factor: float, hosts: Sequence[int], *, closed: bool =
     return edges
 
 
-def _ring(passes: int) -> Callable[[_Group, float, int], list[Step]]:
+def _ring(passes: int) -> Callable[[_Group, float], list[Step]]:
     """Return a ring that goes round so many times."""
 
-    def steps(group: _Group, nbytes: float, root: int) -> list[Step]:
-        del root
+    def steps(group: _Group, nbytes: float) -> list[Step]:
         n = group.size
         edges = _rings(group, passes * (n - 1) / n * nbytes, range(len(group.hosts)))
         return [_step(edges, passes * (n - 1))]
@@ -167,17 +168,17 @@ def _ring(passes: int) -> Callable[[_Group, float, int], list[Step]]:
     return steps
 
 
-def _chain(group: _Group, nbytes: float, root: int) -> list[Step]:
+def _chain(group: _Group, nbytes: float) -> list[Step]:
     """Return a broadcast down a chain through all hosts, that of the root first."""
-    first = next(h for h, members in enumerate(group.hosts) if root in members)
+    first = next(h for h, members in enumerate(group.hosts) if group.root in members)
     n_hosts = len(group.hosts)
     order = [(first + step) % n_hosts for step in range(n_hosts)]
     edges: _Edges = []
     channels = group.channels if n_hosts > 1 else 1
     for channel in range(channels):
-        chain: list[tuple[int, int]] = [(root, first)]
+        chain: list[tuple[int, int]] = [(group.root, first)]
         for host in order:
-            members = [rank for rank in group.in_turn(host, channel).tolist() if rank != root]
+            members = [rank for rank in group.in_turn(host, channel).tolist() if rank != group.root]
             chain += [(rank, host) for rank in members]
         for (a, here), (b, there) in itertools.pairwise(chain):
             nic = -1 if here == there else group.nics[there][channel]
@@ -211,9 +212,8 @@ def double_tree(n: int) -> tuple[list[int], list[int]]:
     return first, second
 
 
-def _tree(group: _Group, nbytes: float, root: int) -> list[Step]:
+def _tree(group: _Group, nbytes: float) -> list[Step]:
     """Return an allreduce up and down a double binary tree of hosts, and chains in these."""
-    del root
     n_hosts = len(group.hosts)
     trees = double_tree(n_hosts)
     channels = group.channels if n_hosts > 1 else len(group.near[0])
@@ -234,9 +234,8 @@ def _tree(group: _Group, nbytes: float, root: int) -> list[Step]:
     return [_step(edges)]
 
 
-def _hierarchical(group: _Group, nbytes: float, root: int) -> list[Step]:
+def _hierarchical(group: _Group, nbytes: float) -> list[Step]:
     """Return a reduce-scatter in hosts, rings between them and an allgather in hosts, in chunks."""
-    del root
     n_hosts = len(group.hosts)
     edges: _Edges = []
     for host, members in enumerate(group.hosts):
@@ -251,14 +250,13 @@ def _hierarchical(group: _Group, nbytes: float, root: int) -> list[Step]:
     return [_step(edges, 2 * (n_hosts - 1) + 2 * (longest - 1))]
 
 
-def _nvls(group: _Group, nbytes: float, root: int) -> list[Step]:
+def _nvls(group: _Group, nbytes: float) -> list[Step]:
     """
     Return an allreduce in the switch of a host's GPUs.
 
     S (1 + 1/j) leave each of j GPUs and come in: its array to be summed, its part of the sums. So
     much is put on these links by a message to the next GPU.
     """
-    del root
     return [_step(_in_hosts(group, nbytes))]
 
 
@@ -272,14 +270,13 @@ def _in_hosts(group: _Group, nbytes: float) -> _Edges:
     return edges
 
 
-def _in_network(group: _Group, nbytes: float, root: int) -> list[Step]:
+def _in_network(group: _Group, nbytes: float) -> list[Step]:
     """
     Return an allreduce in the switches between hosts (SHARP), and NVLS in these.
 
     S/k leave and enter each adapter, and each leaf sends and gets as much once. A message to the
     next host puts so much on these links, where ranks are in the order of leaves.
     """
-    del root
     n_hosts, share = len(group.hosts), nbytes / group.channels
     edges = _in_hosts(group, nbytes)
     for channel in range(group.channels if n_hosts > 1 else 0):
@@ -290,16 +287,15 @@ def _in_network(group: _Group, nbytes: float, root: int) -> list[Step]:
     return [_step(edges)]
 
 
-def _direct(group: _Group, nbytes: float, root: int) -> list[Step]:
+def _direct(group: _Group, nbytes: float) -> list[Step]:
     """Return an all-to-all in one step, `nbytes` for each pair."""
-    del root
     here, there = np.divmod(np.arange(group.size**2), group.size)
     apart = here != there
     sent = np.full(int(apart.sum()), nbytes)
     return [Step(here[apart], there[apart], sent)]
 
 
-_ALGORITHMS: Mapping[str, Mapping[str, Callable[[_Group, float, int], list[Step]]]] = {
+_ALGORITHMS: Mapping[str, Mapping[str, Callable[[_Group, float], list[Step]]]] = {
     "allreduce": {
         "ring": _ring(2),
         "tree": _tree,
@@ -364,8 +360,8 @@ class Collective:
         alike = []
         for own in by_place.values():
             host, gpu = _renumbered(layout.host[own[0]]), layout.gpu[own[0]]
-            steps = self._of_one(_Group.of(host, gpu, layout), layout)
-            alike.append([_everywhere(step, np.stack(own)) for step in steps])
+            steps = self._of_one(_Group.of(host, gpu, layout, self.root), layout)
+            alike.append(within_groups(np.stack(own), steps))
         return _at_once(alike)
 
     def _of_one(self, group: _Group, layout: Layout) -> list[Step]:
@@ -378,7 +374,7 @@ class Collective:
         if name == "auto":
             many = len(algorithms) > 1 and layout.gpus > 1
             name = _fastest(group, self.nbytes, layout.nic_rate) if many else next(iter(algorithms))
-        steps = algorithms[name](group, self.nbytes, self.root)
+        steps = algorithms[name](group, self.nbytes)
         if not layout.nccl:
             return steps
         passes = 2 if self.operation == "allreduce" else 1
@@ -426,14 +422,6 @@ def _renumbered(host: Ints) -> Ints:
     rank[np.argsort(first)] = np.arange(first.size)
     found: Ints = rank[number]
     return found
-
-
-def _everywhere(step: Step, groups: Ints) -> Step:
-    """Return a step of one group for all of several."""
-    channel = None if step.channel is None else np.tile(step.channel, len(groups))
-    src, dst = groups[:, step.src].ravel(), groups[:, step.dst].ravel()
-    nbytes = np.tile(step.nbytes, len(groups))
-    return replace(step, src=src, dst=dst, nbytes=nbytes, channel=channel)
 
 
 def _at_once(alike: Iterable[list[Step]]) -> list[Step]:

@@ -1,12 +1,13 @@
-"""Node sharing: jobs that ask for less than whole nodes get cores, GPUs and memory of them."""
+"""Jobs that ask for less than whole nodes, and jobs of several sizes: where they may run."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import ClassVar, NamedTuple
 
 from scheduler.allocation import Allocation, NodeUnits, lowest_bits, mask_bits
 from scheduler.allocators.base import Allocator, check_size
 from scheduler.cluster import Cluster
-from scheduler.errors import AllocationError, PolicyError
+from scheduler.errors import AllocationError, PolicyError, WorkloadError
 from scheduler.job import Job
 
 
@@ -111,3 +112,28 @@ def require_sharing(policy: object) -> None:
             "nodes, expected fcfs, easy, sjf, priority, multifactor or partitions, with "
             "reservation R2 and reservation_depth 0 or 1: others count whole nodes."
         )
+
+
+def refuse_many_sizes(job: Job, place: str) -> None:
+    """Refuse a moldable job where the size has to be known before it starts."""
+    if job.sizes:
+        raise PolicyError(f"{place}: job {job.id}: expected jobs of one size, got several sizes.")
+
+
+def require_molding(jobs: Iterable[Job], cluster: Cluster, policy: object) -> None:
+    """Refuse moldable jobs that are larger than the machine, or where none can be scheduled."""
+    found = [job for job in jobs if job.sizes]
+    if not found:
+        return
+    if cluster.node is not None:
+        refuse_many_sizes(found[0], "where jobs share nodes")
+    own = getattr(policy, "inner", policy)
+    if not getattr(own, "molds_jobs", not type(own).__module__.startswith("scheduler.")):
+        refuse_many_sizes(found[0], f"queue policy {getattr(own, 'name', type(own).__name__)!r}")
+    for job in found:
+        for size, _ in job.sizes:
+            if size > cluster.n_nodes:
+                raise WorkloadError(
+                    f"job {job.id}: sizes: expected at most the {cluster.n_nodes} nodes of the "
+                    f"machine, got {size}."
+                )

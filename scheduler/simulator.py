@@ -21,11 +21,10 @@ from scheduler.errors import PolicyError, SchedulerError
 from scheduler.events import FailedRun, Happened, MachineEvents
 from scheduler.job import Job, check_jobs
 from scheduler.machine import Closing, Machine, QueuePolicy, described, is_built_in
-from scheduler.molding import require_molding
 from scheduler.observer import Observer, Observers
 from scheduler.rates import JobClock, JobRates, RateModel, Rewirable, UncoupledRateModel
 from scheduler.reasons import WaitReasons
-from scheduler.sharing import Sharing, require_sharing
+from scheduler.sharing import Sharing, require_molding, require_sharing
 from scheduler.workload.dependencies import check_dependencies
 
 _MOST_IDLE = 100_000  # events in a row that let no job start

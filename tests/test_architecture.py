@@ -45,7 +45,7 @@ FLOORS = {
         ["footprint", "rates", "reasons", "traffic_classes"],
         ["cluster", "observer"],
         ["switches", "allocators"],
-        ["machine", "molding", "sharing"],
+        ["machine", "sharing"],
         ["queues", "events"],
         ["simulator"],
     ],

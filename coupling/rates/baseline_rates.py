@@ -20,8 +20,8 @@ from scheduler.allocators.lc import LeastConstrainedShared
 from scheduler.allocators.leaves import HOP_BYTES, HOPS, placement_cost
 from scheduler.cluster import Cluster
 from scheduler.job import Job
-from scheduler.molding import refuse_many_sizes
 from scheduler.rates import FULL_RATE, JobRate
+from scheduler.sharing import refuse_many_sizes
 
 _ASSUMED, _HOP_COST_RATIO = "assumed", "hop-cost-ratio"
 REFERENCE = "slurm-best-fit"

@@ -17,10 +17,10 @@ def fabric_answer(found: TopologyReport, what: str, *, page: bool = False) -> An
         (
             str(level.level or "-"),
             str(level.switches),
-            str(level.down),
-            str(level.up),
-            str(level.across),
-            _span_text(level.parallel),
+            str(level.cables_down),
+            str(level.cables_up),
+            str(level.cables_across),
+            _span_text(level.parallel_cables),
             ratio(level.taper),
         )
         for level in found.levels
@@ -99,7 +99,7 @@ def _delay_lines(topology: Topology) -> str:
     return f"Latency: {' and '.join(parts) or 'none'}. Buffer of a port: {buffer}."
 
 
-def _span_text(least_and_most: tuple[int, int]) -> str:
+def _span_text(least_and_most: list[int]) -> str:
     """Write the sizes of bundles of cables."""
     least, most = least_and_most
     return str(most) if least == most else f"{least} to {most}"

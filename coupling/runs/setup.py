@@ -21,10 +21,9 @@ from scheduler.allocators import make_allocator
 from scheduler.allocators.base import Allocator, fits_by_count
 from scheduler.allocators.baselines import FirstFree
 from scheduler.machine import QueuePolicy
-from scheduler.molding import refuse_many_sizes, require_molding
 from scheduler.queues import POLICIES, make_policy
 from scheduler.queues.pinned import Pinned
-from scheduler.sharing import Sharing, require_sharing
+from scheduler.sharing import Sharing, refuse_many_sizes, require_molding, require_sharing
 
 
 @dataclass(frozen=True, slots=True, eq=False)

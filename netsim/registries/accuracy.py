@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -220,18 +220,14 @@ class Setting:
 
     @classmethod
     def from_dict(cls, known: Mapping[str, Any]) -> "Setting":
-        """Take a setting back from JSON."""
-        return cls(
-            model=known["model"],
-            fairness=known["fairness"],
-            machine=known["machine"],
-            routings=tuple(known["routings"]),
-            ranks_per_node=tuple(known["ranks_per_node"]),
-            buffer_bytes=known["buffer_bytes"],
-            traffic_class=known.get("traffic_class", ANY),  # older results do not say
-            nodes=known.get("nodes", 0),
-            hot_spot=known.get("hot_spot", ""),
-        )
+        """Take a setting back from JSON; older results do not say all that has a default."""
+        names = {one.name for one in fields(cls)}
+        own: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value
+            for key, value in known.items()
+            if key in names
+        }
+        return cls(**own)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields for JSON."""

@@ -14,8 +14,8 @@ from netsim.topology.base import Topology
 from netsim.topology.torus import Torus
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import check_choice, check_count, check_size, now_or_later
-from scheduler.allocators.lists import Fifo
-from scheduler.allocators.ordering import allocation_of, node_order
+from scheduler.allocators.lists import OrderedList
+from scheduler.allocators.ordering import NodeOrder, allocation_of, node_order
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError
 from scheduler.job import Job
@@ -225,7 +225,7 @@ class CompactContiguous:
 
 
 @dataclass(frozen=True, slots=True)
-class NonContiguous:
+class NonContiguous(OrderedList):
     """
     NC: the first free nodes along an ordering, however scattered.
 
@@ -235,21 +235,10 @@ class NonContiguous:
     """
 
     name: ClassVar[str] = "non-contiguous"
-    isolating: ClassVar[bool] = False
-    monotone_in_size: ClassVar[bool] = True
-    monotone_in_free: ClassVar[bool] = True
-    fits_by_count: ClassVar[bool] = True
 
-    # the node ordering, a key of `scheduler.allocators.ordering.ORDERINGS`
-    order: str = "row-major"
-
-    def __post_init__(self) -> None:
-        """Check the ordering."""
-        Fifo(order=self.order)
-
-    def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
-        """Return the first free nodes."""
-        return Fifo(order=self.order, k=0).allocate(job, cluster)
+    def choose(self, free: Ints, size: int, line: NodeOrder) -> Ints:  # noqa: ARG002 (protocol)
+        """Take the first free nodes."""
+        return free[:size]
 
 
 def _require_torus(allocator: str, fabric: Topology) -> Torus:

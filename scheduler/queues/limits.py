@@ -10,8 +10,8 @@ from fabricsim.checking import Table, wrong
 from scheduler.errors import PolicyError
 from scheduler.job import Job
 from scheduler.machine import Machine
-from scheduler.molding import refuse_many_sizes
 from scheduler.queues.waiting import Line
+from scheduler.sharing import refuse_many_sizes
 
 _TRES = re.compile(r"node=(\d{1,9})", re.ASCII)
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -147,14 +147,14 @@ class LevelReport:
     # node can be reached
     level: int
     switches: int
-    # down, up, across: cables to lower levels or nodes, to higher levels, and within the level, in
-    # all
-    down: int
-    up: int
-    across: int
+    # cables_down, cables_up, cables_across: to lower levels or nodes, to higher levels, and within
+    # the level, in all
+    cables_down: int
+    cables_up: int
+    cables_across: int
     # fewest and most parallel cables between a switch and another at its level or above; both 0
     # where it has none
-    parallel: tuple[int, int]
+    parallel_cables: list[int]
     taper: float | None  # capacity from below / capacity to above; None at the top
 
 
@@ -212,18 +212,7 @@ class TopologyReport:
             "latency_per_link_s": topology.latency_per_link_s,
             "buffer_bytes": topology.buffer_bytes,
             "packet_bytes": topology.packet_bytes,
-            "levels": [
-                {
-                    "level": level.level,
-                    "switches": level.switches,
-                    "cables_down": level.down,
-                    "cables_up": level.up,
-                    "cables_across": level.across,
-                    "parallel_cables": list(level.parallel),
-                    "taper": level.taper,
-                }
-                for level in self.levels
-            ],
+            "levels": [asdict(level) for level in self.levels],
             "link_classes": [
                 {
                     "class": kind.name,
@@ -309,15 +298,17 @@ def _level_reports(topology: Topology, level: Ints) -> list[LevelReport]:
             LevelReport(
                 level=number,
                 switches=int(np.count_nonzero(switches == number)),
-                down=int(np.count_nonzero(from_below)),
-                up=int(np.count_nonzero(up)),
-                across=int(np.count_nonzero((tail == number) & (head == number))) // 2,
-                parallel=(int(parallel.min()), int(parallel.max())) if parallel.size else (0, 0),
+                cables_down=int(np.count_nonzero(from_below)),
+                cables_up=int(np.count_nonzero(up)),
+                cables_across=int(np.count_nonzero((tail == number) & (head == number))) // 2,
+                parallel_cables=[int(parallel.min()), int(parallel.max())]
+                if parallel.size
+                else [0, 0],
                 taper=float(capacity[from_below].sum()) / above if above else None,
             )
         )
     idle = int(np.count_nonzero(switches < 0))
-    return reports + ([LevelReport(0, idle, 0, 0, 0, (0, 0), None)] if idle else [])
+    return reports + ([LevelReport(0, idle, 0, 0, 0, [0, 0], None)] if idle else [])
 
 
 def _link_reports(topology: Topology) -> list[LinkReport]:
