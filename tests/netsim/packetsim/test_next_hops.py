@@ -92,7 +92,7 @@ def twin_of(scene, capacity, switch, seed, need=3):
 )
 def test_the_kernel_is_its_twin_bit_for_bit(fabric, rule, arbitration, switching):
     topology, routing = routed(FABRICS[fabric], rule)
-    for seed, places in enumerate((1, 2, 8)):
+    for seed, places in enumerate((1, 4)):
         switch = Switch(PACKET, PACKET * places, arbitration, switching)
         speeds = np.random.default_rng(seed).choice([0.5, 1.0, 4.0], topology.n_links)
         capacity = topology.multipath.capacity * (speeds if seed else 1.0)
