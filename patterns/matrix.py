@@ -141,7 +141,8 @@ def _read_matrix_market(content: bytes) -> _Parsed:
             f"line {number}: expected a square matrix of at most {_MAX_RANKS:,} ranks, got "
             f"{n_rows:,} times {n_columns:,}."
         )
-    count = int(sizes[2]) if coordinate else _dense_count(n_rows, symmetry)
+    dense = n_rows**2 if symmetry == "general" else n_rows * (n_rows + 1) // 2
+    count = int(sizes[2]) if coordinate else dense
     _check_count(count)
     whole, real = 2 * coordinate, 1 - pattern
     width = whole + real
@@ -177,17 +178,12 @@ def _market_header(line: str) -> tuple[bool, bool, str]:
     words = line.lower().split()
     if (
         len(words) != len(_MARKET)
-        or any(map(_is_absent, words, _MARKET))
+        or any(word not in known for word, known in zip(words, _MARKET, strict=True))
         or words[2:4] == ["array", "pattern"]
     ):
         expected = " ".join("/".join(choices) for choices in _MARKET)
         raise PatternError(f"line 1: expected {expected!r}, got {brief(line.strip())}.")
     return words[2] == "coordinate", words[3] == "pattern", words[4]
-
-
-def _is_absent(word: str, choices: tuple[str, ...]) -> bool:
-    """Say whether a word is none of some."""
-    return word not in choices
 
 
 def _market_numbers(number: int, line: str, whole: int, real: int, what: str) -> list[float]:
@@ -200,11 +196,6 @@ def _market_numbers(number: int, line: str, whole: int, real: int, what: str) ->
     ):
         raise PatternError(f"line {number}: expected {what}, got {brief(line.strip())}.")
     return [float(word) for word in words]
-
-
-def _dense_count(n: int, symmetry: str) -> int:
-    """Return the entries of a matrix that is written in full, or its lower triangle."""
-    return n * n if symmetry == "general" else n * (n + 1) // 2
 
 
 def _dense_places(n: int, symmetry: str) -> tuple[Ints, Ints]:

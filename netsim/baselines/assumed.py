@@ -32,11 +32,6 @@ def _fixed_speedups(nodes: Ints, draw: Floats, *, gain: float) -> Floats:
     return np.where(nodes > LARGER_THAN, gain, np.zeros_like(draw))
 
 
-def _scenario_v1(nodes: Ints, draw: Floats) -> Floats:
-    """Return the speed-ups of scenario V1."""
-    return _speedup_within(V1_RANGES, nodes, draw)
-
-
 def _scenario_v2(nodes: Ints, draw: Floats) -> Floats:
     """Return the speed-ups of scenario V2."""
     small, large = (
@@ -64,7 +59,7 @@ SCENARIOS: Mapping[str, Scenario] = MappingProxyType(
         "5%": partial(_fixed_speedups, gain=0.05),
         "10%": partial(_fixed_speedups, gain=0.10),
         "20%": partial(_fixed_speedups, gain=0.20),
-        "V1": _scenario_v1,
+        "V1": partial(_speedup_within, V1_RANGES),
         "V2": _scenario_v2,
         "random": _random_speedups,
     }

@@ -306,7 +306,7 @@ def legal_part(tree: FatTree, partition: Partition) -> Partition | None:
     full = np.setdiff1d(np.arange(job.leaves.size), roles.short)
     can_s: Bools = np.logical_and.reduce(own_leaf[full], axis=0)
     can_rest: Bools = can_s & own_leaf[roles.short].all(axis=0)
-    spread = _leaves_per_pod(job, full)
+    spread = np.bincount(job.pod_of_leaf[full], minlength=job.pods.size)  # leaves by pod
     trees = [pod for pod in range(job.pods.size) if pod != roles.rest_pod]
     several = job.pods.size > 1
     if several:
@@ -340,11 +340,6 @@ def legal_part(tree: FatTree, partition: Partition) -> Partition | None:
         switches = (job.pods[:, None] * tree.parents[1] + np.arange(tree.parents[1])).ravel()
         links.append(_cable_links(tree, 2, switches, sets.reshape(switches.size, -1)))
     return Partition(partition.nodes, np.concatenate(links))
-
-
-def _leaves_per_pod(job: TreePartition, leaves: Ints) -> Ints:
-    """Count some leaves by pod."""
-    return np.bincount(job.pod_of_leaf[leaves], minlength=job.pods.size)
 
 
 def _first_places(mask: Bools, count: int) -> Bools:

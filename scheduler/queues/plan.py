@@ -75,11 +75,6 @@ def report_reasons(waiting: Sequence[Job], found: Mapping[int, Verdict], machine
     reasons.rest = Verdict(WINDOW, root=head.root or head.reason)
 
 
-def _end_of(booking: Booking) -> tuple[float, float, int]:
-    """Return what bookings of several sizes of a job are compared by."""
-    return booking.end_s, booking.start_s, booking.placement.job.n_nodes
-
-
 class Plan:
     """Bookings of waiting jobs by id; no two hold a node or link at the same time."""
 
@@ -227,7 +222,11 @@ class Plan:
             sizes = machine.each_size(job) if job.sizes else (job,)
             found = [self.earliest(size, machine, free, place) for size in sizes]
             # the size that ends first, of equal ones the first to begin, then the smaller one
-            booking = min(filter(None, found), key=_end_of, default=None)
+            booking = min(
+                filter(None, found),
+                key=lambda own: (own.end_s, own.start_s, own.placement.job.n_nodes),
+                default=None,
+            )
             if booking is None:
                 raise never_placed(job, machine)
             self.bookings[job.id] = booking

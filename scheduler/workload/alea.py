@@ -202,11 +202,6 @@ def _preceding(
     return ((COLUMN, f"afterany:{listed}"), (THINK, str(max(0.0, think_s)))) if jobs else ()
 
 
-def _plain(_: _Row) -> _Further:
-    """Read a line of 18 fields."""
-    return _Further()
-
-
 def _with_hosts(row: _Row) -> _Further:
     """Read hosts in braces, the name of a queue and a nodespec."""
     words = row.words
@@ -269,7 +264,7 @@ def _with_dag(row: _Row) -> _Further:
 _WITH_HOSTS = ("hosts", "queue name", "nodespec")
 _WITH_GPUS = ("GPUs", "soft walltime", "properties")
 _SHAPES: Mapping[str, _Shape] = {
-    "plain": _Shape((), _plain, _KIB),
+    "plain": _Shape((), lambda _: _Further(), _KIB),
     "hosts": _Shape(_WITH_HOSTS, _with_hosts, _BYTES),
     "gpus": _Shape(_WITH_GPUS, _with_gpus, _KIB),
     "dag": _Shape(("DAG", "task"), _with_dag, _KIB),

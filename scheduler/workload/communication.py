@@ -234,17 +234,16 @@ class _RuleSamples:
         if not _RIGID & _option_keys(spec):
             return
         pattern = make_pattern(spec)
-        ranks = {self._ranks(job): job for job in reversed(jobs)}
+        ranks = {
+            self.slots[job.id].size if job.id in self.slots else job.n_nodes: job
+            for job in reversed(jobs)
+        }
         ranks |= {size: job for job in jobs for size, _ in job.sizes if size > 1}
         for n_ranks, job in sorted(ranks.items()):
             try:
                 pattern.steps(n_ranks)
             except PatternError as error:
                 raise WorkloadError(f"{self.rule.place}: job {job.id}: {error}") from error
-
-    def _ranks(self, job: Job) -> int:
-        """Return the ranks of a job."""
-        return self.slots[job.id].size if job.id in self.slots else job.n_nodes
 
 
 def _option_keys(spec: object) -> set[str]:

@@ -62,7 +62,7 @@ class Match:
         if self.max_nodes is not None:
             chosen &= n_nodes <= self.max_nodes
         for key, values in self.numbers.items():
-            own = n_nodes if key == "size" else _job_column(jobs, key)
+            own = n_nodes if key == "size" else np.array([getattr(job, key) for job in jobs])
             chosen &= np.isin(own, values)
         by_text = self.names or self.columns or self.labels
         for place in np.flatnonzero(chosen).tolist() if by_text else ():
@@ -95,11 +95,6 @@ def name_of(job: Job, key: str) -> str:
 def _like_any(name: str, likes: Sequence[str]) -> bool:
     """Whether a name fits one of some shell-style patterns."""
     return any(fnmatchcase(name, like) for like in likes)
-
-
-def _job_column(jobs: Sequence[Job], key: str) -> NDArray[np.int64]:
-    """Return one field of all jobs."""
-    return np.fromiter((getattr(job, key) for job in jobs), dtype=np.int64, count=len(jobs))
 
 
 def read_match(table: object, place: str) -> Match:

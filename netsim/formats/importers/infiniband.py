@@ -290,7 +290,8 @@ def read_infiniband(text: str, source: str, settings: Settings) -> Topology:
     idle = len(adapters) - aggregators - int(np.count_nonzero(wiring.device[:n_nodes] >= 0))
     if idle:
         assumed.append(f"channel adapters without a cable ({idle}) are left out")
-    if np.any(wiring.device[: n_nodes + _count_leaves(topology)] < 0):
+    n_leaves = topology.n_leaves if isinstance(topology, FatTree) else 0
+    if np.any(wiring.device[: n_nodes + n_leaves] < 0):
         assumed.append("places of the tree without a device are missing nodes and leaves")
     capacity = fit_capacities(topology, _link_rates(wiring, source), settings, assumed)
     numbers = np.arange(topology.n_links)
@@ -303,11 +304,6 @@ def read_infiniband(text: str, source: str, settings: Settings) -> Topology:
         latency_per_link_s=settings.latency_per_link_s,
         origin=replace(origin, assumed=(*assumed, *origin.assumed)),
     )
-
-
-def _count_leaves(topology: Topology) -> int:
-    """Return how many leaves a tree has."""
-    return topology.n_leaves if isinstance(topology, FatTree) else 0
 
 
 def _device_labels(wiring: Wiring, better: dict[str, str]) -> list[str]:

@@ -243,7 +243,7 @@ rows = st.lists(
 
 @pytest.mark.parametrize("allocator", ["ta", "jigsaw", "laas", "first-free"])
 @pytest.mark.parametrize("rule", ["R2", "node-count"])
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=6)
 @given(rows=rows)
 def test_isolation_is_the_reason_where_any_free_nodes_would_do_and_only_there(
     allocator, rule, rows
