@@ -118,7 +118,8 @@ class Accounts:
         slots, interference, placement_factor, worst_link = job_rates
         closed = np.array([self.slot_of.pop(job) for job in ended], dtype=np.int64)
         self._make_room(len(ended) + len(slots))
-        keys, interference_delay_node_s = self._kernels.account(
+        keys, delay_node_s = self._closed
+        n_closed = self._kernels.account(
             now_s,
             closed,
             NewRates(
@@ -129,9 +130,12 @@ class Accounts:
             ),
             self._kernel_ledger(),
             self._delay_at_link,
+            keys,
+            delay_node_s,
         )
         self._free += closed.tolist()
-        return keys, interference_delay_node_s, self.members["work_s"][closed]
+        lost = keys[:, :n_closed].copy(), delay_node_s[:n_closed].copy()
+        return *lost, self.members["work_s"][closed]
 
     def _kernel_ledger(self) -> Ledger:
         """Return the tables as the kernels take them."""
@@ -169,5 +173,6 @@ class Accounts:
         self._losses = np.concatenate([self._losses, np.zeros(more, LOSS)])
         self._losses["kind"][first:] = _NO_LOSS
         self._losses["following"][first:] = [*range(first + 1, size), self._state["free"][0]]
+        self._closed = np.empty((3, size), dtype=np.int64), np.empty(size)  # scratch
         self._places: Ints = np.full(1 << (_PLACES * size).bit_length(), -1)
         self._state[0] = first, self._state["n_free"][0] + more, self._places.size

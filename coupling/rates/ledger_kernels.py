@@ -24,7 +24,6 @@ _LEDGER = types.NamedTuple(
 )
 _RATES = types.NamedTuple((_INTS, _FLOATS, _FLOATS, _INTS), NewRates)
 _CAUSES = types.NamedTuple((_INTS, _INTS, _INTS, _FLOATS), Causes)
-_ROWS = types.Tuple((int64[:, ::1], float64[::1]))
 _GONE, _UNKNOWN, _UNLISTED = -2, -1, -2  # class of a free row; no culprit; no cause now
 
 
@@ -105,54 +104,53 @@ def _advance_job(slot: int, now_s: float, ledger: Ledger, delay_at_link: Floats)
         row = losses[row].cause
 
 
-@njit()
-def _close_losses(ended: Ints, ledger: Ledger) -> tuple[Ints, Floats]:
-    """Return the losses of jobs that ended, and free their rows."""
+@njit(
+    int64(float64, _INTS, _RATES, _LEDGER, _FLOATS, int64[:, ::1], _FLOATS),
+    cache=True,
+    error_model="numpy",
+    allocates=False,
+)
+def account(
+    now_s: float,
+    ended: Ints,
+    rates: NewRates,
+    ledger: Ledger,
+    delay_at_link: Floats,
+    keys: Ints,
+    delay_node_s: Floats,
+) -> int:
+    """
+    Close the accounts of ended jobs and go on with others; return how many losses were closed.
+
+    `delay_at_link` (E,) is added to. `keys` (3, R), `delay_node_s` (R,), with room for all losses:
+    written, their victim, culprit and class of link, and node-seconds.
+    """
     members, losses, state = ledger.members, ledger.losses, ledger.state[0]
-    n_rows = 0
-    for slot in ended:
-        row = members[slot].first_loss
-        while row >= 0:
-            n_rows += 1
-            row = losses[row].following
-    keys, delay_node_s = np.empty((3, n_rows), np.int64), np.empty(n_rows)
-    at = 0
-    for slot in ended:
+    n_ended, n_closed = ended.size, 0
+    _make_room(n_ended + rates.slot.size, ledger)
+    for i in range(n_ended + rates.slot.size):
+        slot = ended[i] if i < n_ended else rates.slot[i - n_ended]
+        _advance_job(slot, now_s, ledger, delay_at_link)
+    for slot in ended:  # rows are freed
         row = members[slot].first_loss
         while row >= 0:
             loss = losses[row]
-            keys[0, at], keys[1, at], keys[2, at] = loss.victim, loss.culprit, loss.kind
-            delay_node_s[at] = loss.interference_delay_node_s
+            keys[0, n_closed], keys[1, n_closed] = loss.victim, loss.culprit
+            keys[2, n_closed] = loss.kind
+            delay_node_s[n_closed] = loss.interference_delay_node_s
             following = loss.following
             loss.kind, loss.following = _GONE, state.free
             state.free = row
-            at += 1
+            n_closed += 1
             row = following
-    state.n_free += n_rows
-    return keys, delay_node_s
-
-
-@njit(_ROWS(float64, _INTS, _RATES, _LEDGER, _FLOATS), cache=True)
-def account(
-    now_s: float, ended: Ints, rates: NewRates, ledger: Ledger, delay_at_link: Floats
-) -> tuple[Ints, Floats]:
-    """Close the accounts of ended jobs and go on with others; return losses."""
-    # Losses: victim, culprit and class of link (3, R), and their node-seconds; delay_at_link (E,)
-    # is added to.
-    members = ledger.members
-    _make_room(ended.size + rates.slot.size, ledger)
-    for slot in ended:
-        _advance_job(slot, now_s, ledger, delay_at_link)
-    keys, delay_node_s = _close_losses(ended, ledger)
+    state.n_free += n_closed
     for i in range(rates.slot.size):
-        slot = rates.slot[i]
-        _advance_job(slot, now_s, ledger, delay_at_link)
-        member = members[slot]
+        member = members[rates.slot[i]]
         member.interference = rates.interference[i]
         member.network_slowdown = rates.interference[i] * rates.placement_factor[i]
         if rates.worst_link[i] >= 0:
             member.worst_link = rates.worst_link[i]
-    return keys, delay_node_s
+    return n_closed
 
 
 @njit(allocates=False)

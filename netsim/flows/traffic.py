@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabricsim.checking import number, whole
-from netsim.common.arrays import Floats, Ints, Table
+from netsim.common.arrays import Floats, Ints, Table, distinct_numbers
 from netsim.common.errors import ContentionError
 from netsim.common.jit import load_kernels
-from netsim.flows.contention import Hops, Traffic, hidden_sum, step_rounds
+from netsim.flows.contention import STEP, Hops, Traffic, hidden_sum, step_rounds
 from netsim.flows.limiters import limited_hops, limited_links
 from netsim.flows.maxmin import is_per_sender
 from netsim.topology.base import Topology
@@ -104,8 +104,9 @@ class TrafficTimes:
         )
         rounds = _kernel_ints(step_rounds(traffic))
         hops, _ = limited_hops(hops_of(traffic), self._topology)
-        found = self._kernel(flows, rounds, hops, self._links, self._drain_s)
-        return StepTimes(found, traffic.hide_s)
+        steps = np.zeros(rounds.size, STEP)
+        self._kernel(flows, rounds, hops, self._links, self._drain_s, steps)
+        return StepTimes(steps, traffic.hide_s)
 
 
 def hops_of(traffic: Traffic) -> Hops:
@@ -197,17 +198,13 @@ def require_rule(routes: Routes, topology: Topology) -> None:
 
 def bytes_per_link(traffic: Traffic) -> tuple[Ints, Floats]:
     """Return the links that a job uses, ascending, and bytes per iteration on each."""
-    kernels = load_kernels(_KERNELS, "traffic kernels", 3)
-    links, total = kernels.link_bytes(
-        _kernel_floats(traffic.nbytes), hops_of(traffic), traffic.routes.n_links
+    hops, total = hops_of(traffic), np.zeros(traffic.routes.n_links)
+    touched = np.empty_like(hops.link)
+    count = load_kernels(_KERNELS, "traffic kernels", 3).link_bytes(
+        _kernel_floats(traffic.nbytes), hops, total, touched
     )
-    return links, total
-
-
-def carry(traffic: Traffic, times: float, carried: Floats, scratch: Floats) -> None:
-    """Add to `carried` (E,) what a job puts on links in iterations; `scratch` (E,) stays 0."""
-    kernels = load_kernels(_KERNELS, "traffic kernels", 3)
-    kernels.carry(_kernel_floats(traffic.nbytes), hops_of(traffic), times, carried, scratch)
+    links = distinct_numbers(touched[:count])
+    return links, total[links]
 
 
 def _kernel_ints(array: Ints) -> Ints:

@@ -4,18 +4,37 @@ Which links decide how late the jobs of the model `fluid` are, and which jobs ar
 Apart from the solver's kernels: only what is asked for a run's culprits needs it compiled.
 """
 
+from typing import NamedTuple
+
 import numpy as np
-from numba import float64, int64, void
+from numba import float32, float64, int64, types, void
 
 from netsim.common.arrays import Floats, Ints
 from netsim.common.jit import njit
 from netsim.fluid.solver_kernels import _SOME, _STATE
-from netsim.fluid.tables import COMMITTED, LATE, STATES, State
+from netsim.fluid.tables import COMMITTED, LATE, STATES, Float32s, State
 
+_INTS, _TABLE = int64[::1], int64[:, ::1]
+
+
+class Scratch(NamedTuple):
+    """Scratch of `attribute`, A the most steps of a victim."""
+
+    culprits: Ints  # (jobs,)
+    lost: Floats  # (jobs, K), by class of link; all 0 before and after
+    record_of: Ints  # (A STATES,), records that decide
+    cost: Floats  # (A STATES, STATES), of each
+    worst: Ints  # (A, STATES), record that decides
+    late_s: Float32s  # (A, STATES), its delay
+
+
+_SCRATCH = types.NamedTuple(
+    (_INTS, float64[:, ::1], _INTS, float64[:, ::1], _TABLE, float32[:, ::1]), Scratch
+)
 _DIFFERENT = np.float32(1.001)  # delays whose ratio is less are equal: the first link is the worst
 
 
-@njit(void(_STATE, int64[::1], int64[::1]), cache=True, allocates=False)
+@njit(void(_STATE, _INTS, _INTS), cache=True, allocates=False)
 def find_worst(state: State, slots: Ints, links: Ints) -> None:
     """Find the link that holds each of some jobs up most in a step; `links`: written, -1: none."""
     zero = np.float32(0.0)
@@ -35,17 +54,19 @@ def find_worst(state: State, slots: Ints, links: Ints) -> None:
                     links[place], longest_s = state.records[r].link, delay_s
 
 
-@njit(error_model="numpy")
-def _excess(state: State, slot: int, link_cost: Floats, record_of: Ints) -> int:
+@njit(error_model="numpy", allocates=False)
+def _excess(state: State, slot: int, scratch: Scratch) -> int:
     """
     List the records that decide steps of a job, and what they cost in each state.
 
-    `link_cost` (R, STATES), `record_of` (R,): written, R the steps x STATES at most. Result: how
-    many. Where nothing is late the record with the greatest weight of others decides.
+    Records and costs are written to the scratch. Result: how many. Where nothing is late the record
+    with the greatest weight of others decides.
     """
     job = state.jobs[slot]
-    worst = np.full((job.n_steps, STATES), -1, np.int64)
-    late_s = np.zeros((job.n_steps, STATES), np.float32)
+    record_of, cost, worst, late_s = scratch[2:]
+    for a in range(job.n_steps):
+        for i in range(STATES):
+            worst[a, i], late_s[a, i] = -1, 0.0
     for r in range(job.first_record, job.first_record + job.n_records):
         if not state.marks[r] & LATE:
             continue
@@ -65,31 +86,26 @@ def _excess(state: State, slot: int, link_cost: Floats, record_of: Ints) -> int:
                 place += 1
             if place == n_found:
                 record_of[place] = worst[a, i]
-                link_cost[place] = 0.0
+                for other in range(STATES):
+                    cost[place, other] = 0.0
                 n_found += 1
             rounds = np.float32(state.steps[job.first_step + a].rounds)
-            link_cost[place, i] += rounds * job.share[i] * late_s[a, i]
+            cost[place, i] += rounds * job.share[i] * late_s[a, i]
     return n_found
 
 
 @njit(
-    int64(
-        _STATE,
-        *[int64[::1]] * 4,
-        float64[:, ::1],
-        int64[:, ::1],
-        float64[::1],
-    ),
+    int64(_STATE, _INTS, _INTS, _INTS, _SCRATCH, _TABLE, float64[::1]),
     cache=True,
     error_model="numpy",
+    allocates=False,
 )
 def attribute(
     state: State,
     victims: Ints,
     kinds: Ints,
     job_of: Ints,
-    culprits: Ints,
-    lost: Floats,
+    scratch: Scratch,
     rows: Ints,
     shares: Floats,
 ) -> int:
@@ -100,17 +116,14 @@ def attribute(
     other jobs in proportion to their weight on it in this state.
 
     `victims` (V,): slots. `kinds` (E,): class of each link, 0..K-1. `job_of` (jobs,): identity by
-    slot. `culprits` (jobs,), and `lost` (jobs, K), all 0 before and after: scratch. `rows` (3, Z)
-    and `shares` (Z,): written: victim, culprit, class of link and share; those of a victim add up
-    to 1. Result: rows there are; those beyond Z are not written.
+    slot. `rows` (3, Z) and `shares` (Z,): written: victim, culprit, class of link and share; those
+    of a victim add up to 1. Result: rows there are; those beyond Z are not written.
     """
+    culprits, lost, record_of, cost = scratch[:4]
     n_rows = 0
     for v in range(victims.size):
         slot = victims[v]
-        job = state.jobs[slot]
-        cost = np.empty((min(job.n_records, job.n_steps * STATES), STATES))
-        record_of = np.empty(cost.shape[0], np.int64)
-        n_found = _excess(state, slot, cost, record_of)
+        n_found = _excess(state, slot, scratch)
         total, n_culprits = 0.0, 0
         for place in range(n_found):
             r = record_of[place]

@@ -214,12 +214,21 @@ class Fluid:
         kind_of = np.zeros(store.state.links.size, dtype=np.int64)
         if kinds is not None:
             kind_of = self._with_limiters(kinds)
-        lost, kernels = self._scratch(kind_of), self._attribution()
+        kernels = self._attribution()
+        n_steps = int(store.state.jobs["n_steps"][slots].max(initial=0))
+        scratch = kernels.Scratch(
+            store.changed,
+            self._scratch(kind_of),
+            np.empty(n_steps * STATES, dtype=np.int64),
+            np.empty((n_steps * STATES, STATES)),
+            np.empty((n_steps, STATES), dtype=np.int64),
+            np.empty((n_steps, STATES), dtype=np.float32),
+        )
         room = 16 * slots.size + 64
         while True:
             rows, shares = np.empty((3, room), dtype=np.int64), np.empty(room)
             found = kernels.attribute(
-                store.state, slots, kind_of, store.job_of, store.changed, lost, rows, shares
+                store.state, slots, kind_of, store.job_of, scratch, rows, shares
             )
             if found <= room:
                 break

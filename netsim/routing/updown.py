@@ -38,16 +38,21 @@ def mod_k_routes(tree: FatTree, src: Ints, dst: Ints, *, by_source: bool = False
     `by_source`: d is the number of the source, not of the destination.
     """
     kernels = load_kernels("netsim.routing.modk_kernels", "mod-k routes", 1)
-    rest = tree.shape, tree.down_cable == "mirror"
+    shape, mirror = tree.shape.view(np.uint64), tree.down_cable == "mirror"
+
+    def between(src: Ints, dst: Ints) -> Routes:
+        indptr = np.empty(src.size + 1, dtype=np.int64)
+        links = np.empty(2 * shape.shape[1] * src.size, dtype=np.int64)
+        numbers = src if by_source else dst
+        n_links = kernels.mod_k_paths(src, dst, numbers, shape, mirror, indptr, links)
+        if n_links < 0:
+            raise ValueError("no node of the tree")
+        return Routes(indptr, links[:n_links].copy(), tree.n_links)
+
     try:
-        indptr, links = kernels.mod_k_paths(src, dst, src if by_source else dst, *rest)
-    except (TypeError, ValueError):  # lists, or arrays with gaps
-        indptr = links = np.empty(0, dtype=np.int64)
-    if indptr.size:
-        return Routes(indptr, links, tree.n_links)
-    src, dst = (np.ascontiguousarray(part) for part in flow_ends(src, dst, tree))
-    indptr, links = kernels.mod_k_paths(src, dst, src if by_source else dst, *rest)
-    return Routes(indptr, links, tree.n_links)
+        return between(src, dst)
+    except (AttributeError, TypeError, ValueError):  # lists, arrays with gaps, or no nodes
+        return between(*(np.ascontiguousarray(part) for part in flow_ends(src, dst, tree)))
 
 
 def endpoint_routes(tree: FatTree, src: Ints, dst: Ints, ports: Ints, cables: Ints) -> Routes:
