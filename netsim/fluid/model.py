@@ -120,16 +120,8 @@ class Fluid:
         store = self._store
         if not store.state.cursor[1]:
             return {}
-        n_changed = self._kernels.converge(
-            store.state,
-            self.tolerance,
-            store.rounds,
-            store.changed,
-            store.fresh,
-            store.fresh_values,
-            store.work,
-        )
-        slots = store.changed[:n_changed]
+        n_changed = self._kernels.converge(store.state, self.tolerance, store.scratch)
+        slots = store.scratch.changed[:n_changed]
         values = store.state.jobs["reported"][slots]
         return dict(zip(store.job_of[slots].tolist(), values.tolist(), strict=True))
 
@@ -174,7 +166,7 @@ class Fluid:
                 self._kernels.enter(state, slot, demand.tables)
                 left.append(slot)
             found = self.solve()
-        evaluated = store.changed[: state.cursor[2]]
+        evaluated = store.scratch.changed[: state.cursor[2]]
         load_kernels("netsim.fluid.trial_kernels", "kernels of trials", 1).restore(
             state,
             kept.rows,
@@ -217,7 +209,7 @@ class Fluid:
         kernels = self._attribution()
         n_steps = int(store.state.jobs["n_steps"][slots].max(initial=0))
         scratch = kernels.Scratch(
-            store.changed,
+            store.scratch.changed,
             self._scratch(kind_of),
             np.empty(n_steps * STATES, dtype=np.int64),
             np.empty((n_steps * STATES, STATES)),

@@ -54,6 +54,7 @@ from netsim.fluid.tables import (
     WORK,
     Demand,
     Float32s,
+    Scratch,
     State,
 )
 
@@ -83,6 +84,9 @@ _STATE = types.NamedTuple(
         int64[::1],
     ),
     State,
+)
+_SCRATCH = types.NamedTuple(
+    (*[int64[::1]] * 3, float64[::1], _TABLES[LOAD], _F4[:, ::1], _TABLES[WORK]), Scratch
 )
 _DEMAND = types.NamedTuple((*(_TABLES[kind] for kind in (STEP, RECORD, ENTRY)),), Demand)
 
@@ -648,25 +652,18 @@ def leave(state: State, slot: int) -> None:
         job.queued = False
 
 
-@njit(error_model="numpy", allocates=False)
-def _settle(
-    state: State,
-    tolerance: float,
-    rounds: Ints,
-    changed: Ints,
-    scratch: tuple[Floats, Ints],
-    contribution: tuple[Row, Float32s],
-    work: Row,
-) -> int:
+@njit(int64(_STATE, float64, _SCRATCH), cache=True, error_model="numpy", allocates=False)
+def converge(state: State, tolerance: float, scratch: Scratch) -> int:
     """
-    Evaluate dirty jobs until none is left, as `converge` says, which makes the scratch.
+    Evaluate dirty jobs until none is left.
 
-    `changed`: slots that were evaluated, at the end first those whose interference has moved.
-    `scratch`: begins (steps,) and dirty records (records,) of a job. `contribution`: the same
-    memory twice.
+    `tolerance`: relative change of a job's iteration that moves no other. Writes into the scratch
+    the slots that were evaluated, of which there are `cursor[2]`; first those whose interference
+    has moved. Result: how many moved.
     """
     jobs, queue, cursor = state.jobs, state.queue, state.cursor
-    begin_s, found = scratch
+    rounds, changed, found, begin_s = scratch[:4]
+    contribution, work = (scratch.fresh[0], scratch.fresh_values[0]), scratch.work[0]
     n_evaluated, stale = 0, _STALE * tolerance
     place = 0
     while place < cursor[1]:  # what is new is in the totals before any job is evaluated
@@ -712,35 +709,6 @@ def _settle(
             n_changed += 1
     cursor[2] = n_evaluated
     return n_changed
-
-
-@njit(
-    int64(_STATE, float64, int64[::1], int64[::1], _TABLES[LOAD], _F4[:, ::1], _TABLES[WORK]),
-    cache=True,
-)
-def converge(
-    state: State,
-    tolerance: float,
-    rounds: Ints,
-    changed: Ints,
-    fresh: Table,
-    fresh_values: Float32s,
-    work: Table,
-) -> int:
-    """
-    Evaluate dirty jobs until none is left.
-
-    `tolerance`: relative change of a job's iteration that moves no other. `rounds` (jobs,):
-    scratch, all 0 before and after. `changed` (jobs,): written: slots that were evaluated, of which
-    there are `cursor[2]`; first those whose interference has moved. Result: how many moved.
-    """
-    n_steps, n_records = 0, 0
-    for slot in range(state.jobs.size):
-        n_steps = max(n_steps, state.jobs[slot].n_steps)
-        n_records = max(n_records, state.jobs[slot].n_records)
-    scratch = np.empty(n_steps), np.empty(n_records, np.int64)
-    contribution = fresh[0], fresh_values[0]
-    return _settle(state, tolerance, rounds, changed, scratch, contribution, work[0])
 
 
 @njit(void(_STATE), cache=True, allocates=False)

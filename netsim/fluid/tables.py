@@ -189,6 +189,18 @@ class State(NamedTuple):
     cursor: Ints  # (3,), first place of the queue, its length, and jobs evaluated last time
 
 
+class Scratch(NamedTuple):
+    """What `converge` writes."""
+
+    rounds: Ints  # (jobs,), all 0 before and after
+    changed: Ints  # (jobs,), slots that were evaluated
+    found: Ints  # (records,), dirty ones of a job
+    begin_s: Floats  # (steps,) of a job
+    fresh: Table  # (1,), a contribution
+    fresh_values: Float32s  # the same memory
+    work: Table  # (1,)
+
+
 class KeptRows(NamedTuple):
     """A copy of rows; contributions and totals of links with one job are 0, and not here."""
 
@@ -269,14 +281,10 @@ class Store:
         By job.
     job_of : (S,) int array
         Identity of the job in each slot.
-    rounds, changed : (S,) int array
-        Scratch of the solver.
+    scratch : Scratch
+        Of the solver.
     moves : int
         How often rows have moved, or slots have been added.
-    fresh, fresh_values : (1,) table, (1, V) float array
-        A contribution, the same memory twice; scratch.
-    work : (1,) table
-        More of it.
     """
 
     def __init__(self, topology: Topology) -> None:
@@ -300,14 +308,10 @@ class Store:
             queue=np.zeros(_SLOTS + 1, dtype=np.int64),
             cursor=np.zeros(3, dtype=np.int64),
         )
-        self.fresh: Table = np.zeros(1, LOAD)
-        self.fresh_values = _as_numbers(self.fresh)
-        self.work: Table = np.ones(1, WORK)
+        self.scratch = _scratch(self.state)
         self.moves = 0
         self.slot_of: dict[int, int] = {}
         self.job_of: Ints = np.zeros(_SLOTS, dtype=np.int64)
-        self.rounds: Ints = np.zeros(_SLOTS, dtype=np.int64)
-        self.changed: Ints = np.zeros(_SLOTS, dtype=np.int64)
         self._free = list(range(_SLOTS - 1, -1, -1))
         self._tails = dict.fromkeys(_GROUPS, 0)
 
@@ -442,12 +446,12 @@ class Store:
         self.state.cursor[0] = 0
         self._replace({"queue": queue})
         self.job_of = _longer_table(self.job_of, 2 * n_slots)
-        self.rounds, self.changed = np.zeros((2, 2 * n_slots), dtype=np.int64)
         self._free = list(range(2 * n_slots - 1, n_slots - 1, -1)) + self._free
 
     def _replace(self, tables: dict[str, Any]) -> None:
         """Put other tables in place of some."""
         self.state = self.state._replace(**tables)
+        self.scratch = _scratch(self.state)
 
 
 def _longer_table(table: Any, n_rows: int) -> Any:  # noqa: ANN401 (an array of any kind)
@@ -462,6 +466,14 @@ def _places(kept: Ints, n_rows: int) -> Ints:
     found = np.full(n_rows, -1)
     found[kept] = np.arange(kept.size)
     return found
+
+
+def _scratch(state: State) -> Scratch:
+    """Return scratch that is large enough for any job."""
+    rounds, changed = np.zeros((2, state.jobs.size), dtype=np.int64)
+    found, begin_s = np.empty(state.records.size, dtype=np.int64), np.empty(state.steps.size)
+    fresh = np.zeros(1, LOAD)
+    return Scratch(rounds, changed, found, begin_s, fresh, _as_numbers(fresh), np.ones(1, WORK))
 
 
 def _as_numbers(loads: Table) -> Float32s:
