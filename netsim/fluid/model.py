@@ -106,8 +106,15 @@ class Fluid:
         if self._events // _RECOUNT_EVERY > counted:
             kernels.recount(store.state)
         for job, demand in demands.items():
-            slot = store.add(job, demand, shuffled(job, STATES, self._seed))
-            kernels.enter(store.state, slot, demand.tables)
+            self._enter(job, demand)
+
+    def _enter(self, job: int, demand: JobDemand) -> int:
+        """Give a job rows, where there is room, and fill them; return its slot."""
+        slot, first = self._store.add(job, demand)
+        phase = np.array(shuffled(job, STATES, self._seed), dtype=np.int8)
+        times_s = demand.compute_s, demand.iteration_s
+        self._kernels.enter(self._store.state, slot, demand.tables, first, times_s, phase)
+        return slot
 
     def end(self, job: int) -> None:
         """Take a job away; its effect shows at the next `solve`."""
@@ -162,9 +169,7 @@ class Fluid:
                 self._kernels.leave(state, slot)
                 store.remove(job)
             for job, demand in new.items():
-                slot = store.add(job, demand, shuffled(job, STATES, self._seed))
-                self._kernels.enter(state, slot, demand.tables)
-                left.append(slot)
+                left.append(self._enter(job, demand))
             found = self.solve()
         evaluated = store.scratch.changed[: state.cursor[2]]
         load_kernels("netsim.fluid.trial_kernels", "kernels of trials", 1).restore(

@@ -29,7 +29,7 @@ keeps an interference of exactly 1.
 from typing import Any
 
 import numpy as np
-from numba import float64, int64, typeof, types, void
+from numba import float64, int8, int64, typeof, types, void
 from numpy.typing import NDArray
 
 from netsim.common.arrays import Floats, Ints, Table
@@ -71,6 +71,7 @@ _NO_LOAD = np.zeros(LOAD.itemsize // 4, np.float32)
 
 Row = Any  # of a table
 Bytes = NDArray[np.uint8]
+Phases = NDArray[np.int8]
 Dirty = tuple[Ints, Ints]  # queue and cursor of `State`
 _F4 = types.float32
 _TABLES = {kind: typeof(np.zeros(1, kind)) for kind in (JOB, STEP, RECORD, ENTRY, LINK, LOAD, WORK)}
@@ -575,10 +576,37 @@ def _evaluate(state: State, slot: int, stale: float, dirty: Ints, work: Row) -> 
     return moved
 
 
-@njit(void(_STATE, int64, _DEMAND), cache=True, error_model="numpy", allocates=False)
-def enter(state: State, slot: int, demand: Demand) -> None:
-    """Fill a job's rows, put its records on the lists of their links, and make jobs dirty."""
+@njit(
+    void(_STATE, int64, _DEMAND, types.UniTuple(int64, 3), types.UniTuple(float64, 2), int8[::1]),
+    cache=True,
+    error_model="numpy",
+    allocates=False,
+)
+def enter(
+    state: State,
+    slot: int,
+    demand: Demand,
+    first: tuple[int, int, int],
+    times_s: tuple[float, float],
+    phase: Phases,
+) -> None:
+    """
+    Fill a job's rows, put its records on the lists of their links, and make jobs dirty.
+
+    `first`: its first record, entry and step. `times_s`: of an iteration, computing and in all.
+    `phase` (STATES,): state in which it is in each cell.
+    """
     job = state.jobs[slot]
+    job.first_record, job.first_entry, job.first_step = first
+    job.n_records, job.n_entries = demand.records.size, demand.entries.size
+    job.n_steps = demand.steps.size
+    job.compute_s, job.alone_s = times_s
+    job.period_s = job.committed_s = job.alone_s
+    job.reported, job.damping = np.nan, 1.0
+    job.n_dirty, job.first_dirty, job.first_late = 0, -1, -1
+    job.queued = False
+    for i in range(STATES):
+        job.share[i], job.phase[i] = 1.0 / STATES, phase[i]
     for a in range(job.n_steps):
         state.steps[job.first_step + a] = demand.steps[a]
     for k in range(job.n_entries):
@@ -650,6 +678,7 @@ def leave(state: State, slot: int) -> None:
                 kept += 1
         cursor[1] = kept
         job.queued = False
+    job.n_records = job.n_entries = job.n_steps = 0
 
 
 @njit(int64(_STATE, float64, _SCRATCH), cache=True, error_model="numpy", allocates=False)
