@@ -431,6 +431,13 @@ def pattern_class(pattern: Pattern, n_ranks: int) -> str:
     return traffic_class(rank_flows(pattern, n_ranks))
 
 
+@lru_cache(maxsize=CACHED_PATTERNS)
+def most_at_once(pattern: Pattern, n_ranks: int) -> int:
+    """Return how many messages a rank gets in one step, at most."""
+    flows = rank_flows(pattern, n_ranks)
+    return int(_at_once(flows, flows.dst).max(initial=0))
+
+
 def communicating_nodes(placed: PlacedTraffic) -> float:
     """Return how many of its nodes a job keeps communicating, on average over its iteration."""
     traffic = placed.traffic

@@ -10,13 +10,19 @@ from fabricsim.checking import shortened, wrong
 from netsim.flows.contention import ContentionModel
 from netsim.flows.partition import Partition
 from netsim.fluid.model import Fluid
-from netsim.registries.accuracy import hot_spot
+from netsim.registries.accuracy import hot_spot, hot_spot_senders
 from netsim.registries.routings import on_changed
 from netsim.routing.base import Routing
 from netsim.topology.base import Topology, require_topology
 from scheduler.job import Job
 from scheduler.rates import JobRate, JobRates
-from scheduler.traffic import PlacedTraffic, TrafficOf, communicating_nodes, pattern_class
+from scheduler.traffic import (
+    PlacedTraffic,
+    TrafficOf,
+    communicating_nodes,
+    most_at_once,
+    pattern_class,
+)
 
 _THROUGH_ONE_SWITCH = 2  # links of such a way; they belong to its ends
 
@@ -178,7 +184,7 @@ class NetworkRateModel:
         self._note_owned(partition, placed)
         self.entered[job.id] = placed
         self._note_traffic_class(job, partition, placed)
-        self.hot_spot = hot_spot(self.topology, (placed.traffic,), self.hot_spot)
+        self._note_hot_spot(job, partition, placed)
         self._placement_factor[job.id] = placed.placement_factor
         if isinstance(self.model, Fluid):  # traffic made here need not be checked
             self.model.add(job.id, self.model.demand_of.of_checked(placed.traffic))
@@ -197,9 +203,19 @@ class NetworkRateModel:
         assert job.communication is not None  # noqa: S101 (it has traffic)
         n_ranks = job.n_nodes if partition.gpus is None else partition.nodes.size
         kind = pattern_class(job.communication.pattern, n_ranks)
-        self.traffic_classes[kind] = self.traffic_classes.get(
-            kind, 0.0
-        ) + job.runtime_s * communicating_nodes(placed)
+        node_s = job.runtime_s * communicating_nodes(placed)
+        self.traffic_classes[kind] = self.traffic_classes.get(kind, 0.0) + node_s
+
+    def _note_hot_spot(self, job: Job, partition: Partition, placed: PlacedTraffic) -> None:
+        """Remember a receiver that the senders of a job saturate, if no others were more."""
+        assert job.communication is not None  # noqa: S101 (it has traffic)
+        fewest = hot_spot_senders(self.hot_spot)
+        if (
+            partition.gpus is None
+            and most_at_once(job.communication.pattern, job.n_nodes) <= fewest
+        ):
+            return  # without a look at its flows
+        self.hot_spot = hot_spot(self.topology, (placed.traffic,), self.hot_spot)
 
     def _remove_job(self, job: int) -> None:
         """Take a job off the network."""

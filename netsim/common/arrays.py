@@ -18,6 +18,16 @@ Table = NDArray[np.void]  # rows with named columns
 _INT, _UNSIGNED = np.dtype(np.int64), np.dtype(np.uint64)
 
 
+def as_blocks(table: Table) -> Table:
+    """Return the same rows without their columns: NumPy copies these ten times as fast."""
+    return table.view(np.dtype((np.void, table.itemsize)))
+
+
+def copied_rows(table: Table) -> Table:
+    """Return a copy of a table."""
+    return as_blocks(table).copy().view(table.dtype)
+
+
 def distinct_numbers(values: Ints) -> Ints:
     """Return whole numbers ascending, each once: `numpy.unique` would load masked arrays for it."""
     ascending = np.sort(values, axis=None)

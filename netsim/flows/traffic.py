@@ -20,6 +20,7 @@ from netsim.topology.routes import Routes, require_routes
 _T = TypeVar("_T", bound=np.generic)
 _KERNELS = "netsim.flows.traffic_kernels"
 _ROUNDING = 1e-9
+_MOST_ONES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ def hops_of(traffic: Traffic) -> Hops:
     routes, path_sets = traffic.routes, traffic.routes.path_sets
     indptr, link = _kernel_ints(routes.indptr), _kernel_ints(routes.links)
     if path_sets is None:
-        return Hops(indptr, link, _kernel_floats(np.ones(link.size)))
+        return Hops(indptr, link, _ones(link.size))
     nonminimal, n_flows = traffic.nonminimal, traffic.step.size
     if nonminimal is None:
         raise ContentionError(
@@ -207,6 +208,11 @@ def bytes_per_link(traffic: Traffic) -> tuple[Ints, Floats]:
     return links, total[links]
 
 
+def _ones(n: int) -> Floats:
+    """Return ones as kernels take them; up to some, a part of those that are there."""
+    return _ONES[:n] if n <= _MOST_ONES else read_only(np.ones(n))
+
+
 def _kernel_ints(array: Ints) -> Ints:
     """Return whole numbers as kernels take them."""
     return read_only(np.ascontiguousarray(array, np.int64))
@@ -220,5 +226,8 @@ def _kernel_floats(array: Floats) -> Floats:
 def read_only(array: NDArray[_T]) -> NDArray[_T]:
     """Return a view that cannot be written to, the type that kernels are compiled for."""
     view = array.view()
-    view.flags.writeable = False
+    view.setflags(write=False)
     return view
+
+
+_ONES = read_only(np.ones(_MOST_ONES))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netsim.common.arrays import Floats, Ints, Table
+from netsim.common.arrays import Floats, Ints, Table, copied_rows
 from netsim.common.jit import load_kernels
 from netsim.flows.contention import Traffic, step_hides_s, step_rounds
 from netsim.flows.limiters import limited_hops, limited_links
@@ -58,11 +58,6 @@ class JobDemand:
         return total_s
 
     @property
-    def rows(self) -> tuple[Table, Table, Table]:
-        """The tables in the order of those of the solver."""
-        return self.records, self.entries, self.steps
-
-    @property
     def tables(self) -> Demand:
         """The tables as kernels take them."""
         return Demand(self.steps, self.records, self.entries)
@@ -100,13 +95,16 @@ class DemandOf:
         self._per_flow = not is_per_sender(fairness)
         self._kernels = load_kernels("netsim.fluid.demand_kernels", "traffic kernels", 5)
         self._has_channels = has_virtual_channels(topology) and not topology.half_duplex
-        self._channel, capacity = limited_links(topology)
+        channel, capacity = limited_links(topology)
+        one_each = np.array_equal(channel, np.arange(channel.size))
+        self._channel = None if one_each else channel  # None: that of a link is the link
         self._entry_of: Ints = np.full(capacity.size, -1)  # scratch, as the kernel leaves it
         self._work = self._scratch(_KEPT_ROWS, _KEPT_ROWS, _KEPT_ROWS)
         port = topology.capacity if topology.multipath is None else topology.multipath.capacity
-        self._capacity: Floats = np.ascontiguousarray(capacity, np.float64)
-        self._buffer_bytes: Floats = np.zeros(capacity.size)  # of limiters: 0
-        self._buffer_bytes[: port.size] = topology.buffer_bytes * topology.capacity / port
+        self._capacity = read_only(np.ascontiguousarray(capacity, np.float64))
+        buffer_bytes = np.zeros(capacity.size)  # of limiters: 0
+        buffer_bytes[: port.size] = topology.buffer_bytes * topology.capacity / port
+        self._buffer_bytes = read_only(buffer_bytes)
 
     def __call__(self, traffic: Traffic) -> JobDemand:
         """Return what one job puts on links."""
@@ -118,51 +116,51 @@ class DemandOf:
         hops = hops_of(traffic)
         channel = self._channels(traffic, hops.link.size)
         hops, (channel,) = limited_hops(hops, self.topology, channel)
-        rounds = np.ascontiguousarray(step_rounds(traffic), np.int64)
+        rounds, nbytes = step_rounds(traffic), traffic.nbytes
+        if traffic.rounds is not None:
+            nbytes = nbytes / rounds[traffic.step]
         flows = Flows(
             np.ascontiguousarray(traffic.step, np.int64),
             np.ascontiguousarray(traffic.sender, np.int64),
-            np.ascontiguousarray(traffic.nbytes / rounds[traffic.step], np.float64),
+            np.ascontiguousarray(nbytes, np.float64),
             np.ascontiguousarray(traffic.latency_s, np.float64),
             hops.indptr,
-            self._channel[hops.link],
+            hops.link if self._channel is None else self._channel[hops.link],
             hops.share,
             channel,
-            rounds,
+            np.ascontiguousarray(rounds, np.int64),
             np.ascontiguousarray(step_hides_s(traffic), np.float64),
         )
         n_flows, n_hops, n_steps = flows.step.size, hops.link.size, rounds.size
-        n_entries = min(n_hops, n_steps * self._capacity.size)  # at most: a link has one in a step
-        demand = Demand(
-            np.zeros(n_steps, STEP), np.empty(n_entries, RECORD), np.empty(n_entries, ENTRY)
-        )
-        work = self._work  # of small jobs, made once
+        most = min(n_hops, n_steps * self._entry_of.size)  # a link has one entry in a step
+        work, records, entries = self._work  # of small jobs, made once
         if max(n_flows, n_hops) > _KEPT_ROWS:
-            work = self._scratch(n_flows, n_hops, n_entries)
+            work, records, entries = self._scratch(n_flows, n_hops, most)
+        demand = Demand(np.zeros(n_steps, STEP), records, entries)
         n_records, n_entries = self._kernels.job_demand(
             Flows._make(map(read_only, flows)),
-            read_only(self._capacity),
-            read_only(self._buffer_bytes),
+            self._capacity,
+            self._buffer_bytes,
             float(self.topology.packet_bytes),
             self._per_flow,
             work,
             demand,
         )
-        steps, records, entries = demand
-        rows = records[:n_records].copy(), entries[:n_entries].copy()  # a part of those reserved
-        return JobDemand(steps, *rows, float(traffic.compute_s))
+        rows = copied_rows(records[:n_records]), copied_rows(entries[:n_entries])
+        return JobDemand(demand.steps, *rows, float(traffic.compute_s))
 
-    def _scratch(self, n_flows: int, n_hops: int, n_entries: int) -> DemandWork:
-        """Return scratch with so many rows."""
-        return DemandWork(
+    def _scratch(self, n_flows: int, n_hops: int, most: int) -> tuple[DemandWork, Table, Table]:
+        """Return scratch of so many flows and hops, and tables of at most so many entries."""
+        work = DemandWork(
             np.empty(n_flows, FLOW_WORK),
             np.empty(n_hops, HOP_WORK),
-            np.empty(n_entries, ENTRY),
-            np.empty(n_entries, ENTRY_WORK),
+            np.empty(most, ENTRY),
+            np.empty(most, ENTRY_WORK),
             self._entry_of,
             *np.empty((2, n_flows), dtype=np.int64),
             *np.empty((2, max(n_hops, n_flows)), dtype=np.int64),
         )
+        return work, np.empty(most, RECORD), np.empty(most, ENTRY)
 
     def _channels(self, traffic: Traffic, n_hops: int) -> Ints:
         """Return the virtual channel of each hop; 0 where packets choose their path."""

@@ -99,7 +99,7 @@ class Fluid:
             if job in store.slot_of:
                 raise ContentionError(f"job {job} has been started already.")
         self._kept = None
-        if store.make_room(*demands.values()):
+        if store.make_room(demands.values()):
             kernels.relink(store.state)
         counted = self._events // _RECOUNT_EVERY
         self._events += len(demands)
@@ -110,10 +110,10 @@ class Fluid:
 
     def _enter(self, job: int, demand: JobDemand) -> int:
         """Give a job rows, where there is room, and fill them; return its slot."""
-        slot, first = self._store.add(job, demand)
+        slot, first_row = self._store.add(job, demand)
         phase = np.array(shuffled(job, STATES, self._seed), dtype=np.int8)
         times_s = demand.compute_s, demand.iteration_s
-        self._kernels.enter(self._store.state, slot, demand.tables, first, times_s, phase)
+        self._kernels.enter(self._store.state, slot, demand.tables, first_row, times_s, phase)
         return slot
 
     def end(self, job: int) -> None:
@@ -156,7 +156,7 @@ class Fluid:
         besides, by job. From where the model stands at the last `solve`; the same kernels.
         """
         store, moves = self._store, self._store.moves
-        if store.make_room(*new.values()):
+        if store.make_room(new.values()):
             self._kernels.relink(store.state)
         if store.moves != moves:
             self._kept = None

@@ -586,18 +586,18 @@ def enter(
     state: State,
     slot: int,
     demand: Demand,
-    first: tuple[int, int, int],
+    first_row: tuple[int, int, int],
     times_s: tuple[float, float],
     phase: Phases,
 ) -> None:
     """
     Fill a job's rows, put its records on the lists of their links, and make jobs dirty.
 
-    `first`: its first record, entry and step. `times_s`: of an iteration, computing and in all.
+    `first_row`: its first record, entry and step. `times_s`: of an iteration, computing and in all.
     `phase` (STATES,): state in which it is in each cell.
     """
     job = state.jobs[slot]
-    job.first_record, job.first_entry, job.first_step = first
+    job.first_record, job.first_entry, job.first_step = first_row
     job.n_records, job.n_entries = demand.records.size, demand.entries.size
     job.n_steps = demand.steps.size
     job.compute_s, job.alone_s = times_s

@@ -4,14 +4,14 @@ Tables of the model `fluid`: what a job puts on links, and what all jobs togethe
 Symbols are those of the page on the model. Seconds are seconds of a link: bytes / capacity.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.common.arrays import Floats, Ints, Table
+from netsim.common.arrays import Floats, Ints, Table, as_blocks, copied_rows
 from netsim.flows.limiters import n_limited_links
 from netsim.topology.base import Topology
 
@@ -315,16 +315,18 @@ class Store:
         self._free = list(range(_SLOTS - 1, -1, -1))
         self._tails = dict.fromkeys(_GROUPS, 0)
 
-    def make_room(self, *demands: "JobDemand") -> bool:
+    def make_room(self, demands: Collection["JobDemand"]) -> bool:
         """Move rows together, or grow, until jobs fit; return whether records have moved."""
+        n_records = n_entries = n_steps = 0
+        for demand in demands:
+            n_records += demand.records.size
+            n_entries += demand.entries.size
+            n_steps += demand.steps.size
         moved = False
-        if not demands:
-            return moved
-        sizes = [
-            sum(map(len, own)) for own in zip(*(demand.rows for demand in demands), strict=True)
-        ]
-        for (group, tables), n_rows in zip(_GROUPS.items(), sizes, strict=True):
-            capacity = len(getattr(self.state, tables[0]))
+        for (group, tables), n_rows in zip(
+            _GROUPS.items(), (n_records, n_entries, n_steps), strict=True
+        ):
+            capacity = getattr(self.state, tables[0]).size
             if self._tails[group] + n_rows <= capacity:
                 continue
             tail = self._tails[group] = self._compact_rows(group, tables)
@@ -357,12 +359,12 @@ class Store:
         state.marks[:n_records] |= UNCHANGED
         several = np.flatnonzero(state.links["n_records"] > 1)
         rows = KeptRows(
-            state.jobs.copy(),
-            state.steps[:n_steps].copy(),
-            state.records[:n_records].copy(),
+            copied_rows(state.jobs),
+            copied_rows(state.steps[:n_steps]),
+            copied_rows(state.records[:n_records]),
             state.marks[:n_records].copy(),
-            state.entries[:n_entries].copy(),
-            state.links.copy(),
+            copied_rows(state.entries[:n_entries]),
+            copied_rows(state.links),
             _places(shared, n_records),
             state.load_values[shared],
             _places(several, state.links.size),
@@ -374,10 +376,9 @@ class Store:
         """Put the rows of a solution of these tables in place of those that there are."""
         state, rows = self.state, solution.rows
         self.clear()
-        state.links[:] = rows.links
-        for name in ("jobs", "steps", "records", "marks", "entries"):
-            kept = getattr(rows, name)
-            getattr(state, name)[: kept.size] = kept
+        for name in ("jobs", "steps", "records", "marks", "entries", "links"):
+            kept = as_blocks(getattr(rows, name))
+            as_blocks(getattr(state, name))[: kept.size] = kept
         state.load_values[: rows.records.size] = 0.0
         state.load_values[np.flatnonzero(rows.load_row >= 0)] = rows.load_values
         state.total_values[np.flatnonzero(rows.total_row >= 0)] = rows.total_values
@@ -411,7 +412,7 @@ class Store:
         slots = np.fromiter(self.slot_of.values(), np.int64, len(self.slot_of))
         first, count = (self.state.jobs[field] for field in group)
         slots = slots[np.argsort(first[slots], kind="stable")]
-        rows = [getattr(self.state, name) for name in tables]
+        rows = [as_blocks(getattr(self.state, name)) for name in tables]
         tail = 0
         for old, n_rows in zip(first[slots].tolist(), count[slots].tolist(), strict=True):
             if old != tail:  # a block at a time: many times as fast as row by row
@@ -449,8 +450,8 @@ class Store:
 
 def _longer_table(table: Any, n_rows: int) -> Any:  # noqa: ANN401 (an array of any kind)
     """Return a table with so many rows, new ones zero."""
-    result = np.zeros((n_rows, *table.shape[1:]), table.dtype)
-    result[: len(table)] = table
+    result = np.zeros(n_rows, table.dtype)
+    as_blocks(result)[: len(table)] = as_blocks(table)
     return result
 
 

@@ -131,12 +131,17 @@ def hot_spot(topology: Topology, jobs: Iterable[Traffic], before: str = "") -> s
     they could fill it more than once; those on the receiver's own switch do not count, as nothing
     of other jobs waits behind their packets.
     """
-    most, found = int(before.split(maxsplit=1)[0]) if before else FEWEST_SENDERS - 1, before
+    most, found = hot_spot_senders(before), before
     for own in jobs:
         senders, node = _most_senders(topology, own, most)
         if senders > most:
             most, found = senders, f"{senders} senders to {topology.vertex_name(node)}"
     return found
+
+
+def hot_spot_senders(found: str) -> int:
+    """Return how many senders saturate the receiver that `hot_spot` found; else too few to tell."""
+    return int(found.split(maxsplit=1)[0]) if found else FEWEST_SENDERS - 1
 
 
 def _most_senders(topology: Topology, own: Traffic, least: int) -> tuple[int, int]:
