@@ -262,7 +262,7 @@ class _Packets:
 
         _model_of(snapshot)  # refuses bad options
         self._worst_links = model.worst_packet_links
-        self._model = model.PacketModel.made(
+        self._model = model.PacketModel(
             snapshot.topology, fairness=snapshot.fairness, **options_of(snapshot)
         )
         self._jobs = {job.number: job for job in snapshot.jobs}

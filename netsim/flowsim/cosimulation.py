@@ -73,22 +73,9 @@ class CoSimulation:
     """
     Flow-level simulation of jobs that start and leave while it goes on.
 
-    Parameters
-    ----------
-    topology : Topology or Links
-        The fabric.
-    fairness : {"per-sender", "per-flow"}
-        Weight of a flow among others: 1 / (flows open at its sender now), or 1.
+    `fairness` {"per-sender", "per-flow"}: weight of a flow among others: 1 / (flows open at its
+    sender now), or 1.
 
-    Attributes
-    ----------
-    now_s : float
-        How far it has come.
-    over : tuple of int
-        Jobs that have made their iterations at `now_s`; they are to be ended.
-
-    Notes
-    -----
     Rates are max-min fair at every start and end of a flow. What a job does alone is found once,
     when it starts. With latency 0 and per-flow fairness this is SimGrid's model CM02 without cross
     traffic.
@@ -98,7 +85,8 @@ class CoSimulation:
         self._topology = topology if isinstance(topology, Topology) else None
         self._links = _links_of(topology) if isinstance(topology, Topology) else topology
         self._per_sender = is_per_sender(fairness)
-        self.now_s = 0.0
+        self.now_s = 0.0  # how far it has come
+        # jobs that have made their iterations at `now_s`; they are to be ended
         self.over: tuple[int, ...] = ()
         self._kernels: Any = None
         self._jobs: dict[int, _RunningJob] = {}
@@ -405,17 +393,10 @@ def outside_nodes(traffic: Traffic) -> Traffic:
 
 
 class Ranges:
-    """
-    Rows of a table that are handed out in contiguous ranges, lowest first, and never move.
-
-    Attributes
-    ----------
-    size : int
-        Rows of the table; grows when none is left.
-    """
+    """Rows of a table that are handed out in contiguous ranges, lowest first, and never move."""
 
     def __init__(self) -> None:
-        self.size = 0
+        self.size = 0  # rows of the table; grows when none is left
         self._free: list[tuple[int, int]] = []  # begin and end, ascending, never adjacent
 
     def take(self, count: int) -> int:

@@ -130,12 +130,8 @@ class Progress:
     """
     Reports how far the simulations of one question are, one after the other.
 
-    Parameters
-    ----------
-    forecast : Forecast
-        Of all, announced where it is long.
-    by_group : mapping of int to float
-        Packets that each group of jobs is to move over links.
+    `forecast`: of all, announced where it is long. `by_group`: packets that each group of jobs is
+    to move over links.
     """
 
     def __init__(self, forecast: Forecast, by_group: Mapping[int, float]) -> None:

@@ -1,7 +1,7 @@
 """Model `packets`: every solve simulates the packets of the jobs that run."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,29 +26,30 @@ from netsim.packetsim.simulation import (
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from netsim.topology.multipath import link_groups
-from netsim.topology.switches import Switch, switch_of
+from netsim.topology.switches import switch_of
 
 _OFFSETS = 256  # parts of an iteration at which a job may start
 _MOST_SAMPLES, _MOST_ITERATIONS = 1000, 10**6
 
 
-@dataclass(frozen=True, slots=True)
-class PacketModel:
-    """The packet simulation with its options."""
+class PacketModel(Recomputed[Traffic]):
+    """
+    The packet simulation as a contention model, and with starts and iterations of jobs.
 
-    topology: Topology  # the fabric, of full-duplex cables
-    switch: Switch  # what happens to packets
-    # iterations of the slowest of the jobs that meet, where jobs have none of their own
-    iterations: int = SLOWEST_DOES
-    samples: int = 1  # simulations with other starts and random delays, whose results are averaged
-    seed: int = 0  # of the first sample
-    # "barrier", "rank": what the next step waits for: all messages of the job, or those of the rank
-    stepping: str = "barrier"
-    dropped: int = 1  # iterations of each job, from its first on, that do not count
+    `fairness` {"per-sender"}: links share as the switch makes them; any other rule is refused.
+    `switch`: the table `[switch]`, or the name of a preset. `iterations`: of the slowest of the
+    jobs that meet, where jobs have none of their own; more than are `dropped`, of each job from its
+    first on. `samples`: simulations with other starts and random delays, whose results are
+    averaged, the first with `seed`. `stepping` {"barrier", "rank"}: what the next step waits for:
+    all messages of the job, or those of the rank.
 
-    @classmethod
-    def made(
-        cls,
+    Slow: each solve simulates all packets of at least 20 iterations of every job of those groups of
+    jobs that meet in which one started or ended. Meant for snapshots and short logs, as the judge
+    of the other models. Interference can fall below 1; delay is not attributed.
+    """
+
+    def __init__(
+        self,
         topology: Topology,
         *,
         fairness: str = "per-sender",
@@ -58,30 +59,23 @@ class PacketModel:
         seed: int = 0,
         stepping: str = "barrier",
         dropped: int = 1,
-    ) -> "PacketModel":
-        """
-        Check options.
-
-        `fairness` {"per-sender"}: links share as the switch makes them; any other rule is refused.
-        `switch`: the table `[switch]`, or the name of a preset.
-        """
+    ) -> None:
         if not is_per_sender(fairness):
             raise ContentionError(
                 f"fairness: expected per-sender, got {fairness!r}: among packets the switch "
                 "decides who gets what."
             )
-        found = switch_of(topology, switch)
+        self.topology, self._switch = topology, switch_of(topology, switch)
         require_packet_fabric(topology)
-        whole("dropped", dropped, 0, _MOST_ITERATIONS - 1, error=ContentionError)
-        return cls(
-            topology,
-            found,
-            whole("iterations", iterations, dropped + 1, _MOST_ITERATIONS, error=ContentionError),
-            whole("samples", samples, 1, _MOST_SAMPLES, error=ContentionError),
-            whole("seed", seed, 0, error=ContentionError),
-            choice("stepping", stepping, STEPPINGS, error=ContentionError),
-            dropped,
+        self._dropped = whole("dropped", dropped, 0, _MOST_ITERATIONS - 1, error=ContentionError)
+        self._iterations = whole(
+            "iterations", iterations, dropped + 1, _MOST_ITERATIONS, error=ContentionError
         )
+        self._samples = whole("samples", samples, 1, _MOST_SAMPLES, error=ContentionError)
+        self._seed = whole("seed", seed, 0, error=ContentionError)
+        self._stepping = choice("stepping", stepping, STEPPINGS, error=ContentionError)
+        self._solved: dict[tuple[int, ...], Solution] = {}  # of the groups of the last solve
+        super().__init__(self._checked, self._solution_of)
 
     def times(
         self,
@@ -98,7 +92,7 @@ class PacketModel:
         identity. Result: means over the samples; what the links carried in the first.
         """
         found = []
-        for sample in range(self.seed, self.seed + self.samples):
+        for sample in range(self._seed, self._seed + self._samples):
             starts = start_s
             if starts is None:
                 starts = {
@@ -109,13 +103,13 @@ class PacketModel:
                 simulate_packets(
                     traffic,
                     self.topology,
-                    self.switch,
+                    self._switch,
                     start_s=starts,
                     iterations=iterations,
-                    slowest_does=self.iterations,
+                    slowest_does=self._iterations,
                     seed=sample,
-                    stepping=self.stepping,
-                    dropped=self.dropped,
+                    stepping=self._stepping,
+                    dropped=self._dropped,
                     persistent=persistent,
                 )
             )
@@ -124,74 +118,35 @@ class PacketModel:
         jobs = {job: _mean_times([times.jobs[job] for times in found]) for job in traffic}
         return replace(found[0], jobs=jobs, hops=sum(times.hops for times in found))
 
+    def _checked(self, traffic: Traffic) -> Traffic:
+        """Refuse traffic that packets cannot be made of."""
+        check_traffic(traffic, self.topology)
+        refuse_hidden(traffic, "packets")
+        return traffic
 
-def packets(
-    topology: Topology,
-    *,
-    fairness: str,
-    switch: Mapping[str, Any] | str | None = None,
-    iterations: int = SLOWEST_DOES,
-    samples: int = 1,
-    seed: int = 0,
-    stepping: str = "barrier",
-    dropped: int = 1,
-) -> Recomputed[Traffic]:
-    """
-    Build the model `packets`.
-
-    `fairness` {"per-sender"}: links share as the switch makes them; any other rule is refused.
-    `switch`: the table `[switch]`, or the name of a preset. `iterations`: iterations of the slowest
-    of the jobs that meet, more than are `dropped`.
-
-    Slow: each solve simulates all packets of at least 20 iterations of every job of those groups
-    of jobs that meet in which one started or ended. Meant for
-    snapshots and short logs, as the judge of the other models. Interference can fall below 1; delay
-    is not attributed.
-    """
-    model = PacketModel.made(
-        topology,
-        fairness=fairness,
-        switch=switch,
-        iterations=iterations,
-        samples=samples,
-        seed=seed,
-        stepping=stepping,
-        dropped=dropped,
-    )
-
-    known: dict[tuple[int, ...], Solution] = {}  # of the groups of the last solve
-
-    def predict(jobs: Mapping[int, Traffic]) -> Solution:
-        nonlocal known
+    def _solution_of(self, jobs: Mapping[int, Traffic]) -> Solution:
+        """Simulate the groups of jobs that meet, but those of the last solve."""
         names = sorted(jobs)
         found = {}
-        for members in groups_that_meet([jobs[name] for name in names], topology):
+        for members in groups_that_meet([jobs[name] for name in names], self.topology):
             group = tuple(names[member] for member in members)
-            found[group] = known.get(group) or _solved_jobs(
-                model, {name: jobs[name] for name in group}
+            found[group] = self._solved.get(group) or self._of_group(
+                {name: jobs[name] for name in group}
             )
-        known = found
+        self._solved = found
         interference, worst = dict[int, float](), dict[int, int]()
         for solution in found.values():
             interference |= solution.interference
             worst |= solution.worst_link
         return Solution({job: interference[job] for job in jobs}, worst)
 
-    def kept(traffic: Traffic) -> Traffic:
-        check_traffic(traffic, topology)
-        refuse_hidden(traffic, "packets")
-        return traffic
-
-    return Recomputed(kept, predict)
-
-
-def _solved_jobs(model: PacketModel, traffic: Mapping[int, Traffic]) -> Solution:
-    """Simulate jobs that meet; a lone one has 1 without that."""
-    if len(traffic) == 1:
-        return Solution(dict.fromkeys(traffic, 1.0), dict.fromkeys(traffic, -1))
-    times = model.times(traffic)
-    interference = {job: own.interference for job, own in times.jobs.items()}
-    return Solution(interference, worst_packet_links(traffic, times, model.topology))
+    def _of_group(self, traffic: Mapping[int, Traffic]) -> Solution:
+        """Simulate jobs that meet; a lone one has 1 without that."""
+        if len(traffic) == 1:
+            return Solution(dict.fromkeys(traffic, 1.0), dict.fromkeys(traffic, -1))
+        times = self.times(traffic)
+        interference = {job: own.interference for job, own in times.jobs.items()}
+        return Solution(interference, worst_packet_links(traffic, times, self.topology))
 
 
 def worst_packet_links(

@@ -27,24 +27,12 @@ class LinkUse:
 
 
 class Ledger:
-    """
-    What links have carried so far.
-
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-
-    Attributes
-    ----------
-    hops : int
-        Packets moved over a link, in all.
-    """
+    """What links have carried so far."""
 
     def __init__(self, topology: Topology) -> None:
         self._totals = np.zeros((4, topology.n_links))  # bytes, busy ns, packets, waited ns
         self._time = np.zeros(topology.n_links)
-        self.hops = 0
+        self.hops = 0  # packets moved over a link, in all
 
     def add(self, world: World, links: Ints) -> None:
         """

@@ -95,7 +95,11 @@ def simulate_packets(
     for part in traffic.values():
         require_rule(part.routes, topology)
     own = {job: unfolded(outside_nodes(traffic[job])) for job in sorted(traffic)}
-    times = {job: _silent_times(part, job, start_s, iterations) for job, part in own.items()}
+    starts = dict.fromkeys(own, 0.0) | dict(start_s or {})
+    times = {  # right for those that send nothing over links
+        job: _undisturbed_times(part.compute_s, starts[job], iterations, job)
+        for job, part in own.items()
+    }
     talking = [job for job, part in own.items() if part.step.size]
     if not talking:
         return PacketTimes({job: times[job] for job in traffic}, Ledger(topology).use(), 0)
@@ -104,9 +108,7 @@ def simulate_packets(
     run.persistent = frozenset(persistent)
     if persistent and run.by_rank:
         raise ContentionError("persistent jobs: expected stepping 'barrier', got 'rank'.")
-    asked = _AskedIterations(
-        dict.fromkeys(talking, 0.0) | dict(start_s or {}), slowest_does, iterations, dropped
-    )
+    asked = _AskedIterations(starts, slowest_does, iterations, dropped)
     groups = groups_that_meet([own[job] for job in talking], topology)
     named = [[talking[member] for member in group] for group in groups]
     run.check_cost(named, asked)
@@ -410,16 +412,6 @@ def _mean_s(world: World, mine: Bools) -> float:
         return float(lasted / (ranks["need"][0] - ranks["dropped"][0]) / NS)
     counted = ranks["count"][0] - ranks["dropped"][0]
     return float((ranks["last_end"][0] - ranks["first_end"][0]) / counted / NS)
-
-
-def _silent_times(
-    part: Traffic,
-    job: int,
-    start_s: Mapping[int, float] | None,
-    iterations: Mapping[int, int] | None,
-) -> JobTimes:
-    """Return the times of a job that sends nothing over links."""
-    return _undisturbed_times(part.compute_s, (start_s or {}).get(job, 0.0), iterations, job)
 
 
 def _undisturbed_times(

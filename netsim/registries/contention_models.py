@@ -15,7 +15,7 @@ CONTENTION_MODELS: Registry[Callable[..., ContentionModel]] = Registry(
     {
         "fluid": "netsim.fluid.model:Fluid",
         "flow-level": "netsim.flowsim.snapshot:flow_level",
-        "packets": "netsim.packetsim.model:packets",
+        "packets": "netsim.packetsim.model:PacketModel",
         "null": "netsim.baselines.hop_cost:null",
         "hop-cost": "netsim.baselines.hop_cost:hop_cost",
     }

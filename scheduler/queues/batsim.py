@@ -37,20 +37,12 @@ class Batsim:
     the delay of its profile, are what a scheduler may know by the experiment's ``estimates``.
     Protocol: Batsim 3, in which Batsim has a ZMQ REQ socket and the scheduler the REP one.
 
-    Parameters
-    ----------
-    command : str
-        What starts the scheduler, such as ``"pybatsim easyBackfill -t 0"``; ``-s`` and the address
-        of its socket are put behind it.
-    timeout_s : float, default 600
-        How long an answer may take.
+    `command`: What starts the scheduler, such as ``"pybatsim easyBackfill -t 0"``; ``-s`` and the
+    address of its socket are put behind it. `timeout_s`: How long an answer may take.
 
-    Raises
-    ------
-    PolicyError
-        If pyzmq is not installed, the scheduler does not start or goes away, or an answer is late,
-        makes no sense or asks for what is not simulated: rejected, killed and registered jobs,
-        states of resources, queries.
+    Raises `PolicyError` if pyzmq is not installed, the scheduler does not start or goes away, or an
+    answer is late, makes no sense or asks for what is not simulated: rejected, killed and
+    registered jobs, states of resources, queries.
     """
 
     name: ClassVar[str] = "batsim"

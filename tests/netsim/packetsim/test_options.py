@@ -76,7 +76,7 @@ def test_no_iteration_would_be_left_is_refused():
     with pytest.raises(ContentionError, match="iterations: expected more than the 4 dropped"):
         simulate_packets(traffic, tree, slowest_does=4, dropped=4)
     with pytest.raises(ContentionError, match="iterations: expected a whole number from 31"):
-        PacketModel.made(tree, iterations=20, dropped=30)
+        PacketModel(tree, iterations=20, dropped=30)
 
 
 def test_a_buffer_beyond_the_bound_of_all_doors_is_refused():
