@@ -5,20 +5,17 @@ Mishra et al., *Communication-aware Job Scheduling using SLURM*, ICPP Workshops 
 to (7), and the model of running jobs that is made of them.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from netsim.common.arrays import Floats, Ints
-from netsim.common.errors import ContentionError
 from netsim.flows.contention import (
-    Culprits,
     Recomputed,
     Solution,
     Traffic,
     communicating_nodes,
-    no_culprits,
     refuse_hidden,
     step_rounds,
 )
@@ -104,7 +101,7 @@ class HopJob:
         return communication_cost(self.step, effective_hops(self.distance, contention))
 
 
-class HopCost:
+class HopCost(Recomputed[HopJob]):
     """
     Interference by Mishra20, equations (2) to (7): communication takes longer by the costs.
 
@@ -112,15 +109,16 @@ class HopCost:
     switch of its first link, and a distance the length of a route, which on a tree is equation (4).
     Every running job counts as communication-intensive, by all nodes that send or receive. The
     model looks at switches: jobs on one leaf slow each other down even where they share no link,
-    and bytes do not matter.
+    and bytes do not matter. `fairness` decides the communication share when alone.
     """
 
-    def __init__(self, topology: Topology, fairness: str) -> None:
+    def __init__(self, topology: Topology, *, fairness: str) -> None:
+        super().__init__(self._job_of, self._solution_of)
         self._topology = topology
         self._times_of = TrafficTimes(topology, fairness)
         self._nodes = self._nodes_at_vertices(topology.usable_nodes)
 
-    def prepare(self, traffic: Traffic) -> HopJob:
+    def _job_of(self, traffic: Traffic) -> HopJob:
         """Return what is stored of a job."""
         check_traffic(traffic, self._topology)
         refuse_hidden(traffic, "hop-cost")
@@ -146,8 +144,8 @@ class HopCost:
             communication_s / period_s if period_s > 0.0 else 0.0,
         )
 
-    def predict(self, jobs: Mapping[int, HopJob]) -> Solution:
-        """Return the interference of jobs, each as `prepare` returned it; no links."""
+    def _solution_of(self, jobs: Mapping[int, HopJob]) -> Solution:
+        """Return the interference of jobs; no links."""
         together = np.zeros_like(self._nodes)
         for job in jobs.values():
             together += job.comm
@@ -169,59 +167,20 @@ class HopCost:
         return np.bincount(pairs % size, minlength=size)
 
 
-def hop_cost(topology: Topology, *, fairness: str) -> Recomputed[HopJob]:
-    """Build the model `hop-cost`; `fairness` decides the communication share when alone."""
-    model = HopCost(topology, fairness)
-    return Recomputed(model.prepare, model.predict)
-
-
-class Null:
+class Null(Recomputed[None]):
     """Every job has interference 1; what the others are compared with."""
 
-    def __init__(self) -> None:
-        self._jobs: set[int] = set()
+    def __init__(self, topology: Topology, *, fairness: str) -> None:
+        del topology, fairness
+        super().__init__(lambda _: None, lambda _: Solution({}, {}))
         self._new: list[int] = []
-
-    def __repr__(self) -> str:
-        return f"<Null: {len(self._jobs)} jobs>"
 
     def start(self, job: int, traffic: Traffic) -> None:
         """Add a job."""
-        del traffic
-        if job in self._jobs:
-            raise ContentionError(f"job {job} has been started already.")
-        self._jobs.add(job)
+        super().start(job, traffic)
         self._new.append(job)
-
-    def end(self, job: int) -> None:
-        """Take a job away."""
-        if job not in self._jobs:
-            raise ContentionError(f"job {job} has not been started.")
-        self._jobs.remove(job)
 
     def solve(self) -> Mapping[int, float]:
         """Return 1 for every job that was started since the last call."""
         new, self._new = self._new, []
         return dict.fromkeys((job for job in new if job in self._jobs), 1.0)
-
-    def blame(self, job: int) -> Mapping[int, float]:
-        """Return nothing: no job delays another."""
-        self.worst_link(job)
-        return {}
-
-    def culprits(self, jobs: Iterable[int], kinds: Ints | None = None) -> Culprits:
-        """Return nothing: no job delays another."""
-        del jobs, kinds
-        return no_culprits()
-
-    def worst_link(self, job: int) -> int:
-        """Return that no link holds a job up."""
-        if job not in self._jobs:
-            raise ContentionError(f"job {job} has not been started.")
-        return -1
-
-
-def null(topology: Topology, *, fairness: str) -> Null:
-    """Build the model `null`."""
-    del topology, fairness
-    return Null()

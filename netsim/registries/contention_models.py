@@ -16,8 +16,8 @@ CONTENTION_MODELS: Registry[Callable[..., ContentionModel]] = Registry(
         "fluid": "netsim.fluid.model:Fluid",
         "flow-level": "netsim.flowsim.snapshot:flow_level",
         "packets": "netsim.packetsim.model:PacketModel",
-        "null": "netsim.baselines.hop_cost:null",
-        "hop-cost": "netsim.baselines.hop_cost:hop_cost",
+        "null": "netsim.baselines.hop_cost:Null",
+        "hop-cost": "netsim.baselines.hop_cost:HopCost",
     }
 )
 
