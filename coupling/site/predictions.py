@@ -12,7 +12,7 @@ from coupling.rates.rate_models import rate_model
 from netsim.common.arrays import distinct_numbers
 from netsim.common.errors import ContentionError
 from netsim.flows.contention import ContentionModel
-from netsim.flows.isolation import shared_links
+from netsim.flows.isolation import groups_that_share
 from netsim.flows.limiters import limited_links, limited_traffic
 from netsim.flows.traffic import bytes_per_link
 from netsim.flowsim.snapshot import simulate_jobs
@@ -107,16 +107,8 @@ def groups_that_meet(topology: Topology, placed: Placed) -> list[list[int]]:
     """Return the groups of jobs that share channels, directly or through others."""
     numbers = list(placed)
     channels = [topology.channel[bytes_per_link(placed[job].traffic)[0]] for job in numbers]
-    group = {job: {job} for job in numbers}
-    for members in shared_links(channels).values():
-        first = group[numbers[members[0]]]
-        for member in members[1:]:
-            other = group[numbers[member]]
-            if other is not first:
-                first |= other
-                group.update(dict.fromkeys(other, first))
-    different = {id(jobs): jobs for jobs in group.values() if len(jobs) > 1}
-    return [sorted(jobs) for jobs in different.values()]
+    groups = (members for members in groups_that_share(channels) if len(members) > 1)
+    return [sorted(numbers[member] for member in members) for members in groups]
 
 
 def busiest_shared_links(

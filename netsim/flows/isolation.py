@@ -50,6 +50,30 @@ def shared_links(links_of_job: Sequence[Ints]) -> dict[int, list[int]]:
     return {int(values[i]): job[first[i] : first[i] + count[i]].tolist() for i in shared}
 
 
+def groups_that_share(used: Sequence[Ints]) -> list[list[int]]:
+    """
+    Return the groups of jobs that share links, directly or through others; and lone jobs.
+
+    `used`: numbers of links, or of what stands for them, of each job. Result: places in the
+    sequence, ascending.
+    """
+    label = list(range(len(used)))
+
+    def root(member: int) -> int:
+        while label[member] != member:
+            label[member] = member = label[label[member]]
+        return member
+
+    for members in shared_links(used).values():
+        for member in members[1:]:
+            one, other = sorted((root(members[0]), root(member)))
+            label[other] = one
+    groups: dict[int, list[int]] = {}
+    for member in range(len(used)):
+        groups.setdefault(root(member), []).append(member)
+    return list(groups.values())
+
+
 def used_links(routes: Routes) -> Ints:
     """Return the directed links that any flow crosses, ascending."""
     return np.unique(routes.links)

@@ -1,6 +1,6 @@
 """Snapshots: jobs that iterate together from given starts, each beside its time alone."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ from netsim.common.arrays import Floats, Ints
 from netsim.common.errors import ContentionError
 from netsim.common.rng import sample_phases
 from netsim.flows.contention import Recomputed, Solution, Traffic, step_rounds
+from netsim.flows.isolation import groups_that_share
 from netsim.flows.limiters import limited_links, limited_traffic
 from netsim.flows.maxmin import is_per_sender
 from netsim.flows.traffic import check_traffic
@@ -84,6 +85,8 @@ def simulate_jobs(
     talking = {job: run for job, run in solo.items() if run is not None}
     crossed = [run.rows.crossed for run in talking.values()]
     for members in groups_that_share(crossed):
+        if len(members) == 1:
+            continue
         group = {job: talking[job] for job in (list(talking)[member] for member in members)}
         need = {job: iterations[job] if iterations else slowest_does for job in group}
         together = _simulate_together(simulation, group, starts, need, persist=iterations is None)
@@ -107,29 +110,6 @@ def check_names(
         )
     if any(count < 1 for count in (iterations or {}).values()):
         raise ContentionError("iterations must be at least 1 for every job.")
-
-
-def groups_that_share(used: Sequence[Ints]) -> list[list[int]]:
-    """
-    Return the groups of two and more that share numbers, directly or through others.
-
-    `used`: numbers of each member, of links or constraints. Result: places in the sequence.
-    """
-    label, first_user = list(range(len(used))), dict[int, int]()
-
-    def root(member: int) -> int:
-        while label[member] != member:
-            label[member] = member = label[label[member]]
-        return member
-
-    for member, numbers in enumerate(used):
-        for number in np.unique(numbers).tolist():
-            one, other = sorted((root(first_user.setdefault(number, member)), root(member)))
-            label[other] = one
-    groups: dict[int, list[int]] = {}
-    for member in range(len(used)):
-        groups.setdefault(root(member), []).append(member)
-    return [group for group in groups.values() if len(group) > 1]
 
 
 def _simulate_together(

@@ -10,7 +10,7 @@ from netsim.common.arrays import Bools, Floats, Ints
 from netsim.common.errors import ContentionError
 from netsim.common.rng import uniforms
 from netsim.flows.contention import Traffic, unfolded
-from netsim.flows.isolation import shared_links, used_links
+from netsim.flows.isolation import groups_that_share, used_links
 from netsim.flows.traffic import require_rule
 from netsim.flows.virtual_channels import virtual_channels
 from netsim.flowsim.cosimulation import outside_nodes
@@ -435,14 +435,5 @@ def reachable_links(part: Traffic, topology: Topology) -> Ints:
 
 
 def groups_that_meet(parts: Sequence[Traffic], topology: Topology) -> list[list[int]]:
-    """
-    Return the groups of jobs that share links, directly or through others; and lone jobs.
-
-    Result: places in the sequence, ascending.
-    """
-    label = list(range(len(parts)))
-    for members in shared_links([reachable_links(part, topology) for part in parts]).values():
-        least = min(label[member] for member in members)
-        joined = {label[member] for member in members}
-        label = [least if own in joined else own for own in label]
-    return [[i for i, own in enumerate(label) if own == group] for group in sorted(set(label))]
+    """Return the groups of jobs whose packets may share links, as `groups_that_share`."""
+    return groups_that_share([reachable_links(part, topology) for part in parts])
