@@ -1,6 +1,6 @@
 """The functions that people type: each takes a name, a path, fields or the object itself."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -462,10 +462,15 @@ def pattern(name: str | Mapping[str, Any], **options: Any) -> Pattern:  # noqa: 
     return make_pattern({**(name if isinstance(name, Mapping) else {"name": name}), **options})
 
 
-@public
-def allocators() -> Names:
-    """
-    Return the names of allocators: where jobs run.
+def _names_function(kind: str, what: str, example: str) -> Callable[[], Names]:
+    """Return the function that lists names of a kind."""
+
+    def listed() -> Names:
+        return names_of(kind)
+
+    listed.__name__ = listed.__qualname__ = kind
+    listed.__doc__ = f"""
+    Return the names of {what}.
 
     Returns
     -------
@@ -474,100 +479,20 @@ def allocators() -> Names:
 
     Examples
     --------
-    >>> "jigsaw" in allocators()
+    >>> "{example}" in {kind}()
     True
     """
-    return names_of("allocators")
+    return public(listed)
 
 
-@public
-def queues() -> Names:
-    """
-    Return the names of queue policies: which jobs start.
-
-    Returns
-    -------
-    dict of str to str
-        A line about each; installed plug-ins are among them.
-
-    Examples
-    --------
-    >>> "easy" in queues()
-    True
-    """
-    return names_of("queues")
-
-
-@public
-def patterns() -> Names:
-    """
-    Return the names of communication patterns of jobs.
-
-    Returns
-    -------
-    dict of str to str
-        A line about each; installed plug-ins are among them.
-
-    Examples
-    --------
-    >>> "ring" in patterns()
-    True
-    """
-    return names_of("patterns")
-
-
-@public
-def topologies() -> Names:
-    """
-    Return the names of kinds of fabric and named machines.
-
-    Returns
-    -------
-    dict of str to str
-        A line about each; installed plug-ins are among them.
-
-    Examples
-    --------
-    >>> "torus" in topologies()
-    True
-    """
-    return names_of("topologies")
-
-
-@public
-def routings() -> Names:
-    """
-    Return the names of routings: the paths of flows.
-
-    Returns
-    -------
-    dict of str to str
-        A line about each; installed plug-ins are among them.
-
-    Examples
-    --------
-    >>> "d-mod-k" in routings()
-    True
-    """
-    return names_of("routings")
-
-
-@public
-def models() -> Names:
-    """
-    Return the names of contention models: how jobs that share links slow each other down.
-
-    Returns
-    -------
-    dict of str to str
-        A line about each; installed plug-ins are among them.
-
-    Examples
-    --------
-    >>> "packets" in models()
-    True
-    """
-    return names_of("models")
+allocators = _names_function("allocators", "allocators: where jobs run", "jigsaw")
+queues = _names_function("queues", "queue policies: which jobs start", "easy")
+patterns = _names_function("patterns", "communication patterns of jobs", "ring")
+topologies = _names_function("topologies", "kinds of fabric and named machines", "torus")
+routings = _names_function("routings", "routings: the paths of flows", "d-mod-k")
+models = _names_function(
+    "models", "contention models: how jobs that share links slow each other down", "packets"
+)
 
 
 def _experiment_of(
