@@ -86,7 +86,7 @@ PARTS = {
         (
             "coupling/results/summary.py",
             "coupling/results/over_time.py",
-            "coupling/results/by_size.py",
+            "coupling/results/summary.py",
             "coupling/results/mean_distance.py",
         ),
         ("tests/coupling/results/test_summary.py",),

@@ -19,10 +19,10 @@ from coupling.inputs.snapshot import read_snapshot
 from coupling.report.estimate import estimate_answer
 from coupling.report.fabric import fabric_answer
 from coupling.report.figures import run_figures
-from coupling.report.moments import moment_scene
+from coupling.report.pictures import moment_scene
 from coupling.report.plots.fabric import fabric_picture
 from coupling.report.plots.style import Picture
-from coupling.report.run_page import report_html
+from coupling.report.report import report_html
 from coupling.report.verify import verify_answer
 from coupling.runs.campaign import Campaign, run_campaign
 from coupling.runs.given_objects import drawable_fabrics

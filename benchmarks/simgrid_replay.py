@@ -21,7 +21,7 @@ import pandas as pd
 from benchmarks import asking
 from benchmarks.evidence import record
 from coupling.inputs.experiment import Experiment
-from coupling.report.simgrid import PLATFORM, PLAYER, SCHEDULE, simgrid_files
+from coupling.report.exchange import PLATFORM, PLAYER, SCHEDULE, simgrid_files
 from coupling.runs.campaign import run_campaign
 from coupling.runs.retrace import retrace
 from coupling.runs.stored import Stored

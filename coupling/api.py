@@ -10,10 +10,9 @@ from coupling.calibration.runs import calibrate_runs
 from coupling.errors import SnapshotError
 from coupling.inputs.experiment import Experiment, require_experiment
 from coupling.inputs.experiment_fields import is_frame
-from coupling.inputs.fabric_argument import described, is_fabric_file
-from coupling.inputs.files import read_json
+from coupling.inputs.fabric import described, is_fabric_file
+from coupling.inputs.files import located, read_json
 from coupling.inputs.names import Names, names_of
-from coupling.inputs.referenced_files import located
 from coupling.inputs.snapshot import Snapshot, read_snapshot
 from coupling.replay.replay import replay
 from coupling.results.result import Result

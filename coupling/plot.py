@@ -49,8 +49,8 @@ def gantt(result: Result, *, topology: Topology | None = None, ax: "Axes | None"
     CouplingError
         If no job ran, or its nodes are not those of the fabric.
     """
-    from coupling.report.plots.clock import Clock
     from coupling.report.plots.gantt import draw_gantt, gantt_of
+    from coupling.report.plots.style import Clock
     from coupling.results.picture_values import begin_of, slowdown_scale, zone_of
 
     found = gantt_of(result, topology)
@@ -80,8 +80,8 @@ def link_load(*results: Result | Campaign | Sequence[Result], ax: "Axes | None" 
     Axes
         To be changed further.
     """
-    from coupling.report.plots.colours import palette
     from coupling.report.plots.links import draw_load
+    from coupling.report.plots.style import palette
 
     runs = _runs_given("link_load", results)
     axes = _axes_for(ax)
@@ -116,7 +116,7 @@ def blame(what: Result | Estimate, *, most: int = 20, ax: "Axes | None" = None) 
     """
     import pandas as pd
 
-    from coupling.report.moments import blame_rows
+    from coupling.report.pictures import blame_rows
     from coupling.report.plots.blame import blame_matrix, draw_blame, named_most, run_blame
 
     if isinstance(what, Result):
@@ -161,9 +161,9 @@ def fabric(
     CouplingError
         If the links of a result do not fit the fabric, or its wiring cannot be found from them.
     """
-    from coupling.report.moments import moment_scene
+    from coupling.report.pictures import moment_scene
     from coupling.report.plots.fabric import FabricScene, draw_fabric
-    from coupling.report.plots.wiring import wiring_of
+    from coupling.report.plots.layout import wiring_of
 
     scene = FabricScene(what) if isinstance(what, Topology) else None
     if isinstance(what, Estimate):
@@ -220,8 +220,8 @@ def speedups(
     CouplingError
         If there is only one run, no run of that name, or the runs are of other jobs.
     """
-    from coupling.report.plots.colours import palette
     from coupling.report.plots.jobs import draw_boxes, speedups_to
+    from coupling.report.plots.style import palette
     from coupling.results.comparison import BASELINE_NAMES, comparable
 
     choice("by", by, ("size", "pattern"), error=CouplingError)

@@ -1,5 +1,6 @@
-"""Signals that ask the command to end: an exception at once, or where compiled code allows it."""
+"""A long run: ended by signals where compiled code allows it, with few garbage collections."""
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -61,3 +62,17 @@ def _raise_pending() -> NoReturn:
     """Raise what waits."""
     signum, _Shield.signum = _Shield.signum, 0
     raise Stopped(signum)
+
+
+_OBJECTS = 500_000  # that are made between two collections; Python's own number is some hundred
+
+
+@contextmanager
+def few_collections() -> Iterator[None]:
+    """Collect garbage in cycles seldom inside the block."""
+    before = gc.get_threshold()
+    gc.set_threshold(max(_OBJECTS, before[0]) if before[0] else 0, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)

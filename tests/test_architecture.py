@@ -51,7 +51,7 @@ FLOORS = {
     ],
     "coupling": [
         ["errors"],
-        ["gc_tuning", "terminal_text", "stopping"],
+        ["terminal_text", "stopping"],
         ["inputs", "rates"],
         ["results", "checks"],
         ["runs", "report.plots", "site"],

@@ -10,8 +10,7 @@ from matplotlib.lines import Line2D
 
 from benchmarks.finding.page import MIXES, PRICE, losses
 from benchmarks.finding.runs import BASELINE, LOGS, SCATTERED
-from coupling.report.plots.colours import palette
-from coupling.report.plots.style import FAINT, INK, Picture, legend
+from coupling.report.plots.style import FAINT, INK, Picture, legend, palette
 
 _MARKS = dict(zip(MIXES, "vo^", strict=True))
 _NAMES = {BASELINE: "first-free", SCATTERED: "random nodes"}

@@ -5,7 +5,6 @@ from itertools import combinations
 
 import numpy as np
 
-from coupling.checks.breach import Breach, raised
 from coupling.checks.ownership import Ownership, same_state
 from netsim.common.errors import NetsimError
 from netsim.flows.isolation import used_links
@@ -20,6 +19,16 @@ from scheduler.allocators.base import Allocator, fits_by_count
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError
 from scheduler.job import Communication, Job
+
+Breach = tuple[str, str]
+"""Rule, and what was seen."""
+
+
+def raised(error: Exception) -> str:
+    """Return the sentence for an unexpected error."""
+    text = " ".join(str(error).split())[:200]
+    return f"raises {type(error).__name__}: {text}" if text else f"raises {type(error).__name__}"
+
 
 PROMISES = "it has a name, and says whether it isolates and is monotone"
 UNTOUCHED = "asking for a placement changes nothing"

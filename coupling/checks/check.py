@@ -1,14 +1,15 @@
 """Check a part against the rules of its kind, on small machines and with small jobs."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, is_dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from coupling.checks import allocators, models, patterns, queues, readers, routings, topologies
-from coupling.checks.breach import Breach, breaches, raised
+from coupling.checks.allocators import Breach, raised
 from coupling.checks.fabrics import damaged_fabrics, whole_fabrics
 from coupling.inputs.plugins import (
     REGISTRIES,
@@ -31,6 +32,8 @@ from scheduler.queues import make_policy
 from scheduler.workload.registry import READERS
 
 Options = Mapping[str, Any]
+Subject = TypeVar("Subject")
+_MOST = 10  # sentences of a rule: more say nothing new
 
 _TAKEN = "it takes a machine of some kind, and refuses others with a reason"
 _SENTENCES = 3  # of each rule that is broken
@@ -150,6 +153,18 @@ def _check_allocator(name: str, options: Options) -> Checked:
         partial(_takes_machine, make), partial(_churn_faults, make), AllocationError
     )
     return (*allocators.RULES, _TAKEN), found, allocators.unclaimed(make())
+
+
+def breaches(
+    rules: Mapping[str, Callable[[Subject], Iterable[str]]], subject: Subject
+) -> Iterator[Breach]:
+    """Yield what breaks each of some rules. Yields rule and sentence."""
+    for rule, check in rules.items():
+        try:
+            for sentence in islice(check(subject), _MOST):
+                yield rule, sentence
+        except Exception as error:  # noqa: BLE001 (whatever a plug-in raises)
+            yield rule, raised(error)
 
 
 def _takes_machine(make: Callable[[], Any], fabric: Topology) -> None:

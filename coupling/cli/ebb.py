@@ -42,10 +42,8 @@ def ebb(
 
       fabricsim ebb cab --routing ecmp
     """
-    from coupling.inputs.fabric import topology_of
-    from coupling.inputs.fabric_argument import described, left_open, with_names
-    from coupling.inputs.referenced_files import require_one_stdin
-    from coupling.inputs.table import Table
+    from coupling.inputs.fabric import described, left_open, topology_of, with_names
+    from coupling.inputs.files import Table, require_one_stdin
     from coupling.report.ebb import ebb_answer
     from coupling.site.ebb import effective_bisection
     from netsim.common.errors import NetsimError

@@ -69,7 +69,7 @@ def _export_to_simgrid(
 ) -> None:
     """Write platform, schedule and player into a folder."""
     from coupling.inputs.files import write_whole
-    from coupling.report.simgrid import ITERATIONS, remarks, simgrid_files
+    from coupling.report.exchange import ITERATIONS, remarks, simgrid_files
     from coupling.runs.retrace import retrace
     from coupling.runs.stored import Stored
 

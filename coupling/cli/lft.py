@@ -95,7 +95,7 @@ def load(
       fabricsim lft load opensm-lfts.dump --fabric ibnetdiscover.txt
     """
     from coupling.inputs.fabric import read_wiring
-    from coupling.inputs.referenced_files import require_one_stdin
+    from coupling.inputs.files import require_one_stdin
     from coupling.site.table_check import check_tables
 
     require_one_stdin({"DUMP": dump, "--fabric": fabric, "--name-map": name_map})
@@ -158,10 +158,8 @@ def _snapshot_on(
 ) -> tuple[Wiring, str, Snapshot]:
     """Read a fabric and a snapshot on it, whose own fabric it must be, under the names of both."""
     from coupling.inputs.fabric import read_wiring, require_same, topology_of
-    from coupling.inputs.files import read_json
-    from coupling.inputs.referenced_files import require_one_stdin
+    from coupling.inputs.files import Table, read_json, require_one_stdin
     from coupling.inputs.snapshot import snapshot_from
-    from coupling.inputs.table import Table
     from netsim.routing.multipath import MULTIPATH_RULES
     from netsim.topology.names import with_names_of
 

@@ -14,8 +14,8 @@ from coupling.errors import ExperimentError, Stopped
 from coupling.terminal_text import remark, visible
 
 if TYPE_CHECKING:
+    from coupling.papers.page import PaperRecord
     from coupling.papers.paper import Paper
-    from coupling.papers.record import PaperRecord
 
 
 def paper(
@@ -49,10 +49,8 @@ def paper(
 
       fabricsim paper smith21 --quick
     """
-    from coupling.papers import record as records
     from coupling.papers.claims import decision_document, decision_text
-    from coupling.papers.page import decisions_of, write_page
-    from coupling.papers.registry import PAPERS
+    from coupling.papers.page import PAPERS, PaperRecord, decisions_of, write_page
     from coupling.report.columns import text_lines
     from fabricsim.checking import look_up
 
@@ -67,7 +65,7 @@ def paper(
         ):
             if value:
                 raise ExperimentError(f"paper: expected one of --recorded and {other}, got both.")
-        record = records.PaperRecord.read(recorded, study)
+        record = PaperRecord.read(recorded, study)
     else:
         if quick and logs is not None:
             raise ExperimentError("paper: expected one of --quick and --logs, got both.")
@@ -103,10 +101,10 @@ def _computed_record(
     quick: bool,
 ) -> PaperRecord:
     """Compute what is missing of a paper's runs, and return its numbers in them."""
-    from coupling.papers.record import record_of
+    from coupling.papers.page import record_of
     from coupling.papers.runs import run_all, specs_of
     from coupling.report.terminal import ProgressDisplay
-    from coupling.sweep.remaining_time import CellTimes
+    from coupling.sweep.cost import CellTimes
 
     specs = specs_of(study.name, quick=quick, logs=logs, changes=changes, only=only)
     for group in study.needs:

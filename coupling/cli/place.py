@@ -142,7 +142,7 @@ def _loaded_site(here: Site, what: str, names: Path | None, base: Path) -> tuple
 
 def _wiring_file(what: str, name_map: Path | None) -> tuple[Path, Path | None]:
     """Return the output of ibnetdiscover behind a fabric, itself or described, and its names."""
-    from coupling.inputs.fabric_argument import described
+    from coupling.inputs.fabric import described
 
     spec, folder = described(what, None)
     if not isinstance(spec, Mapping) or spec.get("kind") != "file" or what == "-":

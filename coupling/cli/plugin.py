@@ -69,7 +69,7 @@ def check_plugin(
       fabricsim check-plugin mine.py --kind allocators
     """
     from coupling.checks.check import check_plugin as check
-    from coupling.inputs.table import value_of
+    from coupling.inputs.files import value_of
 
     options = {}
     for change in changes or ():

@@ -40,8 +40,7 @@ from coupling.cli import (
 from coupling.cli.help_page import Group, arrange
 from coupling.cli.run import PLUGINS
 from coupling.errors import Stopped
-from coupling.gc_tuning import few_collections
-from coupling.stopping import SIGNALLED, stop
+from coupling.stopping import SIGNALLED, few_collections, stop
 from coupling.terminal_text import check_arguments, guarded, remark, visible
 from fabricsim.checking.outputs import note_read, one_call
 from netsim.common.atomic_write import replace_file

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from coupling.report.terminal import ProgressDisplay
     from coupling.sweep.comparison import Comparison
-    from coupling.sweep.remaining_time import CellTimes
+    from coupling.sweep.cost import CellTimes
     from coupling.sweep.spec import Spec
     from coupling.sweep.sweep import Sweep
 
@@ -66,7 +66,7 @@ def sweep(
     del resume
     from coupling.report.terminal import ProgressDisplay
     from coupling.sweep.array import spec_of
-    from coupling.sweep.remaining_time import CellTimes
+    from coupling.sweep.cost import CellTimes
     from coupling.sweep.sweep import run_sweep
 
     _refuse_together({"--task": task, "--plan": plan, "--dask": dask, "--dry-run": dry_run or None})

@@ -42,10 +42,8 @@ def inspect(
 
       fabricsim topology inspect cab
     """
-    from coupling.inputs.fabric import topology_of
-    from coupling.inputs.fabric_argument import described, left_open, with_names
-    from coupling.inputs.files import write_whole
-    from coupling.inputs.table import Table
+    from coupling.inputs.fabric import described, left_open, topology_of, with_names
+    from coupling.inputs.files import Table, write_whole
     from coupling.report.fabric import fabric_answer
     from netsim.topology.structure.inspect import inspect_topology
 
@@ -54,7 +52,7 @@ def inspect(
     fabric = topology_of(Table({"topology": spec}, f"{topology}:", SnapshotError), folder)
     found = inspect_topology(fabric, left_open(spec))
     if svg is not None:
-        from coupling.report.proofs import inspected
+        from coupling.report.pictures import inspected
 
         write_whole(svg, inspected(found).file("svg").decode("utf-8"))
     write_answer(
@@ -84,10 +82,8 @@ def convert(
 
       fabricsim topology convert cab --to edge-csv --out cab.csv
     """
-    from coupling.inputs.fabric import topology_of
-    from coupling.inputs.fabric_argument import described, left_open
-    from coupling.inputs.files import write_whole
-    from coupling.inputs.table import Table
+    from coupling.inputs.fabric import described, left_open, topology_of
+    from coupling.inputs.files import Table, write_whole
     from netsim.common.errors import NetsimError
     from netsim.formats.exporters.registry import written
     from netsim.registries.routings import make_routing

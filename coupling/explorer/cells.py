@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from coupling.errors import ResultError
-from coupling.explorer.run_view import OnReady, RunView
-from coupling.explorer.worker import Failed
+from coupling.explorer.run_view import Failed, OnReady, RunView
 from coupling.inputs.experiment import Experiment
-from coupling.report.plots.colours import palette
+from coupling.report.plots.style import palette
 from coupling.results.picture_values import LEAST_SCALE, dates_of
 from coupling.results.result import Result
 from coupling.runs.given_objects import drawable_fabrics

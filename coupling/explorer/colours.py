@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from coupling.explorer.raster_kernels import Cells
-from coupling.report.plots.colours import COLOURS, palette
+from coupling.report.plots.style import COLOURS, palette
 from netsim.common.arrays import Floats, Ints
 
 Points = NDArray[np.uint32]

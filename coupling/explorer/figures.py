@@ -26,7 +26,7 @@ from bokeh.models import (
 from bokeh.plotting import figure
 
 from coupling.explorer.run_view import TITLES
-from coupling.report.plots.clock import zone_named
+from coupling.report.plots.style import zone_named
 
 silence(MISSING_RENDERERS)  # a page is made before what it shows is known
 Figure = Any

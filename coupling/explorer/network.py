@@ -12,9 +12,9 @@ from coupling.explorer.address import Address
 from coupling.explorer.colours import JobColours, points_of
 from coupling.explorer.figures import Figure, TimeAxis, points_along, time_figure
 from coupling.explorer.run_view import ViewedRun
-from coupling.report.plots.colours import LOAD
 from coupling.report.plots.layout import Layout, cables_of, layout_of, segments
-from coupling.results.link_time import heat, in_order
+from coupling.report.plots.style import LOAD
+from coupling.results.picture_values import heat, in_order
 from netsim.common.arrays import Floats, Ints
 from netsim.topology.base import Topology
 from netsim.topology.levels import links_in_service

@@ -11,12 +11,11 @@ from bokeh.embed.util import RenderItem
 from coupling.explorer.address import BY
 from coupling.explorer.channel import Follower
 from coupling.explorer.figures import TimeAxis
-from coupling.explorer.moment import Moment
-from coupling.explorer.moment_page import MomentSession, blame_table
+from coupling.explorer.moment import Moment, MomentSession, blame_table
 from coupling.explorer.panel import html, templates
 from coupling.explorer.run_view import RunView
 from coupling.explorer.session import Session
-from coupling.report.plots.colours import LOAD
+from coupling.report.plots.style import LOAD
 
 _KEYS = (
     ("← →", "earlier, later"),

@@ -1,7 +1,8 @@
 """What can be looked at: the runs of results, each laid out when it is first asked for."""
 
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import islice
@@ -13,18 +14,24 @@ import pandas as pd
 
 from coupling.errors import CouplingError, ResultError
 from coupling.explorer.bars import Bars, bars_of
-from coupling.explorer.grids import Pattern, pattern_of
-from coupling.explorer.worker import Failed, Worker
+from coupling.explorer.panel import Pattern, pattern_of
 from coupling.inputs.experiment import Experiment
-from coupling.report.plots.colours import palette
-from coupling.report.plots.wiring import wiring_of
+from coupling.report.plots.layout import wiring_of
+from coupling.report.plots.style import palette
 from coupling.results.columns import finished
 from coupling.results.explained import waits_of
 from coupling.results.framed import nodes_used
-from coupling.results.hosts import hosts_of
-from coupling.results.link_time import TIMELINE, LinkLoads, load_of
 from coupling.results.over_time import binned
-from coupling.results.picture_values import begin_of, node_names, slowdown_scale, zone_of
+from coupling.results.picture_values import (
+    TIMELINE,
+    LinkLoads,
+    begin_of,
+    hosts_of,
+    load_of,
+    node_names,
+    slowdown_scale,
+    zone_of,
+)
 from coupling.results.result import Result
 from coupling.runs.assembly import RunInputs
 from coupling.runs.given_objects import drawable_fabrics
@@ -32,8 +39,58 @@ from coupling.runs.job_history import JobHistories, JobHistory, Use
 from coupling.runs.stored import Stored, line_up
 from coupling.sweep.running import CellRunner
 from netsim.common.arrays import Floats, Ints
-from netsim.common.errors import TopologyError
+from netsim.common.errors import NetsimError, TopologyError
 from netsim.topology.base import Topology
+from patterns.errors import PatternError
+from scheduler.errors import SchedulerError
+
+_KEPT = 500  # answers
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """What cannot be worked out."""
+
+    why: str  # A line
+
+
+class Worker:
+    """A thread that works out one thing at a time; answers are remembered."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._found: dict[Hashable, Any] = {}
+        self._waiting: list[Callable[[], None]] = []
+        self._busy = False
+
+    def ask(self, key: Hashable, work: Callable[[], Any], on_ready: Callable[[], None]) -> Any:  # noqa: ANN401
+        """Return an answer, or None until `on_ready` is called in the worker's thread."""
+        with self._lock:
+            if key in self._found:
+                return self._found[key]
+            self._waiting.append(on_ready)
+            if not self._busy:
+                self._busy = True
+                # A daemon: ending the server does not wait for an answer.
+                threading.Thread(target=self._work_off, args=(key, work), daemon=True).start()
+            return None
+
+    def _work_off(self, key: Hashable, work: Callable[[], Any]) -> None:
+        """Compute a result and notify all that wait."""
+        answer: Any = Failed("it could not be worked out.")
+        try:
+            answer = work()
+        except (CouplingError, NetsimError, PatternError, SchedulerError) as error:
+            answer = Failed(str(error))
+        finally:
+            with self._lock:
+                self._found[key] = answer
+                for old in list(self._found)[:-_KEPT]:
+                    del self._found[old]
+                waiting, self._waiting, self._busy = self._waiting, [], False
+            for on_ready in waiting:
+                on_ready()
+
 
 TITLES: Mapping[str, str] = {
     "utilization": "nodes in use",

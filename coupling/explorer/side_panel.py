@@ -7,10 +7,10 @@ import numpy as np
 
 from coupling.explorer.address import Address
 from coupling.explorer.colours import JobColours
-from coupling.explorer.grids import TableCell
 from coupling.explorer.panel import (
     MOST,
     PanelSection,
+    TableCell,
     list_section,
     panel_html,
     picture_section,
@@ -19,8 +19,7 @@ from coupling.explorer.panel import (
     to_job,
     to_moment,
 )
-from coupling.explorer.run_view import OnReady, RunView, ViewedRun
-from coupling.explorer.worker import Failed
+from coupling.explorer.run_view import Failed, OnReady, RunView, ViewedRun
 from coupling.report.columns import seconds
 from coupling.results.explained import waited, why
 from coupling.results.formatting import number, percent, ratio

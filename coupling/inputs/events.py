@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from coupling.errors import ExperimentError
-from coupling.inputs.table import Table
+from coupling.inputs.files import Table
 from fabricsim.checking.inputs import read_text
 from fabricsim.checking.units import DURATION, quantity
 from netsim.common.errors import NetsimError

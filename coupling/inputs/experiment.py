@@ -19,9 +19,8 @@ from coupling.inputs.experiment_fields import (
     fields_of,
     given_seeds,
 )
+from coupling.inputs.files import located, value_of
 from coupling.inputs.plugins import label_of
-from coupling.inputs.referenced_files import located
-from coupling.inputs.table import value_of
 from fabricsim.checking import path_of, shortened, unknown, wrong
 from fabricsim.checking.documents import parse_toml
 from fabricsim.checking.errors import public_class

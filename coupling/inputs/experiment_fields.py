@@ -9,7 +9,8 @@ import numpy as np
 
 from coupling.errors import ExperimentError
 from coupling.inputs.events import check_events
-from coupling.inputs.fabric_argument import described, is_fabric_file
+from coupling.inputs.fabric import described, is_fabric_file
+from coupling.inputs.files import Table, located
 from coupling.inputs.plugins import (
     is_object,
     label_of,
@@ -18,9 +19,7 @@ from coupling.inputs.plugins import (
     options_of,
     settled,
 )
-from coupling.inputs.referenced_files import located
-from coupling.inputs.table import Table, brief, plain
-from fabricsim.checking import meant
+from fabricsim.checking import brief, meant, plain
 from fabricsim.checking.inputs import read_text
 from netsim.common.errors import UnitError
 from netsim.common.units import parse_size

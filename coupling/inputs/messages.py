@@ -7,7 +7,8 @@ from typing import cast
 
 import numpy as np
 
-from coupling.inputs.table import Table, brief
+from coupling.inputs.files import Table
+from fabricsim.checking import brief
 from netsim.common.errors import UnitError
 from netsim.common.units import parse_size
 from patterns.base import LEAST_BYTES, MOST_BYTES, Pattern

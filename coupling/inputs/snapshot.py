@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from coupling.errors import SnapshotError
-from coupling.gc_tuning import few_collections
 from coupling.inputs.fabric import routing_of, topology_of
-from coupling.inputs.files import node_list, read_json
+from coupling.inputs.files import Table, node_list, read_json
 from coupling.inputs.messages import job_flows
-from coupling.inputs.table import Table, plain
 from coupling.inputs.training import training_flows
-from fabricsim.checking import path_of, shortened, wrong
+from coupling.stopping import few_collections
+from fabricsim.checking import path_of, plain, shortened, wrong
 from fabricsim.checking.errors import public
 from fabricsim.checking.values import MOST_WHOLE, WHOLE
 from netsim.common.arrays import Ints

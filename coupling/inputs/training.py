@@ -4,7 +4,7 @@ from pathlib import Path
 
 from coupling.errors import SnapshotError
 from coupling.inputs.aicb import read_aicb
-from coupling.inputs.table import Table
+from coupling.inputs.files import Table
 from netsim.common.errors import UnitError
 from netsim.common.units import parse_size
 from patterns.base import LEAST_BYTES

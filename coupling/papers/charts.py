@@ -16,13 +16,13 @@ from matplotlib.ticker import NullFormatter
 from coupling.papers.claims import chosen_rows, published_value
 from coupling.papers.paper import Axis, Chart, Frames, Paper
 from coupling.report.figures import DrawnFigure
-from coupling.report.plots.colours import palette
 from coupling.report.plots.style import (
     FAINT,
     HALF_WIDTH,
     INK,
     Picture,
     label_classes,
+    palette,
     places,
     put_key,
 )

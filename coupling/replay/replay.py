@@ -8,16 +8,15 @@ from typing import Any
 
 from coupling.errors import ExperimentError, ResultError, SnapshotError
 from coupling.inputs.experiment import Experiment, set_field
-from coupling.inputs.fabric_argument import described, left_open, with_names
+from coupling.inputs.fabric import described, left_open, with_names
 from coupling.inputs.record import NO_ZONE
 from coupling.replay.answers import Gain, Replay, Waits, gains
 from coupling.replay.waits import fit_queue, free_jobs, with_queue
 from coupling.results.result import Result
 from coupling.runs.assembly import RunInputs, RunParts, assemble
 from coupling.runs.campaign import run_campaign
-from coupling.runs.directory_lock import claimed
 from coupling.runs.engine import Progress, run_parts, with_reference_runtimes
-from coupling.runs.result_directory import holds_results
+from coupling.runs.result_directory import claimed, holds_results
 from coupling.runs.setup import check_parts
 from coupling.site.site import NO_PROFILE
 from coupling.stopping import require_callable, shielded

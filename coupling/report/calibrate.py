@@ -149,7 +149,7 @@ def _fit_pictures(found: Calibration) -> Pictures:
     """Draw predicted against measured load."""
     if not found.links:
         return []
-    from coupling.report.plots.calibration import predicted_measured  # noqa: PLC0415 (matplotlib)
+    from coupling.report.plots.links import predicted_measured  # noqa: PLC0415 (matplotlib)
 
     measured = np.array([link.measured for link in found.links])
     predicted = np.array([link.predicted for link in found.links])

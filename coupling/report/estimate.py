@@ -59,7 +59,7 @@ def estimate_answer(snapshot: Snapshot, found: Estimate, *, page: bool = False) 
         sections = [jobs, blame, *split, *_busy_sections(found), candidates]
         title = f"{snapshot.topology.summary}, model {snapshot.model}, {snapshot.fairness}"
         return Answer("", [title], sections, closing)
-    from coupling.report.moments import blame_section, load_picture  # noqa: PLC0415 (matplotlib)
+    from coupling.report.pictures import blame_section, load_picture  # noqa: PLC0415 (matplotlib)
 
     return Answer(
         f"{stem(snapshot.source)}: what these jobs do to each other",
@@ -246,7 +246,7 @@ def flows_answer(answer: Flows, source: str, *, page: bool = False) -> Answer:
     ]
     lines = [topology.summary]
     if page:
-        from coupling.report.moments import flow_pictures  # noqa: PLC0415 (matplotlib)
+        from coupling.report.pictures import flow_pictures  # noqa: PLC0415 (matplotlib)
 
         lines.append(f"{counted(len(answer.flows), 'flow')}; the last ends after {last}.")
         drawn = Section("The fabric", pictures=lambda: flow_pictures(answer))

@@ -32,7 +32,7 @@ def fabric_answer(found: TopologyReport, what: str, *, page: bool = False) -> An
         Section("Links", ("link class", "links", "Gb/s"), kinds),
     ]
     if page:
-        from coupling.report.proofs import fabric_pictures  # noqa: PLC0415 (matplotlib)
+        from coupling.report.pictures import fabric_pictures  # noqa: PLC0415 (matplotlib)
 
         sections.insert(0, Section("The fabric", pictures=lambda: fabric_pictures(found)))
     title = f"{stem(what)}: what the fabric is made of"

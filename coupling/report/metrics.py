@@ -8,12 +8,12 @@ from rich.console import RenderableType
 
 from coupling.inputs.files import sheet_of
 from coupling.report.columns import seconds, table, text_lines
-from coupling.results.by_size import hops_by_size, wait_by_size
 from coupling.results.external_schedule import Agreement
 from coupling.results.formatting import duration, number, percent
 from coupling.results.mean_distance import MindGain, mind_gain_of
 from coupling.results.over_time import instantaneous_utilization, utilization_per_minute
 from coupling.results.result import Result
+from coupling.results.summary import hops_by_size, wait_by_size
 
 
 def metrics_document(results: Sequence[Result], baseline: str) -> dict[str, Any]:

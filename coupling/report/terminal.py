@@ -23,8 +23,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from coupling.report.sketches import Bar, SlowdownBars
-from coupling.report.sparklines import UtilizationLines
+from coupling.report.sketches import Bar, SlowdownBars, UtilizationLines
 from coupling.report.summary_text import reading
 from coupling.results.comparison import (
     FIRST,

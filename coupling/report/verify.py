@@ -38,7 +38,7 @@ def verify_answer(snapshot: Snapshot, found: Verification, *, page: bool = False
         if unanswered and not found.allow_unknown:
             lines.append(f"No answer for {listing(unanswered)}: no pass without --allow-unknown.")
         return Answer("", [found.topology.summary], [verdicts], lines)
-    from coupling.report.proofs import job_pictures, partition_picture  # noqa: PLC0415 (matplotlib)
+    from coupling.report.pictures import job_pictures, partition_picture  # noqa: PLC0415 (matplotlib)
 
     sections = [
         verdicts,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coupling.errors import ResultError
-from coupling.inputs.table import brief
+from fabricsim.checking import brief
 from fabricsim.checking.inputs import MOST_BYTES
 from fabricsim.checking.parquets import parquet_table
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from coupling.errors import ResultError, SnapshotError
-from coupling.inputs.files import read_json
-from coupling.inputs.table import Table, brief
+from coupling.inputs.files import Table, read_json
+from fabricsim.checking import brief
 from fabricsim.checking.inputs import MOST_BYTES
 from fabricsim.checking.outputs import MANIFEST, note_read
 from netsim.common.atomic_write import replace_file

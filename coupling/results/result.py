@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from coupling.errors import ResultError
-from coupling.inputs.files import sheet_of
-from coupling.inputs.table import Table
+from coupling.inputs.files import Table, sheet_of
 from coupling.results.columns import COLUMNS, FURTHER, read_table, typed
 from coupling.results.framed import LazyTable, TableColumns
 from coupling.results.manifest import (

@@ -15,10 +15,9 @@ from coupling.inputs.events import EventPlan, plan_events
 from coupling.inputs.experiment import Experiment
 from coupling.inputs.experiment_fields import node_units
 from coupling.inputs.fabric import build_topology
+from coupling.inputs.files import Table, hashes
 from coupling.inputs.plugins import sources
 from coupling.inputs.record import Record, moment_of, read_record, written
-from coupling.inputs.referenced_files import hashes
-from coupling.inputs.table import Table
 from netsim.topology.base import Topology
 from netsim.topology.gpucluster import GpuCluster
 from netsim.topology.rails import node_bandwidth

@@ -17,10 +17,9 @@ from coupling.inputs.experiment import Experiment, require_experiment
 from coupling.results.manifest import NOT_AGAIN
 from coupling.results.result import Result
 from coupling.runs.assembly import RunParts, assemble
-from coupling.runs.directory_lock import claimed
 from coupling.runs.engine import Progress, run_parts, with_reference_runtimes
 from coupling.runs.given_objects import ObjectRecord, records_of, with_records
-from coupling.runs.result_directory import ResultDirectory
+from coupling.runs.result_directory import ResultDirectory, claimed
 from coupling.runs.setup import check_parts
 from coupling.runs.workers import Kept, require_sendable, run_in_workers
 from coupling.stopping import require_callable, shielded

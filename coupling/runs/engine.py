@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from coupling.errors import ExperimentError
-from coupling.gc_tuning import few_collections
 from coupling.inputs.experiment import Experiment, require_experiment
 from coupling.rates.base import SimulationRates
 from coupling.rates.hop_ledger import HopLedger
@@ -17,30 +16,27 @@ from coupling.rates.ledgers import BlameLedger, LinkLedger, NetworkLedger
 from coupling.rates.link_timeline import LinkTimeline
 from coupling.rates.network import NetworkRateModel
 from coupling.rates.wait_ledger import WaitLedger
-from coupling.results.by_size import network_volume
-from coupling.results.failures import (
+from coupling.results.framed import LazyTables, Table
+from coupling.results.from_schedule import (
     STAY_DOWN,
+    blame_table,
     event_table,
     failure_table,
     failures_in_all,
-    without_unfinished,
-)
-from coupling.results.framed import LazyTables, Table
-from coupling.results.from_schedule import (
-    blame_table,
     link_table,
     link_time_table,
     partition_table,
     time_table,
     wait_table,
     waiting_by_reason,
+    without_unfinished,
 )
 from coupling.results.job_table import as_recorded, job_table
 from coupling.results.result import Result
-from coupling.results.summary import summarize, times_of_queue
+from coupling.results.summary import network_volume, summarize, times_of_queue
 from coupling.runs.assembly import RunParts, assemble
 from coupling.runs.setup import Setup, baseline_slowdowns, check_parts
-from coupling.stopping import require_callable
+from coupling.stopping import few_collections, require_callable
 from netsim.registries.accuracy import setting_of
 from netsim.registries.routings import limits_of
 from netsim.topology.base import Topology

@@ -8,7 +8,7 @@ from typing import cast
 from coupling.errors import ExperimentError
 from coupling.inputs.experiment import Experiment
 from coupling.inputs.fabric import build_routing
-from coupling.inputs.table import placed
+from coupling.inputs.files import error_context
 from coupling.rates.base import RateSource, RunInput
 from coupling.rates.rate_models import rate_model
 from coupling.rates.simulated_run import FlowLevelRates
@@ -50,7 +50,7 @@ class Setup:
             of_alone=experiment.runtime_means == "alone",
             links=experiment.links_timeline,
         )
-        with placed(f"{experiment.source}: [network]"):
+        with error_context(f"{experiment.source}: [network]"):
             refuse_renamed(experiment.model, "model", ExperimentError)
             if experiment.model == "flow-level":
                 require_paths(scene.topology, "model 'flow-level' needs", ExperimentError)
@@ -91,7 +91,7 @@ class Setup:
 
 def check_parts(experiment: Experiment, parts: RunParts) -> None:
     """Make every part that a run will need, so that errors show before anything is run."""
-    with placed(f"{experiment.source}: [scheduler]"):
+    with error_context(f"{experiment.source}: [scheduler]"):
         queue = _make_queue(experiment)
         if parts.node is not None:
             require_sharing(queue)
@@ -102,7 +102,7 @@ def check_parts(experiment: Experiment, parts: RunParts) -> None:
         _check_sizes(_make_placer(experiment), parts)
     setup = Setup.of(experiment, parts)
     if isinstance(setup.rates, FlowLevelRates):
-        with placed(f"{experiment.source}: [network]"):
+        with error_context(f"{experiment.source}: [network]"):
             setup.rates.require_affordable(setup.allocator())
     if parts.events is not None and parts.events.of_routes:
         fixed = not isinstance(setup.routing, MultipathRouting)

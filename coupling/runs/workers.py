@@ -6,15 +6,21 @@ import os
 import pickle
 import shutil
 import sys
+import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, MutableSequence, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import active_children, parent_process
+from contextlib import contextmanager
+from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.connection import wait as wait_for
+from multiprocessing.context import ForkContext, SpawnContext
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from signal import SIG_BLOCK, SIG_SETMASK, SIGINT, SIGTERM, pthread_sigmask
 from threading import Thread
+from time import sleep
 
 from coupling.errors import ExperimentError, ResultError
 from coupling.inputs.experiment import Experiment
@@ -23,9 +29,44 @@ from coupling.results.manifest import write_file
 from coupling.results.result import Result
 from coupling.runs.assembly import RunParts
 from coupling.runs.engine import Progress, phases, run_parts
-from coupling.runs.process_pool import end_processes, quiet_copies, worker_context
 from coupling.stopping import shielded
 from netsim.common.atomic_write import temporary_name
+
+_PATIENCE = 1000  # looks at a process that has ended
+
+
+def worker_context() -> ForkContext | SpawnContext:
+    """
+    Return how workers begin.
+
+    A copy has loaded already what this process has, which takes a second of CPU time from nothing.
+    It has none of its threads, so that a lock that one of them held would stay shut: there are
+    copies only on Linux, from a process whose only thread of Python's asks for them. Threads of
+    OpenBLAS and of Arrow's allocators are no obstacle: these provide for copies.
+    """
+    alone = threading.active_count() == 1 and threading.current_thread() is threading.main_thread()
+    return get_context("fork") if sys.platform == "linux" and alone else get_context("spawn")
+
+
+def end_processes(workers: set[BaseProcess]) -> None:
+    """End workers and wait for them, so that their files are free."""
+    for worker in workers:
+        worker.kill()
+    for worker in workers:
+        worker.join()
+        for _ in range(_PATIENCE):  # a thread of the pool may have its status and not noted it yet
+            if not worker.is_alive():
+                break
+            sleep(0.001)
+
+
+@contextmanager
+def quiet_copies() -> Iterator[None]:
+    """Start workers without the warning of Python 3.12 about any thread, whosever it is."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*use of fork", DeprecationWarning)
+        yield
+
 
 _LOOK_S = 0.2
 _PHASE = 2**40  # a place of the board holds phase * this + jobs ended, so that one write tells both

@@ -6,7 +6,6 @@ from functools import cache
 from typing import Any
 
 from coupling.errors import CouplingError, SnapshotError
-from coupling.gc_tuning import few_collections
 from coupling.inputs.snapshot import Candidate, JobId, PlacedJob, Snapshot, require_snapshot
 from coupling.site.attribution import Shares, lost_time_shares
 from coupling.site.loads import LinkLoad, LinkQueue, queues_of, within_links
@@ -20,6 +19,7 @@ from coupling.site.predictions import (
     worst_links,
 )
 from coupling.site.step_parts import ClassBytes, StepPart, class_bytes, step_parts
+from coupling.stopping import few_collections
 from fabricsim.checking import flag
 from netsim.common.arrays import Tabled
 from netsim.common.errors import NetsimError

@@ -9,8 +9,9 @@ import numpy as np
 
 from coupling.errors import SnapshotError
 from coupling.inputs.fabric import routing_of, topology_of
+from coupling.inputs.files import Table
 from coupling.inputs.messages import message_bytes
-from coupling.inputs.table import Table, brief
+from fabricsim.checking import brief
 from netsim.common.arrays import Tabled
 from netsim.common.errors import NetsimError
 from netsim.flows.maxmin import FAIRNESS

@@ -8,8 +8,7 @@ import numpy as np
 
 from coupling.errors import SnapshotError
 from coupling.inputs.snapshot import JobId, Snapshot
-from coupling.inputs.table import brief
-from fabricsim.checking import wholes, wrong
+from fabricsim.checking import brief, wholes, wrong
 from fabricsim.checking.documents import parse_json
 from fabricsim.checking.inputs import read_text
 from netsim.common.arrays import Ints

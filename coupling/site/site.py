@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from coupling.errors import SnapshotError
-from coupling.inputs.fabric import topology_of
-from coupling.inputs.fabric_argument import described, left_open, with_names
+from coupling.inputs.fabric import described, left_open, topology_of, with_names
+from coupling.inputs.files import Table, require_one_stdin
 from coupling.inputs.places import MOST_RANKS, JobPlacement, JobPlacements, place
-from coupling.inputs.referenced_files import require_one_stdin
 from coupling.inputs.snapshot import Snapshot
-from coupling.inputs.table import Table
 from coupling.results.formatting import counted, counted_remark
 from coupling.site.running_jobs import HeldNodes, RunningJobs, running_at, running_in_queue
 from coupling.site.state import MOST_SAMPLES, SiteState, scene_of_places, scene_of_snapshot

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from coupling.errors import ExperimentError, ResultError
 from coupling.inputs.files import write_whole
-from coupling.runs.directory_lock import claimed
+from coupling.runs.result_directory import claimed
 from coupling.sweep.plan import Plan
 from coupling.sweep.spec import Spec
 

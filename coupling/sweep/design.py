@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from coupling.errors import ExperimentError
-from coupling.inputs.table import Table, brief, plain
+from coupling.inputs.files import Table
+from fabricsim.checking import brief, plain
 from scheduler.workload.distributions import read_distribution
 
 SAMPLE = "sample"

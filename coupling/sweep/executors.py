@@ -17,7 +17,7 @@ from threading import Lock, Thread
 from typing import Any
 
 from coupling.errors import ExperimentError, ResultError
-from coupling.runs.process_pool import end_processes, quiet_copies, worker_context
+from coupling.runs.workers import end_processes, quiet_copies, worker_context
 from coupling.sweep.plan import Plan, cell_name, digest_of
 from coupling.sweep.running import CellRunner
 from coupling.sweep.store import Store

@@ -8,10 +8,10 @@ from typing import Any
 
 from coupling.errors import ExperimentError
 from coupling.inputs.experiment_fields import DRAWN, PLACES
+from coupling.inputs.files import located
 from coupling.inputs.plugins import settled
-from coupling.inputs.referenced_files import located
-from coupling.inputs.table import brief
 from coupling.sweep.design import SAMPLE
+from fabricsim.checking import brief
 from scheduler.workload import DEFAULT_PROFILE, read_profile
 
 Label = bool | int | float | str

@@ -11,7 +11,7 @@ from typing import Any
 
 from coupling.errors import CouplingError, ExperimentError, ResultError
 from coupling.inputs.experiment import Experiment
-from coupling.inputs.table import Table
+from coupling.inputs.files import Table
 from coupling.results.formatting import counted
 from coupling.results.manifest import read_object, sha256, write_file
 from coupling.sweep.factors import Label

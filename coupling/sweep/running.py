@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from coupling.inputs.experiment import Experiment
+from coupling.inputs.files import hashes
 from coupling.inputs.plugins import sources
-from coupling.inputs.referenced_files import hashes
 from coupling.results.result import Result
 from coupling.runs.assembly import RunInputs, RunParts, assemble
 from coupling.runs.engine import run_parts, with_reference_runtimes

@@ -11,7 +11,7 @@ import tomli_w
 from coupling.errors import ExperimentError
 from coupling.inputs.experiment import Experiment, let_seeds_follow, set_field
 from coupling.inputs.experiment_fields import DEFAULT_MODEL
-from coupling.inputs.table import Table, plain
+from coupling.inputs.files import Table
 from coupling.sweep.design import Design, Group, read_design
 from coupling.sweep.factors import (
     WHOLE,
@@ -22,7 +22,7 @@ from coupling.sweep.factors import (
     placed,
     with_values,
 )
-from fabricsim.checking import brief, path_of, shortened
+from fabricsim.checking import brief, path_of, plain, shortened
 from fabricsim.checking.documents import parse_toml
 from fabricsim.checking.inputs import read_text
 from netsim.topology.base import Topology

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coupling.errors import ExperimentError, ResultError
-from coupling.runs.directory_lock import LOCK, claimed
+from coupling.runs.result_directory import LOCK, claimed
 from coupling.stopping import require_callable
 from coupling.sweep.cost import missing, warm
 from coupling.sweep.executors import compute_here, compute_in_processes, compute_on_dask
 from coupling.sweep.plan import Plan, make_plan
 from coupling.sweep.spec import Spec
-from coupling.sweep.tables import CELLS, CLASSES, DAYS, SweepTables, gathered, opened
+from coupling.sweep.store import CELLS, CLASSES, DAYS, SweepTables, gathered, opened
 from fabricsim.checking import path_of, shortened, whole
 from fabricsim.checking.errors import public_class
 from fabricsim.checking.outputs import PLAN

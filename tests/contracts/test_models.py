@@ -2,7 +2,7 @@
 
 import pytest
 
-from coupling.checks.breach import breaches
+from coupling.checks.check import breaches
 from coupling.checks.models import RULES, scene_of
 from netsim.registries.contention_models import CONTENTION_MODELS, make_contention_model
 

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from coupling.checks.breach import breaches
+from coupling.checks.check import breaches
 from coupling.checks.routings import RULES, Case
 from netsim.common.errors import RoutingError
 from netsim.registries.routings import ROUTINGS, make_routing

@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from coupling.gc_tuning import few_collections
+from coupling.stopping import few_collections
 
 
 def test_the_collector_is_as_before_also_after_an_error():

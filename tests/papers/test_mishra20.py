@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coupling.papers.mishra20 import DEFAULT, PAPER_HOURS
-from coupling.papers.mishra20_individual import Effort, on_same_states
+from coupling.papers.mishra20 import DEFAULT, PAPER_HOURS, Effort, on_same_states
 from coupling.papers.runs import specs_of
 from coupling.runs.assembly import assemble
 from coupling.runs.engine import run

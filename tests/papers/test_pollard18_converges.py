@@ -2,7 +2,7 @@
 
 import pytest
 
-from coupling.papers.pollard18_workloads import SETTINGS, WorkloadRunner
+from coupling.papers.pollard18 import SETTINGS, WorkloadRunner
 from netsim.fluid.model import Fluid
 
 

@@ -1,7 +1,7 @@
 """Pollard18, section V-B: what the model is compared with."""
 
-from coupling.papers import pollard18_workloads
-from coupling.papers.pollard18_workloads import SETTINGS, WorkloadRunner
+from coupling.papers import pollard18
+from coupling.papers.pollard18 import SETTINGS, WorkloadRunner
 from netsim.registries.contention_models import make_contention_model
 
 
@@ -16,10 +16,10 @@ def test_fluid_is_compared_without_the_buffers_that_flow_level_does_not_model(mo
     class Half:
         interference = 1.5
 
-    monkeypatch.setattr(pollard18_workloads, "make_contention_model", made)
-    monkeypatch.setattr(pollard18_workloads, "CHECKED", float("inf"))
+    monkeypatch.setattr(pollard18, "make_contention_model", made)
+    monkeypatch.setattr(pollard18, "CHECKED", float("inf"))
     monkeypatch.setattr(
-        pollard18_workloads, "simulate_jobs", lambda jobs, *_, **__: dict.fromkeys(jobs, Half)
+        pollard18, "simulate_jobs", lambda jobs, *_, **__: dict.fromkeys(jobs, Half)
     )
 
     rows = WorkloadRunner(SETTINGS[2]).against_exact(0)

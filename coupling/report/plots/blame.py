@@ -9,8 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from coupling.report.plots.sheet import add_bar, hint, name_ticks
-from coupling.report.plots.style import FAINT, HALF_WIDTH, Picture
+from coupling.report.plots.style import FAINT, HALF_WIDTH, Picture, add_bar, hint, name_ticks
 from coupling.results.formatting import number
 from coupling.results.result import Result
 

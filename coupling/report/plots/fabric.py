@@ -13,11 +13,19 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from coupling.report.plots.colours import COLOURS
-from coupling.report.plots.colours import LOAD as LOAD_COLOURS
 from coupling.report.plots.layout import Layout, bundles, cables_of, layout_of, segments
-from coupling.report.plots.sheet import add_bar, hint
-from coupling.report.plots.style import BACK, FAINT, HALF_WIDTH, INK, Picture, put_key
+from coupling.report.plots.style import (
+    BACK,
+    COLOURS,
+    FAINT,
+    HALF_WIDTH,
+    INK,
+    Picture,
+    add_bar,
+    hint,
+    put_key,
+)
+from coupling.report.plots.style import LOAD as LOAD_COLOURS
 from coupling.results.formatting import percent
 from netsim.common.arrays import Floats, Ints
 from netsim.topology.base import Topology

@@ -11,13 +11,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from coupling.report.plots.clock import Clock
-from coupling.report.plots.sheet import add_bar, hint, name_ticks
-from coupling.report.plots.style import HALF_WIDTH, Picture
+from coupling.report.plots.style import HALF_WIDTH, Clock, Picture, add_bar, hint, name_ticks
 from coupling.results.columns import finished
 from coupling.results.formatting import percent, ratio
-from coupling.results.hosts import hosts_of
-from coupling.results.picture_values import node_names, slowdown_scale, zone_of
+from coupling.results.picture_values import hosts_of, node_names, slowdown_scale, zone_of
 from coupling.results.result import Result
 from netsim.common.arrays import Floats, Ints
 from netsim.common.errors import TopologyError

@@ -9,18 +9,18 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from coupling.report.plots.colours import palette
-from coupling.report.plots.sheet import hint
 from coupling.report.plots.style import (
     FAINT,
     Picture,
     box_numbers,
     boxes,
+    hint,
     label_classes,
     legend,
     lost_bars,
     lost_numbers,
     marks,
+    palette,
     places,
 )
 from coupling.results.columns import finished

@@ -10,12 +10,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from coupling.report.plots.clock import Clock
-from coupling.report.plots.sheet import add_bar, hint, name_ticks
-from coupling.report.plots.style import HALF_WIDTH, Picture
+from coupling.report.plots.style import HALF_WIDTH, Clock, Picture, add_bar, hint, name_ticks
 from coupling.results.formatting import percent
-from coupling.results.link_time import TIMELINE, heat, in_order, load_of
-from coupling.results.picture_values import zone_of
+from coupling.results.picture_values import TIMELINE, heat, in_order, load_of, zone_of
 from coupling.results.result import Result
 from netsim.common.arrays import Floats, Ints
 

@@ -10,19 +10,23 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, NullLocator
 
-from coupling.report.plots.colours import palette
 from coupling.report.plots.fabric import FabricScene, fabric_picture
 from coupling.report.plots.layout import between_switches, cables_of, layout_of
-from coupling.report.plots.sheet import add_bar, percent_axis
 from coupling.report.plots.style import (
+    FAINT,
+    INK,
     Picture,
+    add_bar,
     box_numbers,
     boxes,
+    hint,
     label_classes,
     legend,
     lost_bars,
     lost_numbers,
     marks,
+    palette,
+    percent_axis,
     places,
 )
 from coupling.results.formatting import percent
@@ -225,3 +229,35 @@ def _paint_map(figure: Figure, table: pd.DataFrame, scale: float, title: str) ->
 def _switch_word(level: int) -> str:
     """Return what a switch of a level is called."""
     return {1: "leaf", 2: "L2 switch"}.get(level, f"level-{level} switch")
+
+
+_EDGE = 1.05
+
+
+def predicted_measured(key: str, predicted: Floats, measured: Floats) -> Picture:
+    """Draw predicted against measured load, as shares of the capacity of each link."""
+    return Picture(
+        key,
+        "Predicted against measured load of cables",
+        partial(_paint_fit, predicted=predicted, measured=measured),
+        partial(pd.DataFrame, {"predicted": predicted, "measured": measured}),
+    )
+
+
+def _paint_fit(figure: Figure, predicted: Floats, measured: Floats) -> None:
+    """Draw a dot for each link, and the line on which both agree."""
+    axes = figure.add_subplot()
+    most = _EDGE * max(float(predicted.max()), float(measured.max()), 0.01)
+    axes.plot([0, most], [0, most], color=FAINT, linewidth=0.8)
+    axes.plot(predicted, measured, linestyle="", marker="o", markersize=3, color=INK, alpha=0.5)
+    near = most / 100
+    for x, y in zip(predicted.tolist(), measured.tolist(), strict=True):
+        words = f"predicted {percent(x)}\nmeasured {percent(y)}"
+        hint(axes, words, (x - near, x + near), (y - near, y + near))
+    axes.set_xlim(0, most)
+    axes.set_ylim(0, most)
+    percent_axis(axes.xaxis)
+    percent_axis(axes.yaxis)
+    axes.set_title("Load of cables")
+    axes.set_xlabel("predicted")
+    axes.set_ylabel("measured")

@@ -11,12 +11,15 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from coupling.report.plots.sheet import add_bar, hint, name_ticks, percent_axis
 from coupling.report.plots.style import (
     FAINT,
     Picture,
+    add_bar,
+    hint,
     label_classes,
     legend,
+    name_ticks,
+    percent_axis,
     places,
 )
 from coupling.results.formatting import counted, duration, duration_unit, number, percent

@@ -10,10 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from coupling.report.plots.clock import Clock
-from coupling.report.plots.colours import palette
-from coupling.report.plots.sheet import hint, percent_axis
-from coupling.report.plots.style import Picture, legend
+from coupling.report.plots.style import Clock, Picture, hint, legend, palette, percent_axis
 from coupling.results.formatting import number, percent, ratio
 from coupling.results.over_time import binned
 from coupling.results.picture_values import zone_of

@@ -1,12 +1,14 @@
-"""How pictures of a report look, and how they become SVG inside a page."""
+"""How pictures of a report look: colours, axes, keys and hints; and how they become SVG."""
 
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
 from html import escape
 from io import BytesIO
-from typing import Any
+from typing import Any, TypeVar
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import matplotlib as mpl
 import numpy as np
@@ -14,12 +16,108 @@ import pandas as pd
 from markupsafe import Markup
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.cm import ScalarMappable
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from coupling.report.plots.sheet import Sheet, hint, name_ticks
-from coupling.results.formatting import number
+from coupling.results.formatting import duration_unit, number
 from netsim.common.arrays import Floats
+
+POINTS = 72  # to the inch, in which SVG and PDF measure
+Box = tuple[float, float, float, float]
+"""Left, top, width and height in points."""
+Span = tuple[float, float] | None
+"""Begin and end in data coordinates; None: all of the axes."""
+
+
+class Sheet(Figure):
+    """A figure of a report, with texts that a page shows where a part of a chart is pointed at."""
+
+    def __init__(self, size: tuple[float, float]) -> None:
+        super().__init__(figsize=size, dpi=POINTS, layout="constrained")
+        self.hints = list[tuple[Axes, Span, Span, str]]()
+
+    def hint_boxes(self) -> Iterator[tuple[str, Box]]:
+        """Yield text and box of the hints (points from the top left), once all is drawn."""
+        points, high = POINTS / self.dpi, self.get_figheight() * POINTS
+        for axes, x, y, text in self.hints:
+            own = axes.bbox
+            across, up = np.array([[own.x0, own.x1], [own.y0, own.y1]])
+            if x is not None:
+                across = np.clip(
+                    axes.transData.transform([(v, axes.get_ylim()[0]) for v in x])[:, 0], *across
+                )
+            if y is not None:
+                up = np.clip(
+                    axes.transData.transform([(axes.get_xlim()[0], v) for v in y])[:, 1], *up
+                )
+            left, right = sorted(across * points)
+            low, top = sorted(up * points)
+            yield text, (left, high - top, right - left, top - low)
+
+
+def add_bar(
+    image: ScalarMappable, axes: Sequence[Axes], label: str, *, percent: bool = False,
+    more: bool = False,
+) -> None:  # fmt: skip
+    """Put a bar of the colours of an image beside axes; with `more` the last has all above."""
+    bar: Any = axes[0].figure.colorbar(
+        image, ax=list(axes), pad=0.02, aspect=30, extend="max" if more else "neither"
+    )
+    bar.outline.set_visible(False)
+    bar.set_label(label, fontsize="small")
+    if percent:
+        percent_axis(bar.ax.yaxis)
+
+
+def hint(axes: Axes, text: str, x: Span = None, y: Span = None) -> None:
+    """Add the values that a page shows at a part of a chart; not on a user's own figure."""
+    if isinstance(axes.figure, Sheet):
+        axes.figure.hints.append((axes, x, y, text))
+
+
+def percent_axis(axis: Axis) -> None:
+    """Label an axis of fractions in per cent."""
+    axis.set_major_formatter(lambda value, _: f"{value * 100:.3g} %")
+
+
+def name_ticks(axis: Axis, places: Sequence[float], names: Sequence[str]) -> None:
+    """Put ticks with names on an axis; names are texts, never formulas."""
+    axis.set_ticks(places, names)
+    for label in axis.get_ticklabels():
+        label.set_parse_math(False)
+
+
+_NAMED = {  # Okabe & Ito: tells apart for the colour-blind; one allocator, one colour, always
+    "first-free": "#7a7f85",
+    "baseline": "#7a7f85",
+    "random": "#d55e00",
+    "ta": "#009e73",
+    "ta, whole leaves": "#b59b00",
+    "laas": "#cc79a7",
+    "jigsaw": "#0072b2",
+    "lc": "#56b4e9",
+    "lc+s": "#e69f00",
+}
+_OTHERS = ("#e69f00", "#56b4e9", "#cc79a7", "#b59b00", "#7a4fa3", "#a0522d", "#2f4858", "#4c9f38")
+COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", *_OTHERS[3:])
+"""Of things without a colour of their own, such as jobs."""
+LOAD = ("#a9b5c0", "#f0b040", "#d55e00", "#c2255c")
+"""From an idle cable to a full one."""
+
+
+def palette(names: Sequence[str]) -> dict[str, str]:
+    """Return the colour of each run: the same for an allocator in every report."""
+    chosen: dict[str, str] = {}
+    for name in names:
+        used = set(chosen.values())
+        free = [colour for colour in _OTHERS if colour not in used] or list(_OTHERS)
+        own = _NAMED.get(name)
+        chosen[name] = own if own is not None and own not in used else free[0]
+    return chosen
+
 
 INK = "#24292f"  # in the page: the colour of its text, so that dark pages work
 BACK = "#fefefe"  # in the page: its background, under what has to be read
@@ -255,3 +353,53 @@ def lost_bars(
     axes.set_title(f"Node-hours lost by {by}")
     axes.set_ylabel("node-hours lost")
     legend(figure, colours)
+
+
+_DAY_S = 86_400.0
+Time = TypeVar("Time", float, Floats)
+
+
+def zone_named(name: str) -> tzinfo:
+    """Return a time zone by its name; UTC for what is none."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return UTC
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Turns seconds of a run into places on an axis."""
+
+    end_s: float  # End of the axis; it begins at 0
+    # Moment of second 0 in the log, seconds since 1970; None where it is not known
+    begin_unix_s: float | None = None
+    # Time zone in which dates are written; what is none is the clock of the log, taken as UTC
+    zone: str = "UTC"
+
+    def at(self, seconds: Time) -> Time:
+        """Return places on the axis."""
+        if self.begin_unix_s is not None:
+            return (self.begin_unix_s + seconds) / _DAY_S
+        return seconds / duration_unit([self.end_s])[1]
+
+    def words(self, seconds: float) -> str:
+        """Write a moment."""
+        if self.begin_unix_s is None:
+            unit, length = duration_unit([self.end_s])
+            return f"{seconds / length:.4g} {unit}"
+        moment = datetime.fromtimestamp(self.begin_unix_s + seconds, zone_named(self.zone))
+        return f"{moment:%Y-%m-%d %H:%M}"
+
+    def label(self, axes: Axes) -> None:
+        """Label the axis."""
+        axes.set_xlim(self.at(0.0), self.at(self.end_s))
+        if self.begin_unix_s is None:
+            axes.set_xlabel(f"time [{duration_unit([self.end_s])[0]}]")
+            return
+        zone = zone_named(self.zone)
+        locator = AutoDateLocator(tz=zone, minticks=3, maxticks=7)  # type: ignore[no-untyped-call]
+        axes.xaxis.set_major_locator(locator)
+        form = ConciseDateFormatter(locator, tz=zone)  # type: ignore[no-untyped-call]
+        axes.xaxis.set_major_formatter(form)
+        axes.set_xlabel(f"date [{self.zone}]")

@@ -7,9 +7,15 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from coupling.report.plots.blame import cell_ink
-from coupling.report.plots.colours import palette
-from coupling.report.plots.sheet import hint, name_ticks, percent_axis
-from coupling.report.plots.style import FAINT, Picture, legend
+from coupling.report.plots.style import (
+    FAINT,
+    Picture,
+    hint,
+    legend,
+    name_ticks,
+    palette,
+    percent_axis,
+)
 
 _ROW_INCHES = 0.26
 _WIDTH = 5.2

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from chromium import only_own_script
 
-from coupling.report.proofs import oversubscription
+from coupling.report.pictures import oversubscription
 from netsim.registries.topologies import make_topology
 
 EVIL = "<script>alert(1)</script>&"

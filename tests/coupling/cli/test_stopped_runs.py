@@ -14,7 +14,7 @@ from coupling.errors import ResultError
 from coupling.inputs.experiment import Experiment
 from coupling.report.terminal import ProgressDisplay
 from coupling.runs.campaign import run_campaign
-from coupling.runs.directory_lock import claimed
+from coupling.runs.result_directory import claimed
 from coupling.runs.stored import Stored
 from coupling.runs.workers import _IDLE, _PHASE, _Watch
 

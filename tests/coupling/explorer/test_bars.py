@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from naive.bars import cells
 
 from coupling.explorer.bars import Window, bars_of
-from coupling.results.hosts import hosts_of
+from coupling.results.picture_values import hosts_of
 from netsim.common.errors import TopologyError
 from netsim.common.hostlist import expand_hostlist, fold_hostlist
 

@@ -11,8 +11,8 @@ from explorer_help import EVIL, panel, point, served, shown
 
 from coupling.cli.view import view
 from coupling.errors import CouplingError, ResultError
-from coupling.explorer.grids import sent_by
 from coupling.explorer.moment import moment_of
+from coupling.explorer.panel import sent_by
 from coupling.explorer.server import Explorer, shown_of
 from coupling.report.plots.layout import layout_of
 from scheduler.traffic import RankFlows

@@ -12,7 +12,7 @@ from coupling.explorer.colours import JobColours, picture_of, points_of, shades_
 from coupling.explorer.figures import TimeAxis
 from coupling.explorer.raster_kernels import Cells
 from coupling.explorer.run_view import lost_share, series_of
-from coupling.results.link_time import LinkLoads, heat, load_of
+from coupling.results.picture_values import LinkLoads, heat, load_of
 
 
 @given(

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import pytest
 
-from coupling.papers.record import record_of
+from coupling.papers.page import record_of
 from coupling.papers.runs import run_all, specs_of
 
 FEW = {

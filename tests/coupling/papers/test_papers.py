@@ -11,10 +11,8 @@ import pytest
 
 from coupling.papers.charts import drawn_charts
 from coupling.papers.claims import QUICK, claim_table, decide, number_table, summarise
-from coupling.papers.page import decisions_of, page_text, write_page
+from coupling.papers.page import PAPERS, PaperRecord, decisions_of, page_text, write_page
 from coupling.papers.paper import Claim
-from coupling.papers.record import PaperRecord
-from coupling.papers.registry import PAPERS
 from coupling.papers.runs import Runs, experiment_files, specs_of
 from coupling.sweep.plan import make_plan
 

@@ -13,9 +13,8 @@ from coupling.inputs.snapshot import read_snapshot
 from coupling.report.estimate import estimate_answer
 from coupling.report.fabric import fabric_answer
 from coupling.report.page import bullets, figures, page, table
-from coupling.report.plots.sheet import hint
-from coupling.report.plots.style import Picture
-from coupling.report.run_page import report_html
+from coupling.report.plots.style import Picture, hint
+from coupling.report.report import report_html
 from coupling.report.verify import verify_answer
 from coupling.results.formatting import duration
 from coupling.site.estimate import estimate

@@ -7,8 +7,7 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 
 from coupling.report.plots.fabric import FabricScene, draw_fabric, fabric_picture
-from coupling.report.plots.layout import bundles, cables_of, layout_of, segments
-from coupling.report.plots.wiring import wiring_of
+from coupling.report.plots.layout import bundles, cables_of, layout_of, segments, wiring_of
 from netsim.registries.topologies import make_topology
 from netsim.topology.base import Topology
 

@@ -5,7 +5,7 @@ import pytest
 
 import fabricsim as fs
 from coupling.report.plots.gantt import gantt_of
-from coupling.report.run_page import report_html
+from coupling.report.report import report_html
 from scheduler import Job, Workload
 
 

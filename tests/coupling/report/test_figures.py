@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from coupling.report.figures import run_figures, write_figures
-from coupling.report.plots.colours import palette
 from coupling.report.plots.links import level_links
+from coupling.report.plots.style import palette
 from coupling.results.over_time import binned
 from netsim.topology.fattree import build_fat_tree
 

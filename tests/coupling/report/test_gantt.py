@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from coupling_samples import sample
 
-from coupling.report.plots.clock import Clock
 from coupling.report.plots.gantt import gantt_of, gantt_pictures
+from coupling.report.plots.style import Clock
 from coupling.results.picture_values import begin_of, slowdown_scale
 from netsim.registries.topologies import make_topology
 

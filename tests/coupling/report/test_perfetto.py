@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from coupling_samples import sample, with_dropped
 
-from coupling.report.perfetto import lanes, trace_events
+from coupling.report.exchange import lanes, trace_events
 
 # Google, "Trace Event Format": fields of each phase besides ph, pid and ts
 DEMANDED = {

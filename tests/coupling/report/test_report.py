@@ -13,8 +13,7 @@ from coupling.errors import ResultError
 from coupling.inputs.experiment import Experiment
 from coupling.inputs.experiment_fields import DEFAULT_MODEL
 from coupling.report.provenance import assumptions
-from coupling.report.report import write_report
-from coupling.report.run_page import report_html
+from coupling.report.report import report_html, write_report
 from coupling.report.tables import hottest_links
 from netsim.registries.accuracy import Setting, accuracy_line
 

@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 from matplotlib.patches import Patch
 
-from coupling.report.plots.sheet import Sheet, add_bar, name_ticks
-from coupling.report.plots.style import Picture, put_key
+from coupling.report.plots.style import Picture, Sheet, add_bar, name_ticks, put_key
 
 LONG = ["a name", "another-\nname", "the longest of all"]
 

@@ -148,7 +148,7 @@ def test_what_cannot_be_replayed_is_one_line(result, command, tmp_path, change, 
 
 
 def test_too_many_flows_are_refused_with_what_helps(result, command, tmp_path, monkeypatch):
-    monkeypatch.setattr("coupling.report.simgrid._MOST_FLOWS", 50)
+    monkeypatch.setattr("coupling.report.exchange._MOST_FLOWS", 50)
 
     status, _, error = command("export", result, "--to", "simgrid", "--out", tmp_path / "sg")
 

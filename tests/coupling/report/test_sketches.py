@@ -7,8 +7,7 @@ import pytest
 from coupling_samples import sample
 from rich.console import Console
 
-from coupling.report.sketches import Bar, SlowdownBars
-from coupling.report.sparklines import UtilizationLines, sparkline
+from coupling.report.sketches import Bar, SlowdownBars, UtilizationLines, sparkline
 from coupling.report.terminal import ComparisonTable
 
 

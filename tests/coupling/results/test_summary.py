@@ -6,14 +6,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coupling.results.by_size import hops_by_size, network_volume, wait_by_size
 from coupling.results.mean_distance import mind_gain, mind_gain_of
 from coupling.results.over_time import (
     instantaneous_utilization,
     lost_capacity,
     utilization_per_minute,
 )
-from coupling.results.summary import compare, node_seconds_lost, summarize
+from coupling.results.summary import (
+    compare,
+    hops_by_size,
+    network_volume,
+    node_seconds_lost,
+    summarize,
+    wait_by_size,
+)
 from coupling.runs.engine import run
 
 # Ten nodes: 6 until 100 s (and 1 held idle), 4 from 100 on, 3 waiting from 0 to 40.

@@ -10,12 +10,12 @@ import pytest
 
 from coupling.errors import ResultError
 from coupling.runs.campaign import run_campaign
-from coupling.runs.directory_lock import LOCK, claimed
+from coupling.runs.result_directory import LOCK, claimed
 
 HOLD = """
 import sys
 from pathlib import Path
-from coupling.runs.directory_lock import claimed
+from coupling.runs.result_directory import claimed
 with claimed(Path(sys.argv[1])):
     print("here", flush=True)
     sys.stdin.read()

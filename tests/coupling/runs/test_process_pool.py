@@ -2,7 +2,7 @@
 
 import threading
 
-from coupling.runs.process_pool import worker_context
+from coupling.runs.workers import worker_context
 
 
 def test_a_process_with_another_thread_is_not_copied():

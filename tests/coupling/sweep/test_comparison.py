@@ -10,8 +10,8 @@ from coupling.errors import ResultError
 from coupling.sweep.comparison import REST, compare_policies, explained
 from coupling.sweep.plan import Plan
 from coupling.sweep.spec import Spec
+from coupling.sweep.store import SweepTables
 from coupling.sweep.sweep import Sweep
-from coupling.sweep.tables import SweepTables
 
 TABLES = {"topology": "cab", "workload": {"generator": "synth"}}
 FACTOR = {"first-free": 1.0, "ta": 1.2, "jigsaw": 0.9}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coupling.sweep.remaining_time import CellTimes
+from coupling.sweep.cost import CellTimes
 from coupling.sweep.spec import Spec
 
 SMALL, LARGE, OTHER = ("small",), ("large",), ("other",)
