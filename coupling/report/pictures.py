@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
+from matplotlib.axes import Axes
 
 from coupling.inputs.snapshot import PlacedJob, Snapshot
 from coupling.report.answer import Pictures, Section
@@ -14,7 +14,7 @@ from coupling.report.estimate import load_of
 from coupling.report.plots.blame import blame_matrix, blame_picture, named_most
 from coupling.report.plots.fabric import FabricScene, fabric_picture
 from coupling.report.plots.layout import layout_of, part_of
-from coupling.report.plots.style import FAINT, Picture, name_ticks
+from coupling.report.plots.style import FAINT, Picture, chart, name_ticks
 from coupling.site.estimate import Estimate, JobEstimate, estimate
 from coupling.site.flows import Flows
 from coupling.site.verify import JobVerdict, Verification
@@ -195,11 +195,12 @@ def fabric_pictures(found: TopologyReport) -> Pictures:
     pictures = [(inspected(found).html(), f"{dotted}{layout_of(found.topology).words}")]
     leaves = oversubscription(found.topology)
     if len(set(leaves["ratio"])) > 1:  # equal bars say less than the table of levels
-        drawn = Picture(
+        drawn = chart(
             "leaves",
             "Oversubscription of every leaf switch",
-            partial(_paint_leaves, leaves=leaves),
+            partial(_draw_leaves, leaves=leaves),
             partial(pd.DataFrame, leaves),
+            title="Oversubscription",
         )
         caption = (
             "Capacity of the links of a switch's nodes / capacity of its links to other "
@@ -223,13 +224,11 @@ def oversubscription(topology: Topology) -> pd.DataFrame:
     return pd.DataFrame({"switch": names, "ratio": found.taper[out]})
 
 
-def _paint_leaves(figure: Figure, leaves: pd.DataFrame) -> None:
+def _draw_leaves(axes: Axes, leaves: pd.DataFrame) -> None:
     """Draw a bar per switch."""
-    axes = figure.add_subplot()
     x = np.arange(len(leaves))
     axes.bar(x, leaves["ratio"], 0.9 if len(leaves) < 200 else 1.0, color="#0072b2")  # noqa: PLR2004
     axes.axhline(1.0, color=FAINT, linewidth=0.8, linestyle="--")
-    axes.set_title("Oversubscription")
     axes.set_ylabel("capacity of nodes / of uplinks")
     ticks = np.unique(np.linspace(0, len(leaves) - 1, min(len(leaves), 6)).astype(int))
     name_ticks(

@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
-from matplotlib.figure import Figure
 
-from coupling.report.plots.style import FAINT, HALF_WIDTH, Picture, add_bar, hint, name_ticks
+from coupling.report.plots.style import FAINT, HALF_WIDTH, Picture, add_bar, chart, hint, name_ticks
 from coupling.results.formatting import number
 from coupling.results.result import Result
 
@@ -80,27 +79,14 @@ def blame_picture(
 ) -> Picture:
     """Return the picture of a matrix. `matrix`: as from `blame_matrix`."""
     height = 1.5 + _ROOM * max(6, len(matrix))
-    return Picture(
+    return chart(
         name,
         f"Delay by victim and culprit: {title}",
-        partial(_paint_matrix, matrix=matrix, scale=scale, words=(title, unit)),
-        partial(_matrix_numbers, matrix),
-        (HALF_WIDTH[0], height),
+        partial(draw_blame, matrix=matrix, scale=scale, unit=unit),
+        matrix.rename_axis(index="victim", columns=None).reset_index,
+        title=title,
+        size=(HALF_WIDTH[0], height),
     )
-
-
-def _matrix_numbers(matrix: pd.DataFrame) -> pd.DataFrame:
-    """Return the matrix with the victims as its first column."""
-    return matrix.rename_axis(index="victim", columns=None).reset_index()
-
-
-def _paint_matrix(
-    figure: Figure, matrix: pd.DataFrame, scale: float, words: tuple[str, str]
-) -> None:
-    """Draw a matrix on a figure."""
-    axes = figure.add_subplot()
-    draw_blame(axes, matrix, scale, words[1])
-    axes.set_title(words[0])
 
 
 def cell_ink(colour: Sequence[float]) -> str:

@@ -2,26 +2,23 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from itertools import compress, pairwise
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from coupling.report.plots.style import (
     FAINT,
     Picture,
     box_numbers,
-    boxes,
+    chart,
+    class_boxes,
     hint,
     label_classes,
-    legend,
-    lost_bars,
-    lost_numbers,
+    lost_picture,
     marks,
     palette,
-    places,
 )
 from coupling.results.columns import finished
 from coupling.results.formatting import percent, ratio
@@ -33,6 +30,7 @@ from netsim.common.arrays import Floats, Ints
 SILENT = "no traffic"
 _TAIL_POINTS = 200
 _TAIL_HINTS = 40
+_LONG = 9  # letters of a class that is broken where it has a hyphen
 
 
 def classes(jobs: pd.DataFrame) -> pd.DataFrame:
@@ -86,19 +84,9 @@ def slowdown_plots(results: Sequence[Result]) -> dict[str, Picture]:
     groups = {name: classes(table)["size"] for name, table in tables.items()}
     for quantity, title in (("interference", "Interference"), ("network_slowdown", "Slowdown")):
         for by, words in (("size", "nodes of the job"), ("pattern", "pattern")):
-            name = f"{title.lower()}-{by}"
-            plots[name] = Picture(
-                name,
-                f"{title} of jobs by {words}",
-                partial(
-                    _paint_boxes,
-                    tables=tables,
-                    colours=colours,
-                    quantity=quantity,
-                    by=by,
-                    title=f"{title} by {words}",
-                ),
-                partial(_box_data, tables, quantity, by),
+            alt, over = f"{title} of jobs by {words}", f"{title} by {words}"
+            plots[f"{title.lower()}-{by}"] = _box_picture(
+                alt, over, tables, colours, (quantity, by)
             )
     if all((table["interference"] == 1).all() for table in tables.values()):
         return plots
@@ -108,23 +96,20 @@ def slowdown_plots(results: Sequence[Result]) -> dict[str, Picture]:
     }
     sizes = class_names(groups.values(), "size")
     return plots | {
-        "tail": Picture(
+        "tail": chart(
             "tail",
             "Share of jobs above each interference",
-            partial(_paint_tail, tables=tables, colours=colours),
+            partial(_draw_tail, tables=tables, colours=colours),
             partial(_tail_data, tables),
+            title="Jobs above an interference",
+            key=colours,
         ),
-        "lost": Picture(
+        "lost": lost_picture(
             "lost",
             "Node-hours lost to interference by size of the job",
-            partial(
-                lost_bars,
-                interference_delay_s=interference_delay_s,
-                labels=sizes,
-                colours=colours,
-                by="nodes of the job",
-            ),
-            partial(lost_numbers, interference_delay_s, sizes, "size"),
+            interference_delay_s,
+            sizes,
+            ("nodes of the job", "size"),
         ),
     }
 
@@ -134,28 +119,35 @@ def speedup_plots(
 ) -> dict[str, Picture]:
     """Draw the speed-up of each class of jobs, by size and by pattern."""
     return {
-        f"speedup-{by}": Picture(
-            f"speedup-{by}",
-            f"Speed-up by {words}",
-            partial(
-                _paint_boxes,
-                tables=speedups,
-                colours=colours,
-                quantity="speedup",
-                by=by,
-                title=f"Speed-up by {words}",
-            ),
-            partial(_box_data, speedups, "speedup", by),
+        f"speedup-{by}": _box_picture(
+            f"Speed-up by {words}", f"Speed-up by {words}", speedups, colours, ("speedup", by)
         )
         for by, words in (("size", "nodes of the job"), ("pattern", "pattern"))
     }
 
 
-def _paint_tail(
-    figure: Figure, tables: Mapping[str, pd.DataFrame], colours: Mapping[str, str]
-) -> None:
+def _box_picture(
+    alt: str,
+    title: str,
+    tables: Mapping[str, pd.DataFrame],
+    colours: Mapping[str, str],
+    what: tuple[str, str],
+) -> Picture:
+    """Return a picture of boxes; `what`: the quantity, and by what it is classed."""
+    quantity, by = what
+    name = "slowdown" if quantity == "network_slowdown" else quantity
+    return chart(
+        f"{name}-{by}",
+        alt,
+        partial(draw_boxes, tables=tables, colours=colours, quantity=quantity, by=by),
+        lambda: box_numbers(_class_values(tables, quantity, by), by),
+        title=title,
+        key={name: colours[name] for name in tables},
+    )
+
+
+def _draw_tail(axes: Axes, tables: Mapping[str, pd.DataFrame], colours: Mapping[str, str]) -> None:
     """Draw the share of jobs above each interference."""
-    axes = figure.add_subplot()
     least = min([0.1, *(1.0 / len(table) for table in tables.values() if len(table))])
     axes.set_ylim(least, 1.0)
     axes.set_yscale("log")
@@ -168,10 +160,8 @@ def _paint_tail(
     _hint_tail(axes, tables, end)
     axes.yaxis.set_major_formatter(lambda share, _: f"{share * 100:g} %")
     axes.yaxis.set_minor_formatter("")  # else formulas where the shares span less than a decade
-    axes.set_title("Jobs above an interference")
     axes.set_xlabel("interference")
     axes.set_ylabel("share of these jobs")
-    legend(figure, colours)
 
 
 def _hint_tail(axes: Axes, tables: Mapping[str, pd.DataFrame], end: float) -> None:
@@ -210,38 +200,24 @@ def _tail_data(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)[["run", "interference", "share_above"]]
 
 
-def _box_data(tables: Mapping[str, pd.DataFrame], quantity: str, by: str) -> pd.DataFrame:
-    """Return what the boxes of each class and run show."""
+def _class_values(
+    tables: Mapping[str, pd.DataFrame], quantity: str, by: str
+) -> dict[str, dict[str, Floats]]:
+    """Return a quantity of jobs by run and class."""
     groups = {name: classes(table)[by] for name, table in tables.items()}
-    return box_numbers(
-        {
-            (name, label): table.loc[groups[name] == label, quantity].to_numpy(dtype=float)
+    return {
+        name: {
+            label: table.loc[groups[name] == label, quantity].to_numpy(dtype=float)
             for label in class_names(groups.values(), by)
-            for name, table in tables.items()
-        },
-        by,
-    )
+        }
+        for name, table in tables.items()
+    }
 
 
 def _thin_positions(n: int) -> Ints:
     """Return positions in sorted values that keep the shape of a logarithmic tail."""
     from_end = np.unique(np.geomspace(1, n, min(n, _TAIL_POINTS)).astype(np.int64))
     return (n - from_end)[::-1]
-
-
-def _paint_boxes(
-    figure: Figure,
-    *,
-    tables: Mapping[str, pd.DataFrame],
-    colours: Mapping[str, str],
-    quantity: str,
-    by: str,
-    title: str,
-) -> None:
-    """Draw boxes on a figure."""
-    draw_boxes(figure.add_subplot(), tables, colours, quantity, by)
-    figure.axes[0].set_title(title)
-    legend(figure, {name: colours[name] for name in tables})
 
 
 def draw_boxes(
@@ -252,28 +228,22 @@ def draw_boxes(
     by: str,
 ) -> None:
     """Draw a box per class and run, with the mean and, for speed-ups, the weighted mean."""
-    groups = {name: classes(table)[by] for name, table in tables.items()}
-    labels = class_names(groups.values(), by)
-    places_of, width = places(len(labels), len(tables))
-    for row, (name, table) in zip(places_of, tables.items(), strict=True):
-        parts = [table[groups[name] == label] for label in labels]
-        there = [len(part) > 0 for part in parts]
-        x, words = row[there], [f"{name}, {label}" for label in compress(labels, there)]
-        parts = [part for part in parts if len(part)]
-        values = [part[quantity].to_numpy(dtype=float) for part in parts]
-        boxes(axes, x, width, values, colours[name], names=words, write=ratio)
-        marks(axes, x, [part[quantity].mean() for part in parts], marker="D", markersize=3.2)
-        if "node_seconds" in table:
-            weighted = [np.average(part[quantity], weights=part["node_seconds"]) for part in parts]
-            marks(axes, x, weighted, marker="o", markersize=4.5, hollow=True)
-    counts = pd.concat(groups.values()).value_counts() / len(tables)
-    label_classes(axes, [f"{_break_name(label)}\n({counts[label]:,.0f})" for label in labels])
+    values = _class_values(tables, quantity, by)
+    for name, x in class_boxes(axes, values, colours, ratio):
+        there = {label: own for label, own in values[name].items() if own.size}
+        means = [own.mean() for own in there.values()]
+        marks(axes, x, means, marker="D", markersize=3.2)
+        if "node_seconds" in tables[name]:
+            weights = _class_values(tables, "node_seconds", by)[name]
+            means = [np.average(own, weights=weights[label]) for label, own in there.items()]
+            marks(axes, x, means, marker="o", markersize=4.5, hollow=True)
+    labels = next(iter(values.values()), {})
+    counts = [sum(own[label].size for own in values.values()) / len(tables) for label in labels]
+    names = (label if len(label) < _LONG else label.replace("-", "-\n", 1) for label in labels)
+    label_classes(
+        axes, [f"{name}\n({count:,.0f})" for name, count in zip(names, counts, strict=True)]
+    )
     axes.axhline(1.0, color=FAINT, linewidth=0.8, zorder=0.5)
     axes.set_ylabel(
         quantity.replace("_", " ") if quantity != "speedup" else "run time, baseline / here"
     )
-
-
-def _break_name(label: str) -> str:
-    """Break a long name where it has a hyphen."""
-    return label if len(label) < 9 else label.replace("-", "-\n", 1)  # noqa: PLR2004 (fits)

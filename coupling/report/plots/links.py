@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import compress
 
 import numpy as np
 import pandas as pd
@@ -18,16 +17,14 @@ from coupling.report.plots.style import (
     Picture,
     add_bar,
     box_numbers,
-    boxes,
+    chart,
+    class_boxes,
     hint,
     label_classes,
-    legend,
-    lost_bars,
-    lost_numbers,
+    lost_picture,
     marks,
     palette,
     percent_axis,
-    places,
 )
 from coupling.results.formatting import percent
 from coupling.results.result import Result
@@ -40,6 +37,7 @@ _STRIPS = (
     "A column per switch in the order of the fabric, a row per port: bright columns are busy "
     "switches, bright spots single hot links."
 )
+_SWITCHES = {1: "leaf", 2: "L2 switch"}
 _FEW = 600  # cables up to which a tree is drawn as people draw it
 
 
@@ -54,11 +52,12 @@ def load_plots(results: Sequence[Result]) -> dict[str, Picture]:
         return {}
     labels = link_classes(results)
     plots = {
-        "load": Picture(
+        "load": chart(
             "link-load",
             "Busy fraction of links by class",
-            partial(_paint_load, results=results),
-            partial(_load_data, results, labels),
+            partial(draw_load, results=results),
+            lambda: box_numbers(_loads(results), "class"),
+            key=palette([result.name for result in results]),
         )
     }
     if any(result.links["interference_delay_node_s"].any() for result in results):
@@ -68,56 +67,31 @@ def load_plots(results: Sequence[Result]) -> dict[str, Picture]:
             ].sum()
             for result in results
         }
-        colours = palette([result.name for result in results])
-        plots["lost"] = Picture(
-            "link-lost",
-            "Node-hours lost by class of link",
-            partial(
-                lost_bars,
-                interference_delay_s=interference_delay_s,
-                labels=labels,
-                colours=colours,
-                by="link class",
-            ),
-            partial(lost_numbers, interference_delay_s, labels, "class"),
-        )
+        alt, by = "Node-hours lost by class of link", ("link class", "class")
+        plots["lost"] = lost_picture("link-lost", alt, interference_delay_s, labels, by)
     return plots
 
 
-def _load_data(results: Sequence[Result], labels: Sequence[str]) -> pd.DataFrame:
-    """Return what the boxes of each class and run show."""
-    return box_numbers(
-        {
-            (result.name, label): result.links.loc[
-                result.links["class"] == label, "busy_fraction"
-            ].to_numpy(dtype=float)
-            for label in labels
-            for result in results
-        },
-        "class",
-    )
-
-
-def _paint_load(figure: Figure, results: Sequence[Result]) -> None:
-    """Draw the load of links on a figure."""
-    draw_load(figure.add_subplot(), results)
-    legend(figure, palette([result.name for result in results]))
+def _loads(results: Sequence[Result]) -> dict[str, dict[str, Floats]]:
+    """Return the load of links by run and class."""
+    return {
+        result.name: {
+            label: result.links.loc[result.links["class"] == label, "busy_fraction"].to_numpy(
+                dtype=float
+            )
+            for label in link_classes(results)
+        }
+        for result in results
+    }
 
 
 def draw_load(axes: Axes, results: Sequence[Result]) -> None:
     """Draw the load of links: a box per class and run, with the busiest link as a dot."""
-    colours = palette([result.name for result in results])
-    labels = link_classes(results)
-    places_of, width = places(len(labels), len(results))
-    for row, result in zip(places_of, results, strict=True):
-        kind, busy = result.links["class"], result.links["busy_fraction"].to_numpy(dtype=float)
-        parts = [busy[(kind == label).to_numpy()] for label in labels]
-        there = [part.size > 0 for part in parts]
-        x, words = row[there], [f"{result.name}, {label}" for label in compress(labels, there)]
-        parts = [part for part in parts if part.size]
-        boxes(axes, x, width, parts, colours[result.name], names=words, write=percent)
-        marks(axes, x, [part.max() for part in parts], marker="o", markersize=3)
-    label_classes(axes, labels)
+    loads, colours = _loads(results), palette([result.name for result in results])
+    for name, x in class_boxes(axes, loads, colours, percent):
+        busiest = [own.max() for own in loads[name].values() if own.size]
+        marks(axes, x, busiest, marker="o", markersize=3)
+    label_classes(axes, link_classes(results))
     axes.set_ylim(bottom=0)
     percent_axis(axes.yaxis)
     axes.set_title("Link load by class")
@@ -220,15 +194,14 @@ def _paint_map(figure: Figure, table: pd.DataFrame, scale: float, title: str) ->
         if ax is not axes[-1] and part["switch"].max() == last:
             ax.xaxis.set_major_formatter(NullFormatter())
         words = "up from each" if up else "down to each"
-        ax.set_title(f"{words} {_switch_word(level)}", fontsize="small", fontweight="normal")
+        ax.set_title(
+            f"{words} {_SWITCHES.get(level, f'level-{level} switch')}",
+            fontsize="small",
+            fontweight="normal",
+        )
     axes[-1].set_xlabel("switch, in the order of the fabric", fontsize="small")
     figure.suptitle(title, x=0.01, ha="left", fontsize="large", fontweight="bold")
     add_bar(image, list(axes), "busy fraction", percent=True, more=True)
-
-
-def _switch_word(level: int) -> str:
-    """Return what a switch of a level is called."""
-    return {1: "leaf", 2: "L2 switch"}.get(level, f"level-{level} switch")
 
 
 _EDGE = 1.05
@@ -236,17 +209,17 @@ _EDGE = 1.05
 
 def predicted_measured(key: str, predicted: Floats, measured: Floats) -> Picture:
     """Draw predicted against measured load, as shares of the capacity of each link."""
-    return Picture(
+    return chart(
         key,
         "Predicted against measured load of cables",
-        partial(_paint_fit, predicted=predicted, measured=measured),
+        partial(_draw_fit, predicted=predicted, measured=measured),
         partial(pd.DataFrame, {"predicted": predicted, "measured": measured}),
+        title="Load of cables",
     )
 
 
-def _paint_fit(figure: Figure, predicted: Floats, measured: Floats) -> None:
+def _draw_fit(axes: Axes, predicted: Floats, measured: Floats) -> None:
     """Draw a dot for each link, and the line on which both agree."""
-    axes = figure.add_subplot()
     most = _EDGE * max(float(predicted.max()), float(measured.max()), 0.01)
     axes.plot([0, most], [0, most], color=FAINT, linewidth=0.8)
     axes.plot(predicted, measured, linestyle="", marker="o", markersize=3, color=INK, alpha=0.5)
@@ -258,6 +231,5 @@ def _paint_fit(figure: Figure, predicted: Floats, measured: Floats) -> None:
     axes.set_ylim(0, most)
     percent_axis(axes.xaxis)
     percent_axis(axes.yaxis)
-    axes.set_title("Load of cables")
     axes.set_xlabel("predicted")
     axes.set_ylabel("measured")

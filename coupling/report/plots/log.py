@@ -8,16 +8,15 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
-from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from coupling.report.plots.style import (
     FAINT,
     Picture,
     add_bar,
+    chart,
     hint,
     label_classes,
-    legend,
     name_ticks,
     percent_axis,
     places,
@@ -39,23 +38,29 @@ _FAINTEST = 1e-3  # of the brightest: what a map does not tell from nothing
 
 def trace_plots(jobs: pd.DataFrame, numbers: Numbers) -> dict[str, Picture]:
     """Draw what a job log holds, as far as it has requests and times."""
-    paint: dict[str, tuple[str, Callable[[Figure], None]]] = {
-        "size": ("Jobs and node time by size", partial(_paint_sizes, numbers=numbers)),
-        "runtime": ("Jobs and node time by run time", partial(_paint_runtimes, jobs=jobs)),
-        "both": ("Node time by size and run time", partial(_paint_both, jobs=jobs)),
+    each, both = "Jobs and node time by", "Node time by size and run time"
+    charts: dict[str, tuple[str, str, Callable[[Axes], None]]] = {
+        "size": (f"{each} size", "Size", partial(_draw_sizes, numbers=numbers)),
+        "runtime": (f"{each} run time", "Run time", partial(_draw_runtimes, jobs=jobs)),
+        "both": (both, "Where the node time is", partial(_draw_both, jobs=jobs)),
     }
     if (jobs["runtime_s"] != jobs["requested_s"])[jobs["requested_s"] > 0].any():
-        paint["requested"] = ("Run time / requested time", partial(_paint_requested, jobs=jobs))
+        name = "Run time / requested time"
+        charts["requested"] = (name, name, partial(_draw_requested, jobs=jobs))
     if numbers["arrivals"]["span_s"] > 0:
         machine = numbers["load"]["machine_nodes"]
-        paint["load"] = ("Load over time", partial(_paint_load, jobs=jobs, machine=machine))
-        paint["arrivals"] = ("Arrivals over time", partial(_paint_arrivals, jobs=jobs))
-    return {name: Picture(f"trace-{name}", alt, draw) for name, (alt, draw) in paint.items()}
+        draw = partial(_draw_load, jobs=jobs, machine=machine)
+        charts["load"] = ("Load over time", "Load: every job starts when it comes", draw)
+        charts["arrivals"] = ("Arrivals over time", "Arrivals", partial(_draw_arrivals, jobs=jobs))
+    keyed = ("size", "runtime")
+    return {
+        name: chart(f"trace-{name}", alt, draw, title=title, key=_COLOURS if name in keyed else {})
+        for name, (alt, title, draw) in charts.items()
+    }
 
 
-def _paint_sizes(figure: Figure, numbers: Numbers) -> None:
+def _draw_sizes(axes: Axes, numbers: Numbers) -> None:
     """Draw the share of jobs and of node time in each size class."""
-    axes = figure.add_subplot()
     classes = numbers["size_classes"]
     x, width = places(len(classes), len(_COLOURS))
     keys = ("job_share", "node_time_share")
@@ -70,15 +75,12 @@ def _paint_sizes(figure: Figure, numbers: Numbers) -> None:
     if len(classes) > _SLANTED:
         axes.tick_params(axis="x", labelrotation=90 if len(classes) > _UPRIGHT else 45)
     percent_axis(axes.yaxis)
-    axes.set_title("Size")
     axes.set_xlabel("nodes of the job")
     axes.set_ylabel("share")
-    legend(figure, _COLOURS)
 
 
-def _paint_runtimes(figure: Figure, jobs: pd.DataFrame) -> None:
+def _draw_runtimes(axes: Axes, jobs: pd.DataFrame) -> None:
     """Draw how jobs and node time spread over run times."""
-    axes = figure.add_subplot()
     runtime = jobs["runtime_s"].to_numpy()
     edges = _log_edges(runtime)
     weights = (np.ones(len(jobs)), jobs["node_s"].to_numpy())
@@ -93,15 +95,12 @@ def _paint_runtimes(figure: Figure, jobs: pd.DataFrame) -> None:
     _time_axis(axes, edges)
     axes.set_ylim(bottom=0)
     percent_axis(axes.yaxis)
-    axes.set_title("Run time")
     axes.set_xlabel("run time")
     axes.set_ylabel("share")
-    legend(figure, _COLOURS)
 
 
-def _paint_both(figure: Figure, jobs: pd.DataFrame) -> None:
+def _draw_both(axes: Axes, jobs: pd.DataFrame) -> None:
     """Draw where the node time is: a map over size and run time."""
-    axes = figure.add_subplot()
     runtime, size = jobs["runtime_s"].to_numpy(), jobs["n_nodes"].to_numpy()
     edges = _log_edges(runtime)
     rows = int(np.ceil(np.log2(size.max()))) + 1
@@ -121,15 +120,13 @@ def _paint_both(figure: Figure, jobs: pd.DataFrame) -> None:
     step = max(1, rows // 7)
     shown = range(0, rows, step)
     name_ticks(axes.yaxis, shown, [f"{2**k:,}" for k in shown])
-    axes.set_title("Where the node time is")
     axes.set_xlabel("run time")
     axes.set_ylabel("nodes, up to")
     add_bar(image, [axes], "share of node time", percent=True)
 
 
-def _paint_requested(figure: Figure, jobs: pd.DataFrame) -> None:
+def _draw_requested(axes: Axes, jobs: pd.DataFrame) -> None:
     """Draw the share of the requested time that jobs use; over-runs in another colour."""
-    axes = figure.add_subplot()
     differing = jobs[jobs["runtime_s"] != jobs["requested_s"]]
     used = (differing["runtime_s"] / differing["requested_s"]).to_numpy()
     edges = np.linspace(0.0, 1.0, 21)
@@ -141,14 +138,12 @@ def _paint_requested(figure: Figure, jobs: pd.DataFrame) -> None:
     name_ticks(axes.xaxis, [0, 0.25, 0.5, 0.75, 1.0, 1.08], shares)
     axes.set_xlim(0, 1.14)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    axes.set_title("Run time / requested time")
     axes.set_xlabel("share of the requested time that the job ran")
     axes.set_ylabel("jobs")
 
 
-def _paint_load(figure: Figure, jobs: pd.DataFrame, machine: int) -> None:
+def _draw_load(axes: Axes, jobs: pd.DataFrame, machine: int) -> None:
     """Draw the nodes in use if every job started when it was submitted."""
-    axes = figure.add_subplot()
     times, busy = busy_steps(jobs)
     unit, length = duration_unit([float(times[-1])])
     edges = np.linspace(0.0, float(times[-1]), _BINS + 1)
@@ -166,14 +161,12 @@ def _paint_load(figure: Figure, jobs: pd.DataFrame, machine: int) -> None:
     axes.set_xlim(0, edges[-1] / length)
     axes.set_ylim(bottom=0)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    axes.set_title("Load: every job starts when it comes")
     axes.set_xlabel(f"time [{unit}]")
     axes.set_ylabel("nodes in use")
 
 
-def _paint_arrivals(figure: Figure, jobs: pd.DataFrame) -> None:
+def _draw_arrivals(axes: Axes, jobs: pd.DataFrame) -> None:
     """Draw how many jobs come when."""
-    axes = figure.add_subplot()
     submit = jobs["submit_s"].to_numpy()
     unit, length = duration_unit([float(submit.max())])
     counts, edges = np.histogram(submit / length, _BINS)
@@ -182,7 +175,6 @@ def _paint_arrivals(figure: Figure, jobs: pd.DataFrame) -> None:
         hint(axes, f"{low:.4g} to {high:.4g} {unit}\n{counted(int(count), 'job')}", (low, high))
     axes.set_xlim(0, edges[-1])
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    axes.set_title("Arrivals")
     axes.set_xlabel(f"time of submission [{unit}]")
     axes.set_ylabel(f"jobs in {edges[1] - edges[0]:.2g} {unit}")
 

@@ -5,8 +5,10 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
+from functools import partial
 from html import escape
 from io import BytesIO
+from itertools import pairwise
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -167,6 +169,7 @@ _PAPER: dict[Any, Any] = {
     "pdf.fonttype": 42,  # letters stay letters; publishers refuse type 3
     "svg.fonttype": "path",  # the same in every program, whatever fonts it has
 }
+_HINTS = 12, 24  # parts of a map with a hint, across rows and time
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
@@ -223,6 +226,40 @@ class Picture:
             self.paint(sheet)
             sheet.savefig(written, format=form, transparent=True, dpi=_DPI, metadata=_NOTHING[form])
         return sheet, written.getvalue()
+
+
+def chart(
+    name: str,
+    alt: str,
+    draw: Callable[[Axes], None],
+    data: Callable[[], pd.DataFrame] | None = None,
+    *,
+    title: str = "",
+    key: Mapping[str, str] | None = None,
+    size: tuple[float, float] = HALF_WIDTH,
+) -> Picture:
+    """Return a picture of one pair of axes, with a title and a key of colours."""
+
+    def paint(figure: Figure) -> None:
+        axes = figure.add_subplot()
+        draw(axes)
+        if title:
+            axes.set_title(title)
+        legend(figure, key or {})
+
+    return Picture(name, alt, paint, data, size)
+
+
+def grid_parts(shape: tuple[int, int]) -> Iterator[tuple[int, int, int, int]]:
+    """Yield the bounds of rows and columns of the parts of a map that have a hint."""
+    sizes = [min(own, most) for own, most in zip(shape, _HINTS, strict=True)]
+    rows, columns = (
+        np.unique(np.linspace(0, own, size + 1).astype(np.int64)).tolist()
+        for own, size in zip(shape, sizes, strict=True)
+    )
+    for low, high in pairwise(rows):
+        for left, right in pairwise(columns):
+            yield low, high, left, right
 
 
 def _tidy_svg(text: str, alt: str) -> str:
@@ -309,18 +346,36 @@ def marks(
     axes.plot(x, y, marker, markersize=markersize, color=INK, **look)
 
 
-def box_numbers(values: Mapping[tuple[str, str], Floats], by: str) -> pd.DataFrame:
-    """Return the numbers behind boxes."""
+def class_boxes(
+    axes: Axes,
+    values: Mapping[str, Mapping[str, Floats]],
+    colours: Mapping[str, str],
+    write: Callable[[float], str],
+) -> Iterator[tuple[str, Floats]]:
+    """Draw a box per class and run; yield each run with the places of its boxes."""
+    n_classes = len(next(iter(values.values()), {}))
+    rows, width = places(n_classes, len(values))
+    for row, (name, by_class) in zip(rows, values.items(), strict=True):
+        there = {label: own for label, own in by_class.items() if own.size}
+        x = row[[label in there for label in by_class]]
+        words = [f"{name}, {label}" for label in there]
+        boxes(axes, x, width, list(there.values()), colours[name], names=words, write=write)
+        yield name, x
+
+
+def box_numbers(values: Mapping[str, Mapping[str, Floats]], by: str) -> pd.DataFrame:
+    """Return the numbers behind boxes, of the classes of each run."""
     heads = ["run", by, "n", "p5", "p25", "median", "p75", "p95", "mean", "max"]
     rows = [
         [run, label, own.size, *np.quantile(own, _QUANTILES), own.mean(), own.max()]
-        for (run, label), own in values.items()
-        if own.size
+        for label in next(iter(values.values()), {})
+        for run in values
+        if (own := values[run][label]).size
     ]
     return pd.DataFrame(rows, columns=heads)
 
 
-def lost_numbers(
+def _lost_numbers(
     interference_delay_s: Mapping[str, pd.Series], labels: Sequence[str], by: str
 ) -> pd.DataFrame:
     """Return the node-hours lost by run and class."""
@@ -332,15 +387,31 @@ def lost_numbers(
     return pd.DataFrame(rows, columns=["run", by, "node_hours_lost"])
 
 
-def lost_bars(
-    figure: Figure,
+def lost_picture(
+    name: str,
+    alt: str,
+    interference_delay_s: Mapping[str, pd.Series],
+    labels: Sequence[str],
+    by: tuple[str, str],
+) -> Picture:
+    """Return a picture of the node-hours lost in each class; `by`: in words, and as a column."""
+    colours = palette(list(interference_delay_s))
+    draw = partial(
+        _draw_lost, interference_delay_s=interference_delay_s, labels=labels, colours=colours,
+        by=by[0],
+    )  # fmt: skip
+    numbers = partial(_lost_numbers, interference_delay_s, labels, by[1])
+    return chart(name, alt, draw, numbers, title=f"Node-hours lost by {by[0]}", key=colours)
+
+
+def _draw_lost(
+    axes: Axes,
     interference_delay_s: Mapping[str, pd.Series],
     labels: Sequence[str],
     colours: Mapping[str, str],
     by: str,
 ) -> None:
     """Draw the node-hours lost in each class, a bar per run; 0 where a run lacks the class."""
-    axes = figure.add_subplot()
     x, width = places(len(labels), len(interference_delay_s))
     for row, (name, lost) in zip(x, interference_delay_s.items(), strict=True):
         hours = lost.reindex(list(labels), fill_value=0.0).to_numpy(dtype=float) / 3600.0
@@ -350,9 +421,7 @@ def lost_bars(
             hint(axes, words, (place - width / 2, place + width / 2))
     label_classes(axes, labels)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.6g}")
-    axes.set_title(f"Node-hours lost by {by}")
     axes.set_ylabel("node-hours lost")
-    legend(figure, colours)
 
 
 _DAY_S = 86_400.0

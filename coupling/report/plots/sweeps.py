@@ -4,14 +4,14 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
+from matplotlib.axes import Axes
 
 from coupling.report.plots.blame import cell_ink
 from coupling.report.plots.style import (
     FAINT,
     Picture,
+    chart,
     hint,
-    legend,
     name_ticks,
     palette,
     percent_axis,
@@ -25,18 +25,18 @@ _MOST_SHOWN = 20  # letters of a label below a map
 def forest_picture(name: str, differences: pd.DataFrame, baseline: str, by: str) -> Picture:
     """Draw the difference of each policy to the baseline by class or metric, as fractions."""
     n_rows = len(differences) + differences[by].nunique()
-    return Picture(
+    return chart(
         name,
         f"Difference to {baseline} with 95 % intervals",
-        partial(_paint_forest, differences=differences, baseline=baseline, by=by),
+        partial(_draw_forest, differences=differences, baseline=baseline, by=by),
         lambda: differences.reset_index(drop=True),
-        (_WIDTH, 1.1 + _ROW_INCHES * n_rows),
+        key=palette(list(dict.fromkeys(differences["policy"]))),
+        size=(_WIDTH, 1.1 + _ROW_INCHES * n_rows),
     )
 
 
-def _paint_forest(figure: Figure, differences: pd.DataFrame, baseline: str, by: str) -> None:
+def _draw_forest(axes: Axes, differences: pd.DataFrame, baseline: str, by: str) -> None:
     """Draw a line from end to end of each interval, and a dot at the mean."""
-    axes = figure.add_subplot()
     colours = palette(list(dict.fromkeys(differences["policy"])))
     y, ticks, labels = 0.0, [], []
     for group, rows in differences.groupby(by, sort=False):
@@ -58,23 +58,18 @@ def _paint_forest(figure: Figure, differences: pd.DataFrame, baseline: str, by: 
     axes.tick_params(axis="y", length=0)
     percent_axis(axes.xaxis)
     axes.set_xlabel(f"difference to {baseline}, 95 % interval")
-    legend(figure, colours)
 
 
 def heat_picture(name: str, table: pd.DataFrame, title: str) -> Picture:
     """Draw fractions over two factors, which are index and columns of the table."""
-    return Picture(
-        name,
-        title,
-        partial(_paint_heat, table=table, title=title),
-        table.reset_index,
-        (_WIDTH, 1.9 + 0.32 * len(table)),
+    size = _WIDTH, 1.9 + 0.32 * len(table)
+    return chart(
+        name, title, partial(_draw_heat, table=table), table.reset_index, title=title, size=size
     )
 
 
-def _paint_heat(figure: Figure, table: pd.DataFrame, title: str) -> None:
+def _draw_heat(axes: Axes, table: pd.DataFrame) -> None:
     """Draw a field of colours with the numbers in it; white is no difference."""
-    axes = figure.add_subplot()
     values = table.to_numpy(dtype=np.float64)
     most = float(np.nanmax(np.abs(values))) if np.isfinite(values).any() else 0.0
     image = axes.imshow(values, cmap="PuOr_r", vmin=-(most or 1.0), vmax=most or 1.0, aspect="auto")
@@ -95,7 +90,6 @@ def _paint_heat(figure: Figure, table: pd.DataFrame, title: str) -> None:
     axes.set_ylabel(str(table.index.name).rpartition(".")[2])
     axes.tick_params(length=0, labelsize="small")
     axes.grid(visible=False)
-    axes.set_title(title)
 
 
 def _short_value(value: object) -> str:

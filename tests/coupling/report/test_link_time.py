@@ -5,7 +5,7 @@ import pandas as pd
 from coupling_samples import sample
 
 from coupling.report.figures import run_figures
-from coupling.report.plots.link_time import link_time_pictures
+from coupling.report.plots.gantt import link_time_pictures
 
 
 def recorded(name, busy):
