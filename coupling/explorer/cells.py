@@ -30,7 +30,9 @@ class SweepView(RunView):
         for number, cell in enumerate(plan.cells):
             if not store.has(cell):
                 continue
-            name = _factor_words(cell.factors)
+            name = ", ".join(
+                f"{name.split('.')[-1]} {value}" for name, value in cell.factors.items()
+            )
             self._experiments[name] = plan.experiment(number)
             self._summaries[name] = store.mark(cell)["summary"]
             self._seconds[name] = float(store.cost(cell).get("elapsed_s") or 0.0)
@@ -90,8 +92,3 @@ class SweepView(RunView):
             )
         self.fabrics |= drawable_fabrics([(experiment, [result])])
         return result
-
-
-def _factor_words(factors: Mapping[str, Any]) -> str:
-    """Write the values of a cell: of a factor the last part of its name."""
-    return ", ".join(f"{name.split('.')[-1]} {value}" for name, value in factors.items())

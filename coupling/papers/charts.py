@@ -44,7 +44,7 @@ def _figures_of(paper: str, chart: Chart, tables: Frames) -> Iterator[DrawnFigur
     parts = table.groupby(list(chart.each), sort=False) if chart.each else [((), table)]
     for cells, own in parts:
         words = dict(zip(chart.each, map(str, cells), strict=True))
-        name = _file_name(chart.name.format_map(words))
+        name = re.sub(r"( on |, | )", "-", chart.name.format_map(words).lower().replace(" %", ""))
         numbers = _chart_numbers(own, chart, tuple(words.values()))
         title = chart.title.format_map(words)
         painter = partial(_paint_bars, table=numbers, axis=chart.axis, title=title)
@@ -58,11 +58,6 @@ def _figures_of(paper: str, chart: Chart, tables: Frames) -> Iterator[DrawnFigur
 def _same_table(numbers: pd.DataFrame) -> pd.DataFrame:
     """Return the numbers behind a picture."""
     return numbers
-
-
-def _file_name(name: str) -> str:
-    """Return the name of a file."""
-    return re.sub(r"( on |, | )", "-", name.lower().replace(" %", ""))
 
 
 def _chart_numbers(own: pd.DataFrame, chart: Chart, cells: tuple[str, ...]) -> pd.DataFrame:

@@ -51,7 +51,12 @@ def replay_answer(found: Replay, top: int | None = None, *, why: bool = True) ->
             sections.append(Section("Settings of the queue that were tried", _TRIED, tried))
     if found.gains:
         rows = [_gain_row(gain) for gain in found.gains]
-        above = [_change_line(found)]
+        above = [
+            (
+                f"{', '.join(found.changes)} from {found.free_from} on, "
+                f"{units.counted(found.seeds, 'sample')} of how jobs communicate:"
+            )
+        ]
         sections.append(Section("What another scheduler gains", _GAINS, rows, above=above))
     closing = [_READ, *_note_lines(found, why=why)]
     title = "What ran, and what might have run"
@@ -66,14 +71,6 @@ def _run_pictures(found: Replay) -> Pictures:
     runs = [replace(run, name=name) for name, run in named.items() if run is not None]
     pictures = gantt_pictures(runs, {}, begin_of(runs))
     return [(picture.html(), "") for picture in pictures.values()]
-
-
-def _change_line(found: Replay) -> str:
-    """Return what is compared with what."""
-    return (
-        f"{', '.join(found.changes)} from {found.free_from} on, "
-        f"{units.counted(found.seeds, 'sample')} of how jobs communicate:"
-    )
 
 
 def _total_lines(recorded: Result) -> list[str]:

@@ -194,7 +194,9 @@ def run_sweep(
         raise ExperimentError("workers: expected 1 with dask, whose scheduler has its own.")
     require_callable(progress)
     check_folder(folder)
-    plan = make_plan(spec, None if progress is None else _of_kind(progress, "checked"))
+    plan = make_plan(
+        spec, None if progress is None else (lambda done, total: progress("checked", done, total))
+    )
     with claimed(folder):
         plan.save(folder)
         return complete(plan, folder, workers=workers, dask=dask, progress=progress)
@@ -258,8 +260,3 @@ def check_folder(folder: Path) -> None:
             f"{folder}: expected a new or empty directory or that of a sweep, found {present[0]}; "
             "choose another with --out."
         )
-
-
-def _of_kind(progress: Progress, what: str) -> Callable[[int, int], None]:
-    """Return a callable that reports a phase."""
-    return lambda done, total: progress(what, done, total)
