@@ -7,8 +7,8 @@ import pytest
 from coupling_samples import sample
 from rich.console import Console
 
-from coupling.report.sketches import Bar, SlowdownBars, UtilizationLines, sparkline
-from coupling.report.terminal import ComparisonTable
+from coupling.report.sketches import Bar, SlowdownBars
+from coupling.report.terminal import ComparisonTable, UtilizationLines, sparkline
 
 
 def drawn(what, width=80, encoding="utf-8", terminal=True):
