@@ -174,7 +174,7 @@ def check_command(checks: Checks) -> None:
     checks.add(what, f"{min(times):.2f} s", f"under {HELP_S} s", holds=min(times) < HELP_S)
     with tempfile.TemporaryDirectory() as folder:
         code = (
-            "from coupling import Experiment, run\n"
+            "from coupling import Experiment\nfrom coupling.runs.engine import run\n"
             "work = {'generator': 'synth', 'mean_nodes': 4, 'n_jobs': 20}\n"
             "run(Experiment(topology={'kind': 'fat-tree', 'radix': 4}, workload=work,"
             " communication=None, allocator='random', self_check=False))\n"

@@ -4,15 +4,14 @@ The coupling: the network slows jobs, and jobs load the network.
 Names are loaded on first use, so that the command answers ``--help`` at once.
 
 * `Experiment` -- everything a run depends on, from TOML or from Python
-* `run`, `run_campaign` -- run one experiment, or all it compares into a directory
+* `run_campaign` -- run all that an experiment compares, into a directory
 * `estimate`, `Estimate` -- what jobs placed on a fabric do to each other
 * `verify`, `Verification` -- whether they are isolated, and their partitions non-blocking
 * `Snapshot`, `read_snapshot` -- jobs on a fabric at one moment, from JSON
 * `Result`, `Campaign` -- what came out
 * `NetworkRateModel`, `NetworkLedger` -- the rate model that asks the network, for simulations of
   one's own, and the observer that records link loads and which job delayed which
-* `Sweep`, `Spec`, `run_sweep` -- an experiment over lists of values, in cells
-* `Comparison`, `compare_policies` -- what a sweep says: paired differences with intervals
+* `Sweep`, `Comparison` -- an experiment over lists of values, and what it says
 * `speedup`, `summarize` -- emergent speed-up against a baseline, summary of a job table
 * `write_report` -- the HTML report
 * `CouplingError`, `ExperimentError`, `ResultError`, `SnapshotError` -- what goes wrong
@@ -33,12 +32,10 @@ if TYPE_CHECKING:
     from coupling.results.result import Result
     from coupling.results.summary import speedup, summarize
     from coupling.runs.campaign import Campaign, run_campaign
-    from coupling.runs.engine import run
     from coupling.site.estimate import Estimate, estimate
     from coupling.site.verify import Verification, verify
-    from coupling.sweep.comparison import Comparison, compare_policies
-    from coupling.sweep.spec import Spec
-    from coupling.sweep.sweep import Sweep, run_sweep
+    from coupling.sweep.comparison import Comparison
+    from coupling.sweep.sweep import Sweep
 
 __all__ = [
     "Campaign",
@@ -53,15 +50,11 @@ __all__ = [
     "ResultError",
     "Snapshot",
     "SnapshotError",
-    "Spec",
     "Sweep",
     "Verification",
-    "compare_policies",
     "estimate",
     "read_snapshot",
-    "run",
     "run_campaign",
-    "run_sweep",
     "speedup",
     "summarize",
     "verify",

@@ -15,15 +15,15 @@ from coupling import (
     Result,
     estimate,
     read_snapshot,
-    run,
     run_campaign,
-    run_sweep,
     speedup,
     summarize,
     verify,
     write_report,
 )
 from coupling.errors import CouplingError
+from coupling.runs.engine import run
+from coupling.sweep.sweep import run_sweep
 from netsim.common.errors import NetsimError
 from patterns import PatternError, make_pattern
 from scheduler.errors import SchedulerError

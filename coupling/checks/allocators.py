@@ -105,27 +105,23 @@ class Churn:
         wanted = job_of(n_nodes, self.number, talk)
         before = self.cluster.copy()
         found = self._ask_placement(self.allocator, wanted, self.cluster)
-        self._expected_faults(
+        self._expect(
             UNTOUCHED, same_state(self.cluster, before), f"job of {n_nodes} nodes: it does"
         )
         again = self._ask_placement(self.allocator, wanted, self.cluster)
         fresh = self._ask_placement(self.make(), wanted, before)
         for other, who in ((again, "asked again"), (fresh, "a fresh one")):
-            self._expected_faults(
+            self._expect(
                 SAME, _same_answer(found, other), f"job of {n_nodes} nodes: {who} says otherwise"
             )
         if found is None:
             self._finds_none_for_more(wanted)
             enough = n_nodes <= self.cluster.n_free and fits_by_count(self.allocator)
-            self._expected_faults(
-                COUNTED, not enough, f"{n_nodes} nodes wait, {before.n_free} are free"
-            )
+            self._expect(COUNTED, not enough, f"{n_nodes} nodes wait, {before.n_free} are free")
             return
-        self._expected_faults(OWN, found.job is wanted, "the placement is of another job")
+        self._expect(OWN, found.job is wanted, "the placement is of another job")
         idle = found.idle if fits_by_count(self.allocator) else 0
-        self._expected_faults(
-            COUNTED, not idle, f"{n_nodes} nodes are wanted, {idle} more are held"
-        )
+        self._expect(COUNTED, not idle, f"{n_nodes} nodes are wanted, {idle} more are held")
         if self.allocator.monotone_in_free:
             self._still_fits_when_others_leave(wanted)
         wrong = self.owner.place(found)
@@ -150,7 +146,7 @@ class Churn:
         except Exception as error:  # noqa: BLE001 (whatever a plug-in raises)
             said = raised(error)
         holds = "n_nodes must be in" in said
-        self._expected_faults(SIZES, holds, f"{n_nodes} nodes: {said or 'nothing is raised'}")
+        self._expect(SIZES, holds, f"{n_nodes} nodes: {said or 'nothing is raised'}")
 
     def count(self) -> None:
         """Compare what the machine counts with what is held."""
@@ -160,25 +156,19 @@ class Churn:
             sum(cluster.pod_free),
             sum(mask.bit_count() for mask in cluster.leaf_free),
         )
-        self._expected_faults(
-            COUNTS, set(counts) == {free}, f"{counts} are free of which {free} are"
-        )
+        self._expect(COUNTS, set(counts) == {free}, f"{counts} are free of which {free} are")
         comm = [0] * cluster.n_leaves
         for allocation in cluster.running.values():
             if allocation.job.communication is not None:
                 for leaf, nodes, _ in allocation.leaves:
                     comm[leaf] += nodes.bit_count()
-        self._expected_faults(
-            COUNTS, cluster.leaf_comm == comm, "communicating nodes are miscounted"
-        )
+        self._expect(COUNTS, cluster.leaf_comm == comm, "communicating nodes are miscounted")
 
     def close(self) -> None:
         """End all jobs: the machine is as new."""
         for running in list(self.cluster.running):
             self.cluster.release(running)
-        self._expected_faults(
-            OWN, same_state(self.cluster, Cluster(self.fabric)), "something stays taken"
-        )
+        self._expect(OWN, same_state(self.cluster, Cluster(self.fabric)), "something stays taken")
 
     def share_no_link(self) -> None:
         """Route between all nodes of every job: those of an isolating allocator never meet."""
@@ -187,7 +177,7 @@ class Churn:
         shared = [self._shared_link_jobs(name) for name in _FITTING]
         known = [pair for pair in shared if pair is not None]
         if known and "" not in known:
-            self._expected_faults(ISOLATES, holds=False, sentence=known[0])
+            self._expect(ISOLATES, holds=False, sentence=known[0])
 
     def fill(self, sizes: Iterator[int] | range | None = None) -> None:
         """Ask the empty machine for many sizes."""
@@ -198,24 +188,20 @@ class Churn:
                 found = self.allocator.allocate(wanted, cluster)
             except AllocationError as error:
                 allowed = not self.whole and _NEVER in str(error)
-                self._expected_faults(EMPTY, allowed, f"{n_nodes} nodes: {error}")
+                self._expect(EMPTY, allowed, f"{n_nodes} nodes: {error}")
                 continue
-            self._expected_faults(
-                EMPTY, found is not None, f"{n_nodes} nodes wait on the empty machine"
-            )
+            self._expect(EMPTY, found is not None, f"{n_nodes} nodes wait on the empty machine")
             if found is not None:
                 n_given = np.unique(found.nodes()).size
-                self._expected_faults(
-                    EMPTY, n_given == n_nodes, f"{n_nodes} nodes: {n_given} are given"
-                )
+                self._expect(EMPTY, n_given == n_nodes, f"{n_nodes} nodes: {n_given} are given")
 
     def promise(self) -> None:
         """Look at the attributes."""
         name = getattr(self.allocator, "name", None)
-        self._expected_faults(PROMISES, isinstance(name, str) and bool(name), f"name is {name!r}")
+        self._expect(PROMISES, isinstance(name, str) and bool(name), f"name is {name!r}")
         for promise in ("isolating", "monotone_in_size", "monotone_in_free"):
             value = getattr(self.allocator, promise, None)
-            self._expected_faults(PROMISES, isinstance(value, bool), f"{promise} is {value!r}")
+            self._expect(PROMISES, isinstance(value, bool), f"{promise} is {value!r}")
 
     def _shared_link_jobs(self, routing: str) -> str | None:
         """Return two jobs that share a link under a routing, or nothing; None without one."""
@@ -243,9 +229,7 @@ class Churn:
             return allocator.allocate(wanted, cluster)
         except AllocationError as error:
             allowed = not self.whole and not cluster.running
-            self._expected_faults(
-                EMPTY, allowed, f"{wanted.n_nodes} nodes, {cluster.n_free} free: {error}"
-            )
+            self._expect(EMPTY, allowed, f"{wanted.n_nodes} nodes, {cluster.n_free} free: {error}")
             return None
 
     def _finds_none_for_more(self, wanted: Job) -> None:
@@ -253,7 +237,7 @@ class Churn:
         if self.allocator.monotone_in_size and wanted.n_nodes < self.cluster.n_nodes:
             larger = job_of(wanted.n_nodes + 1, self.number, wanted.communication)
             found = self._ask_placement(self.allocator, larger, self.cluster)
-            self._expected_faults(
+            self._expect(
                 LARGER, found is None, f"{wanted.n_nodes} nodes find none, {larger.n_nodes} do"
             )
 
@@ -263,11 +247,11 @@ class Churn:
         for running in list(emptier.running):
             emptier.release(running)
             found = self.allocator.allocate(wanted, emptier)
-            self._expected_faults(
+            self._expect(
                 FREED, found is not None, f"{wanted.n_nodes} nodes wait after an end of another"
             )
 
-    def _expected_faults(self, rule: str, holds: bool, sentence: str) -> None:
+    def _expect(self, rule: str, holds: bool, sentence: str) -> None:
         """Gather what does not hold."""
         if not holds:
             self.broken.append((rule, sentence))

@@ -313,22 +313,6 @@ class Experiment:
         """Return the fields by name."""
         return {own.name: getattr(self, own.name) for own in data_fields(self)}
 
-    def resolve(self, path: str | Path) -> Path:
-        """
-        Return a path of the file as seen from here.
-
-        Parameters
-        ----------
-        path : str or Path
-            Absolute, or relative to the experiment file.
-
-        Returns
-        -------
-        Path
-            The path.
-        """
-        return self.folder / path
-
     @property
     def workload_table(self) -> Mapping[str, Any]:
         """Fields of the workload, whatever it was given as."""

@@ -63,31 +63,13 @@ RUNTIME_MEANS = ("isolated", "baseline", "alone")
 UNKNOWN = ("skip", "stop")
 DEFAULT_ALLOCATOR = "first-free"
 DEFAULT_MODEL = "fluid"
+_SAME_NAMES = {  # of keys and fields
+    "scheduler": "queue queue_options window allocator allocator_options kill_at_limit node",
+    "network": "routing model model_options fairness",
+    "run": "seed seeds runtime_means self_check links_timeline attribution plugins",
+}
 PLACES: Mapping[str, Mapping[str, str]] = {
-    "scheduler": {
-        "queue": "queue",
-        "queue_options": "queue_options",
-        "window": "window",
-        "allocator": "allocator",
-        "allocator_options": "allocator_options",
-        "kill_at_limit": "kill_at_limit",
-        "node": "node",
-    },
-    "network": {
-        "routing": "routing",
-        "model": "model",
-        "model_options": "model_options",
-        "fairness": "fairness",
-    },
-    "run": {
-        "seed": "seed",
-        "seeds": "seeds",
-        "runtime_means": "runtime_means",
-        "self_check": "self_check",
-        "links_timeline": "links_timeline",
-        "attribution": "attribution",
-        "plugins": "plugins",
-    },
+    **{table: {key: key for key in keys.split()} for table, keys in _SAME_NAMES.items()},
     "compare": {"allocators": "compare", "options": "compare_options"},
 }
 """Field of an `Experiment` by table and key."""

@@ -170,35 +170,9 @@ class Result:
         for name, table in self.extras.items():
             yield f"{name}.parquet", typed(name, table).to_parquet(index=False)
         if csv:
-            yield CSV, self._jobs_csv()
+            yield CSV, sheet_of(self.jobs).encode()
         yield COST, _json_bytes(self.cost)
         yield SUMMARY, _json_bytes(self.summary)
-
-    def save_csv(self, folder: str | Path) -> str:
-        """
-        Write the job table as ``jobs.csv``.
-
-        Parameters
-        ----------
-        folder : str or Path
-            Where to write; the file is replaced, whole.
-
-        Returns
-        -------
-        str
-            SHA-256 of the file.
-
-        Raises
-        ------
-        ResultError
-            If the file cannot be written.
-        """
-        folder = path_of("folder", folder, error=ResultError)
-        return write_file(folder / CSV, self._jobs_csv())
-
-    def _jobs_csv(self) -> bytes:
-        """Return the job table as comma-separated values."""
-        return sheet_of(self.jobs).encode("utf-8")
 
     @classmethod
     def load(cls, folder: str | Path) -> "Result":
@@ -288,6 +262,11 @@ def _check_numbers(values: Mapping[str, Any], place: str) -> None:
 def _json_bytes(value: Mapping[str, Any]) -> bytes:
     """Write a mapping as indented JSON; NaN is refused, JSON has none."""
     return (json.dumps(value, indent=2, allow_nan=False) + "\n").encode("utf-8")
+
+
+def save_jobs_csv(result: Result, folder: Path) -> str:
+    """Write the job table of a result as ``jobs.csv``; return the SHA-256 of the file."""
+    return write_file(folder / CSV, sheet_of(result.jobs).encode())
 
 
 def owned_links(partitions: "pd.DataFrame") -> Callable[[int], Ints | None]:

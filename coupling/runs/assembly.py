@@ -188,7 +188,7 @@ def _read_record(experiment: Experiment, topology: Topology, inputs: RunInputs) 
     if replay is None:
         return None
     table = Table(experiment.workload, f"{experiment.source}: [workload]")
-    path = experiment.resolve(table.text("path"))
+    path = experiment.folder / table.text("path")
     stop, zone = replay.get("unknown") == "stop", replay.get("timezone")
     return inputs.get(
         ["record", experiment.topology, str(path), stop, zone],
@@ -244,5 +244,5 @@ def _profile_and_folder(experiment: Experiment) -> tuple[Profile, Path]:
         raise Table(tables, where, ExperimentError).error(further, both)
     if not isinstance(path, str):
         raise Table(tables, where, ExperimentError).error("profile", "the path of a file")
-    place = experiment.resolve(path)
+    place = experiment.folder / path
     return read_profile(place), place.parent

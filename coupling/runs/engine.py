@@ -58,26 +58,7 @@ _REFERENCE = "reference run times"
 
 
 def run(experiment: Experiment, progress: Progress | None = None) -> Result:
-    """
-    Run one experiment.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        What to run; its `compare` is not looked at.
-    progress : callable, optional
-        Called now and then.
-
-    Returns
-    -------
-    Result
-        Tables and summary.
-
-    Raises
-    ------
-    ExperimentError, SchedulerError, NetsimError, PatternError
-        If a name, value or file is wrong; nothing has been run then.
-    """
+    """Run one experiment; its `compare` is not looked at."""
     require_experiment(experiment)
     require_callable(progress)
     parts = assemble(experiment)

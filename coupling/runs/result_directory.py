@@ -24,7 +24,7 @@ from coupling.results.manifest import (
     write_file,
     write_manifest,
 )
-from coupling.results.result import CSV, Result
+from coupling.results.result import CSV, Result, save_jobs_csv
 from coupling.runs.given_objects import ObjectRecord, with_records
 from coupling.runs.stored import flat_settings
 from coupling.runs.workers import Kept
@@ -197,7 +197,9 @@ class ResultDirectory:
         results = tuple(Result.load(self.place(variant)) for variant in self.variants)
         if csv:
             for variant, result in zip(self.variants, results, strict=True):
-                self._files[self._file_name(variant, CSV)] = result.save_csv(self.place(variant))
+                self._files[self._file_name(variant, CSV)] = save_jobs_csv(
+                    result, self.place(variant)
+                )
         if csv or not self._manifest["complete"]:
             self._manifest["cost"] = {result.name: dict(result.cost) for result in results}
             self._write_manifest(complete=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite, nan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from coupling.errors import ResultError
 from coupling.results.comparison import BASELINE_NAMES
@@ -16,9 +17,6 @@ from coupling.sweep.factors import is_policy, is_seed
 from coupling.sweep.intervals import block_interval, mean_interval
 from coupling.sweep.sweep import METRICS, Sweep
 from fabricsim.checking import choice, shortened, unknown
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 OVER = ("seeds", "days")
 _BY_CLASS = {
@@ -122,35 +120,7 @@ def compare_policies(
     by: Sequence[str] = (),
     over: str = "seeds",
 ) -> Comparison:
-    """
-    Compare the policies of a sweep, sample by sample.
-
-    Parameters
-    ----------
-    sweep : Sweep
-        All its cells.
-    baseline : str, optional
-        Policy to compare with; default: ``first-free`` or ``baseline``, else the first.
-    metrics : sequence of str
-        Numbers of the summary.
-    by : sequence of str, optional
-        Factors whose values are compared; default: those of the scheduler, and the routing.
-    over : {"seeds", "days"}
-        What to resample: samples (values of seeds and random factors), each with its mean over the
-        other factors; or blocks of days of the log.
-
-    Returns
-    -------
-    Comparison
-        What it says.
-
-    Raises
-    ------
-    ResultError
-        If there is nothing to compare, or a name is unknown.
-    """
-    import pandas as pd  # noqa: PLC0415 (slow to import)
-
+    """Compare the policies of a sweep, sample by sample, as `Sweep.compare` says."""
     choice("over", over, OVER, error=ResultError)
     factors = list(sweep.plan.spec.design.factors)
     policies = _policy_factors(factors, by)
@@ -236,8 +206,6 @@ def _baseline_policy(names: Sequence[str], asked: str | None) -> str:
 
 def _wide_table(cells: pd.DataFrame, metric: str, sides: _Sides) -> pd.DataFrame:
     """Return a row per sample and a column per policy."""
-    import pandas as pd  # noqa: PLC0415 (slow to import)
-
     order = list(dict.fromkeys(cells[POLICY]))
     index: Any = list(sides.rest) or [pd.Series(0, index=cells.index, name=ALL)]
     wide = cells.pivot_table(index=index, columns=POLICY, values=metric, sort=False)
@@ -253,8 +221,6 @@ def _relative_differences(wide: pd.DataFrame, sides: _Sides) -> pd.DataFrame:
 
 def _of_metric(cells: pd.DataFrame, metric: str, sides: _Sides) -> pd.DataFrame:
     """Return the differences of all jobs in one metric."""
-    import pandas as pd  # noqa: PLC0415 (slow to import)
-
     rows = _policy_rows(_wide_table(cells, metric, sides), sides, metric)
     return pd.DataFrame([{**row, "metric": metric, "by": ALL, "class": ALL} for row in rows])[_ROW]
 
@@ -291,8 +257,6 @@ def _policy_rows(
 
 def _of_classes(classes: pd.DataFrame, metric: str, kind: str, sides: _Sides) -> pd.DataFrame:
     """Return the differences in one metric by size class or pattern."""
-    import pandas as pd  # noqa: PLC0415 (slow to import)
-
     column = _BY_CLASS[metric]
     keys = [kind, POLICY, *sides.rest]
     sums = classes.groupby(keys, as_index=False, sort=False)[["jobs", column]].sum()
@@ -340,7 +304,6 @@ def _over_days(table: pd.DataFrame, days: pd.DataFrame, baseline: str) -> pd.Dat
 
 def _win_counts(wide: pd.DataFrame, baseline: str, sign: int) -> pd.DataFrame:
     """Count in how many samples each policy beats the baseline, and how stable the order is."""
-    import pandas as pd  # noqa: PLC0415 (slow to import)
     from scipy.stats import kendalltau  # noqa: PLC0415 (slow to import)
 
     scores = sign * wide.dropna()
@@ -366,8 +329,6 @@ def _variance_shares(
     cells: pd.DataFrame, pairs: pd.DataFrame, metric: str, sides: _Sides
 ) -> pd.DataFrame:
     """Return how much of the metric, and of each policy's difference, each factor explains."""
-    import pandas as pd  # noqa: PLC0415 (slow to import)
-
     rows = [
         {"outcome": metric, "factor": name, "share": share}
         for name, share in explained(cells[metric], cells[[POLICY, *sides.rest]]).items()
@@ -400,8 +361,6 @@ def explained(outcome: pd.Series, factors: pd.DataFrame) -> dict[str, float]:
 
 def _factor_levels(column: pd.Series) -> pd.Series:
     """Return the classes of a factor."""
-    import pandas as pd  # noqa: PLC0415 (slow to import)
-
     numbers = pd.api.types.is_numeric_dtype(column) and not is_seed(str(column.name))
     if numbers and column.nunique() > _MOST_LEVELS:
         return pd.qcut(column, _CLASSES, labels=False, duplicates="drop")

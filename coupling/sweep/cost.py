@@ -69,7 +69,7 @@ def _cell_kind(experiment: Experiment) -> tuple[Kind, float]:
     named = ("generator", "path", "n_jobs", "mean_nodes", "scale_nodes", "max_nodes")
     size = table.get("n_jobs", 1)
     if "path" in table and "window_s" not in table:  # windows of logs are taken as alike
-        place = experiment.resolve(Path(str(table["path"])))
+        place = experiment.folder / str(table["path"])
         size = place.stat().st_size if place.is_file() else 1
     kind = (
         *(experiment.allocator, experiment.queue, experiment.model, str(experiment.topology)),

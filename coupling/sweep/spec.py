@@ -33,25 +33,12 @@ _TABLE = "sweep"
 
 @dataclass(frozen=True)
 class Spec:
-    """
-    An experiment, and what varies in it.
+    """An experiment, and what varies in it."""
 
-    Parameters
-    ----------
-    tables : mapping
-        Of the experiment, with absolute paths.
-    design : Design
-        What varies, with absolute paths.
-    name : str
-        Name for tables and results.
-    source : str
-        What errors call the sweep: its file.
-    """
-
-    tables: Mapping[str, Any]
-    design: Design
-    name: str
-    source: str
+    tables: Mapping[str, Any]  # Of the experiment, with absolute paths
+    design: Design  # What varies, with absolute paths
+    name: str  # For tables and results
+    source: str  # What errors call the sweep: its file
 
     def __post_init__(self) -> None:
         """Refuse factors that no experiment knows, and values that nothing distinguishes."""
@@ -71,28 +58,7 @@ class Spec:
 
     @classmethod
     def read(cls, path: str | Path, changes: Sequence[str] = (), varied: object = None) -> "Spec":
-        """
-        Read an experiment file with a table ``[sweep]``.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file.
-        changes : sequence of str, optional
-            Fields to set over those of the file, as for `Experiment.read`.
-        varied : mapping, optional
-            What varies, in place of the table of the file.
-
-        Returns
-        -------
-        Spec
-            The sweep.
-
-        Raises
-        ------
-        ExperimentError
-            If the file cannot be read, or what varies makes no sense.
-        """
+        """Read an experiment file with a table ``[sweep]``, or with `varied` in its place."""
         path = path_of("path", path, error=ExperimentError)
         tables = parse_toml(read_text(path, ExperimentError), str(path), ExperimentError)
         own = tables.pop(_TABLE, None)
@@ -114,27 +80,7 @@ class Spec:
         folder: Path | None = None,
         changes: Sequence[str] = (),
     ) -> "Spec":
-        """
-        Make a sweep of an experiment.
-
-        Parameters
-        ----------
-        experiment : Experiment or mapping
-            The experiment, or its tables.
-        varied : mapping
-            The table ``[sweep]``.
-        source : str, default "sweep"
-            What errors call it.
-        folder : Path, optional
-            Where relative paths start; default: where those of the experiment do.
-        changes : sequence of str, optional
-            Fields of the experiment to set.
-
-        Returns
-        -------
-        Spec
-            The sweep.
-        """
+        """Make a sweep of an experiment; `folder`: where paths start, if not with it."""
         name = Path(source).stem
         if isinstance(experiment, Experiment):
             if isinstance(experiment.topology, Topology):
@@ -205,40 +151,11 @@ class Spec:
         return by_value
 
     def factors_of(self, values: Mapping[str, Any]) -> dict[str, Label]:
-        """
-        Return the labels of a combination.
-
-        Parameters
-        ----------
-        values : mapping
-            One of `combinations`.
-
-        Returns
-        -------
-        dict of str to Label
-            By name of the factor.
-        """
+        """Return the labels of one of `combinations`, by name of the factor."""
         return {name: self.labels[name][repr(value)] for name, value in values.items()}
 
     def experiment(self, values: Mapping[str, Any]) -> Experiment:
-        """
-        Return the experiment of a combination.
-
-        Parameters
-        ----------
-        values : mapping
-            One of `combinations`.
-
-        Returns
-        -------
-        Experiment
-            The experiment.
-
-        Raises
-        ------
-        ExperimentError
-            If a value is wrong.
-        """
+        """Return the experiment of one of `combinations`."""
         tables = with_values(self.tables, values, Path("/"), f"{self.source}: [{_TABLE}]")
         experiment = Experiment.from_tables(tables, self.source, Path("/"), self.name)
         if experiment.links_timeline:
@@ -249,14 +166,7 @@ class Spec:
         return experiment
 
     def to_toml(self) -> str:
-        """
-        Write the sweep so that it can be run from anywhere.
-
-        Returns
-        -------
-        str
-            A file that `read` takes.
-        """
+        """Write the sweep as a file that `read` takes, from anywhere."""
         groups = [
             {name: list(values) for name, values in group.items()} for group in self.design.groups
         ]

@@ -159,35 +159,8 @@ def run_sweep(
     dask: str | None = None,
     progress: Progress | None = None,
 ) -> Sweep:
-    """
-    Compute the cells of a sweep that are not finished yet.
-
-    Parameters
-    ----------
-    spec : Spec
-        The sweep.
-    out : str or Path
-        Its directory: new, empty, or that of a sweep, whose finished cells are kept.
-    workers : int, default 1
-        Processes on this machine.
-    dask : str, optional
-        Address of a Dask scheduler, whose workers compute instead.
-    progress : callable, optional
-        Called now and then.
-
-    Returns
-    -------
-    Sweep
-        All cells; the same bytes whatever the workers.
-
-    Raises
-    ------
-    ResultError
-        If the directory holds something else or cannot be written, or workers are killed;
-        finished cells are kept.
-    ExperimentError, SchedulerError, NetsimError, PatternError
-        If a cell can never run; nothing was run then.
-    """
+    """Compute the cells of a sweep that are not finished yet, in its directory, new or begun."""
+    # The same bytes come out whatever the workers. Nothing is run where a cell can never run.
     folder = path_of("out", out, error=ResultError)
     whole("workers", workers, 1, error=ResultError)
     if dask is not None and workers > 1:

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from coupling import Experiment, run
+from coupling import Experiment
 from coupling.errors import ExperimentError
 from coupling.rates import forecast
 from coupling.rates.base import RunInput
 from coupling.rates.forecast import Forecast, announce, forecast_of
+from coupling.runs.engine import run
 from netsim.registries.routings import make_routing
 from netsim.registries.topologies import make_topology
 from patterns.base import Step

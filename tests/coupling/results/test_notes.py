@@ -5,9 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from coupling import Experiment, run
+from coupling import Experiment
 from coupling.results.notes import accuracy_lines, accuracy_of
 from coupling.results.result import Result
+from coupling.runs.engine import run
 from netsim.registries.accuracy import Setting
 from scheduler.allocation import Allocation
 from scheduler.allocators.baselines import FirstFree

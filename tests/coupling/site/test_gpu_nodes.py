@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from estimatescenes import GB, by_id, scene
 
-from coupling import Experiment, SnapshotError, estimate, run, verify
+from coupling import Experiment, SnapshotError, estimate, verify
+from coupling.runs.engine import run
 from coupling.site.flows import answer_flows
 from fabricsim.checking.errors import FabricsimError
 

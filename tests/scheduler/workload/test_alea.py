@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from coupling import run
 from coupling.inputs.experiment import Experiment
+from coupling.runs.engine import run
 from scheduler.errors import WorkloadError
 from scheduler.workload import READERS, make_workload
 
