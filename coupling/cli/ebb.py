@@ -1,21 +1,17 @@
 """The command `ebb`: the effective bisection bandwidth of a fabric."""
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from coupling.cli import options as of
-from coupling.cli.outputs import write_answer
+from coupling.cli.outputs import remark_now_and_then, write_answer
 from coupling.cli.topology import Format, TopologyName
 from coupling.errors import SnapshotError
-from coupling.terminal_text import remark
-
-_EVERY_S = 10.0  # between lines of progress
 
 
+@of.with_groups
 def ebb(
     topology: TopologyName,
     routing: of.Routing = None,
@@ -30,8 +26,8 @@ def ebb(
     form: Format = None,
     name_map: of.NameMap = None,
     host_pattern: of.HostPattern = None,
-    html: of.Page = None,
-    as_json: of.AsJson = False,
+    *,
+    forms: of.AnswerForms,
 ) -> None:
     """
     Effective bisection bandwidth: what random pairs of hosts get.
@@ -64,28 +60,10 @@ def ebb(
             tables if lft is not None else routing,
             samples=samples,
             seed=seed,
-            progress=_pairing_progress(samples),
+            progress=remark_now_and_then(f"{{:,}} of {samples:,} pairings"),
             assumed=left_open(spec),
         )
     except NetsimError as error:
         place = topology if lft is None else "--lft"
         raise SnapshotError(f"{place}: {error}") from None
-    write_answer(
-        found,
-        lambda rows: ebb_answer(found, topology, page=rows is None),
-        html=html,
-        as_json=as_json,
-    )
-
-
-def _pairing_progress(samples: int) -> Callable[[int], None]:
-    """Return what reports now and then how many pairings are done."""
-    last_s = time.monotonic()
-
-    def report(done: int) -> None:
-        nonlocal last_s
-        if time.monotonic() - last_s > _EVERY_S:
-            last_s = time.monotonic()
-            remark(f"{done:,} of {samples:,} pairings")
-
-    return report
+    write_answer(found, lambda rows: ebb_answer(found, topology, page=rows is None), **vars(forms))

@@ -11,6 +11,7 @@ from coupling.cli.outputs import write_answer
 from coupling.errors import SnapshotError
 
 
+@of.with_groups
 def estimate(
     snapshot: of.SnapshotFile,
     model: Annotated[
@@ -31,8 +32,8 @@ def estimate(
             "simulates once per job.",
         ),
     ] = None,
-    html: of.Page = None,
-    as_json: of.AsJson = False,
+    *,
+    forms: of.AnswerForms,
 ) -> None:
     """
     Estimate how much placed jobs slow each other down.
@@ -58,17 +59,15 @@ def estimate(
     placed = replace(placed, fairness=fairness or placed.fairness)
     found = answer(placed, blame=blame)
     write_answer(
-        found,
-        lambda rows: estimate_answer(placed, found, page=rows is None),
-        html=html,
-        as_json=as_json,
+        found, lambda rows: estimate_answer(placed, found, page=rows is None), **vars(forms)
     )
 
 
+@of.with_groups
 def flows(
     file: Annotated[Path, typer.Argument(help="Flows (JSON), - for standard input.")],
-    html: of.Page = None,
-    as_json: of.AsJson = False,
+    *,
+    forms: of.AnswerForms,
 ) -> None:
     """
     Rates, finish times and link loads of given flows.
@@ -84,8 +83,5 @@ def flows(
     folder = Path() if str(file) == "-" else file.parent
     found = answer_flows(read_json(file), str(file), folder)
     write_answer(
-        found,
-        lambda rows: flows_answer(found, str(file), page=rows is None),
-        html=html,
-        as_json=as_json,
+        found, lambda rows: flows_answer(found, str(file), page=rows is None), **vars(forms)
     )

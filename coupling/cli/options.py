@@ -117,6 +117,14 @@ class SiteJobs:
 
 
 @dataclass(frozen=True)
+class AnswerForms:
+    """How an answer is written besides as text: keywords of `outputs.write_answer`."""
+
+    html: Page = None
+    as_json: AsJson = False
+
+
+@dataclass(frozen=True)
 class LogFilters:
     """The format of a job log, and which of its jobs are taken."""
 

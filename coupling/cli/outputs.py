@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from coupling.terminal_text import remark
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
     from coupling.report.answer import Answer
 
 RESULTS = Path("results")
+_EVERY_S = 10.0  # between remarks on progress
 
 
 def print_json(document: dict[str, Any]) -> None:
@@ -62,6 +66,19 @@ def write_answer(
         print_json(found.to_dict())
     else:
         print_parts(*answer(top).parts())
+
+
+def remark_now_and_then(words: str) -> Callable[..., None]:
+    """Return what fills `words` with what it is called with, and remarks it every ten seconds."""
+    last_s = time.monotonic()
+
+    def report(*found: object) -> None:
+        nonlocal last_s
+        if time.monotonic() - last_s > _EVERY_S:
+            last_s = time.monotonic()
+            remark(words.format(*found))
+
+    return report
 
 
 def default_folder(name: str, *, resume: bool) -> Path:

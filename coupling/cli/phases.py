@@ -8,6 +8,7 @@ from coupling.cli import options as of
 from coupling.cli.outputs import write_answer
 
 
+@of.with_groups
 def ecmp_audit(
     snapshot: of.SnapshotFile,
     seeds: Annotated[
@@ -16,8 +17,8 @@ def ecmp_audit(
     qps: Annotated[
         int | None, typer.Option("--qps", min=1, max=128, help="Queue pairs of a message.")
     ] = None,
-    html: of.Page = None,
-    as_json: of.AsJson = False,
+    *,
+    forms: of.AnswerForms,
 ) -> None:
     """
     How long iterations take over seeds of ECMP's hash.
@@ -33,13 +34,14 @@ def ecmp_audit(
     from coupling.site.ecmp_audit import ecmp_audit
 
     found = ecmp_audit(read_snapshot(snapshot), seeds=seeds, qps=qps)
-    write_answer(found, lambda _: audit_answer(found, str(snapshot)), html=html, as_json=as_json)
+    write_answer(found, lambda _: audit_answer(found, str(snapshot)), **vars(forms))
 
 
+@of.with_groups
 def stagger(
     snapshot: of.SnapshotFile,
-    html: of.Page = None,
-    as_json: of.AsJson = False,
+    *,
+    forms: of.AnswerForms,
 ) -> None:
     """
     By how much jobs should start later to communicate in turn.
@@ -53,4 +55,4 @@ def stagger(
     from coupling.site.stagger import stagger
 
     found = stagger(read_snapshot(snapshot))
-    write_answer(found, lambda _: stagger_answer(found, str(snapshot)), html=html, as_json=as_json)
+    write_answer(found, lambda _: stagger_answer(found, str(snapshot)), **vars(forms))

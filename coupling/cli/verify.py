@@ -9,6 +9,7 @@ from coupling.cli import options as of
 from coupling.cli.outputs import write_answer
 
 
+@of.with_groups
 def verify(
     snapshot: of.SnapshotFile,
     any_routing: Annotated[
@@ -27,8 +28,8 @@ def verify(
     allow_unknown: Annotated[
         bool, typer.Option("--allow-unknown", help="Accept checks that are not decided.")
     ] = False,
-    html: of.Page = None,
-    as_json: of.AsJson = False,
+    *,
+    forms: of.AnswerForms,
 ) -> None:
     """
     Check that jobs are isolated and partitions non-blocking.
@@ -54,11 +55,6 @@ def verify(
         exhaustive=exhaustive,
         allow_unknown=allow_unknown,
     )
-    write_answer(
-        found,
-        lambda rows: verify_answer(placed, found, page=rows is None),
-        html=html,
-        as_json=as_json,
-    )
+    write_answer(found, lambda rows: verify_answer(placed, found, page=rows is None), **vars(forms))
     if not found.passed:
         raise typer.Exit(1)

@@ -1,18 +1,14 @@
 """The command `whatif`: what a failure or another change does to jobs."""
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from coupling.cli import options as of
-from coupling.cli.outputs import write_answer
+from coupling.cli.outputs import remark_now_and_then, write_answer
 from coupling.errors import SnapshotError
-from coupling.terminal_text import remark
 
-_EVERY_S = 10.0  # between lines of progress
 STOPPED_STATUS = 130  # of a partial table
 
 
@@ -101,7 +97,9 @@ def whatif(
         )
     here = read_site(**site) if snapshot is None else site_of_snapshot(read_snapshot(snapshot))
     if each:
-        ranking = rank_failures(here, each, _failure_progress())
+        ranking = rank_failures(
+            here, each, remark_now_and_then("{1:,} of {2:,} failures of a {0} tried")
+        )
         write_answer(
             ranking,
             lambda rows: ranking_answer(ranking, rows, why=why),
@@ -118,16 +116,3 @@ def whatif(
     )
     if found.cut_off:
         raise typer.Exit(1)
-
-
-def _failure_progress() -> Callable[[str, int, int], None]:
-    """Return what reports now and then how many were tried."""
-    last_s = time.monotonic()
-
-    def report(what: str, tried: int, of_all: int) -> None:
-        nonlocal last_s
-        if time.monotonic() - last_s > _EVERY_S:
-            last_s = time.monotonic()
-            remark(f"{tried:,} of {of_all:,} failures of a {what} tried")
-
-    return report

@@ -1,7 +1,7 @@
 """What is being looked at, as the part of the page's address after ``#``."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import astuple, dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import astuple, dataclass, fields, replace
 from math import isfinite
 from urllib.parse import parse_qsl, quote
 
@@ -97,15 +97,9 @@ def _read_number(text: str) -> float | None:
 
 def _ordered_parts(address: Address) -> Address:
     """Leave out parts that end before they begin."""
-    changed: dict[str, float | None] = {}
-    for first, last in (("begin_s", "end_s"), ("low", "high")):
-        a, b = getattr(address, first), getattr(address, last)
-        if a is not None and b is not None and not a < b:
-            changed |= {first: None, last: None}
-    return replaced(address, changed)
-
-
-def replaced(address: Address, changes: Mapping[str, str | float | None]) -> Address:
-    """Return an address with some fields changed."""
-    make: Callable[..., Address] = Address
-    return make(**{name: changes.get(name, getattr(address, name)) for name in _NAMES})
+    begin_s, end_s, low, high = address.begin_s, address.end_s, address.low, address.high
+    if begin_s is not None and end_s is not None and not begin_s < end_s:
+        address = replace(address, begin_s=None, end_s=None)
+    if low is not None and high is not None and not low < high:
+        address = replace(address, low=None, high=None)
+    return address

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from bokeh.events import MouseMove, Tap
 
-from coupling.explorer.address import Address, replaced
+from coupling.explorer.address import Address
 from coupling.explorer.channel import Follower
 from coupling.explorer.figures import Figure
 from coupling.explorer.network import Fabric, Look
@@ -295,7 +295,7 @@ class MomentSession(Follower):
             place = (names.index(self.address.job) + by) % len(names)
         else:
             place = 0 if by > 0 else -1
-        self.address = replaced(self.address, {"job": names[place]})
+        self.address = replace(self.address, job=names[place])
         self.soon()
 
     def _on_tap(self, event: Tap) -> None:
@@ -304,10 +304,10 @@ class MomentSession(Follower):
             return
         node = self.fabric.node_at(event.x, event.y)
         if node is None:
-            chosen = {"cable": self.fabric.cable_at(event.x, event.y)}
+            cable = self.fabric.cable_at(event.x, event.y)
+            self.address = replace(self.address, cable=cable)
         else:
-            chosen = {"job": self.moment.owner.get(node, "")}
-        self.address = replaced(self.address, chosen)
+            self.address = replace(self.address, job=self.moment.owner.get(node, ""))
         self.soon()
 
     def _on_move(self, event: MouseMove) -> None:

@@ -2,7 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from io import BytesIO
 
@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from PIL import Image
 
-from coupling.explorer.address import Address, replaced
+from coupling.explorer.address import Address
 from coupling.explorer.colours import points_of
 from coupling.report.plots.blame import named_most
 from coupling.results.formatting import number
@@ -166,14 +166,14 @@ def html(text: str) -> Markup:
 
 def to_job(address: Address, job: str) -> TableCell:
     """Return a job that leads to its sections."""
-    return TableCell(job, f"#{replaced(address, {'job': job}).written()}")
+    return TableCell(job, f"#{replace(address, job=job).written()}")
 
 
 def to_cable(address: Address, cable: str) -> TableCell:
     """Return a link that leads to its sections."""
-    return TableCell(cable, f"#{replaced(address, {'cable': cable}).written()}")
+    return TableCell(cable, f"#{replace(address, cable=cable).written()}")
 
 
 def to_moment(address: Address, words: str, at_s: float) -> TableCell:
     """Return a time that leads to its moment."""
-    return TableCell(words, f"#{replaced(address, {'at_s': at_s}).written()}")
+    return TableCell(words, f"#{replace(address, at_s=at_s).written()}")

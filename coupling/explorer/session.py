@@ -1,6 +1,7 @@
 """What happens in one open page: it follows the address, and the address follows it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -9,7 +10,7 @@ from bokeh.events import MouseMove, SelectionGeometry, Tap
 from bokeh.models import FixedTicker, Range1d, Span
 from bokeh.palettes import Cividis256
 
-from coupling.explorer.address import Address, replaced
+from coupling.explorer.address import Address
 from coupling.explorer.bars import Window, spans
 from coupling.explorer.channel import Follower
 from coupling.explorer.colours import JobColours, communicating_nodes, picture_of, shades_of
@@ -97,9 +98,9 @@ class Session(Follower):
 
     def follow(self, address: Address) -> None:
         """Show what an address says."""
-        address = address if address.run else replaced(address, {"run": self.runs[0]})
+        address = address if address.run else replace(address, run=self.runs[0])
         names, self._wanted = [address.run, address.beside], address
-        awaited = self.exhibit.ready(names, self._on_arrival)
+        awaited = self.exhibit.ready(names, self._notify(self._go_on))
         if awaited:
             self._show_waiting(awaited, address)
             return
@@ -127,9 +128,9 @@ class Session(Follower):
         self.channel.shown, self.channel.details = address.written(), waiting_panel(words)
         self.channel.drawn += 1
 
-    def _on_arrival(self) -> None:
-        """Hear, in another thread, that something is there."""
-        self.document.add_next_tick_callback(lambda: self.together(self._go_on))
+    def _notify(self, draw: Callable[[], None]) -> OnReady:
+        """Return what another thread calls when more is known, to have it drawn."""
+        return lambda: self.document.add_next_tick_callback(lambda: self.together(draw))
 
     def _go_on(self) -> None:
         """Show what was awaited."""
@@ -144,14 +145,12 @@ class Session(Follower):
         window = self._shown_window(run)
         whole = window.begin_s <= end_s * 1e-9 and window.end_s >= end_s * (1 - 1e-9)
         all_ = window.low <= 0 and window.high >= len(run.names)
-        self.address = replaced(
+        self.address = replace(
             self.address,
-            {
-                "begin_s": None if whole else round(window.begin_s, 3),
-                "end_s": None if whole else round(window.end_s, 3),
-                "low": None if all_ else round(window.low, 2),
-                "high": None if all_ else round(window.high, 2),
-            },
+            begin_s=None if whole else round(window.begin_s, 3),
+            end_s=None if whole else round(window.end_s, 3),
+            low=None if all_ else round(window.low, 2),
+            high=None if all_ else round(window.high, 2),
         )
         self.soon()
 
@@ -223,19 +222,19 @@ class Session(Follower):
             few = len(others["left"]) <= _MOST_INTERFERERS  # more would hide the picture
             own.others.data = others if few else marks_of(run, [], self.axis)
 
-    def _on_ready(self) -> None:
-        """Hear, in another thread, that more is known."""
-        self.document.add_next_tick_callback(lambda: self.together(self._update_panel))
-
     def _update_panel(self) -> None:
         """Say all that is known of what was chosen."""
         run = self.exhibit.run(self.address.run)
-        self.channel.details = run_panel(self.exhibit, run, self.address, self._on_ready)
+        self.channel.details = run_panel(
+            self.exhibit, run, self.address, self._notify(self._update_panel)
+        )
         self._draw_rate([self.address.run, self.address.beside])
 
     def _draw_rate(self, names: list[str]) -> None:
         """Draw how slow the chosen job ran when, as far as it is known."""
-        lines = rate_lines(self.exhibit, names, self.address.job, self.axis, self._on_ready)
+        lines = rate_lines(
+            self.exhibit, names, self.address.job, self.axis, self._notify(self._update_panel)
+        )
         if lines != self.job_rate.lines.data:
             self.job_rate.lines.data = lines
         self.job_rate.plot.title.text = f"slowdown of job {self.address.job}"
@@ -252,7 +251,7 @@ class Session(Follower):
                 moment.location = float(self.axis.place(at_s))
         over_time = self._load_over_time(at_s is not None)
         run = self.exhibit.run(self.address.run)
-        key = replaced(self.address, dict.fromkeys(("begin_s", "end_s", "low", "high")))
+        key = replace(self.address, begin_s=None, end_s=None, low=None, high=None)
         if key != self._network:
             self._network = key
             self._draw_fabrics()
@@ -267,16 +266,15 @@ class Session(Follower):
         names = [name for name in (self.address.run, self.address.beside) if name]
         before = [self.exhibit.run(name).load for name in names]
         if wanted:
-            said = [self.exhibit.load_over_time(name, self._load_arrived) for name in names]
+            said = [
+                self.exhibit.load_over_time(name, self._notify(self._draw_network))
+                for name in names
+            ]
         else:
             said = [self.exhibit.how_to_load(name) for name in names]
         if [self.exhibit.run(name).load for name in names] != before:
             self._network = None
         return next((text for text in said if text), "")
-
-    def _load_arrived(self) -> None:
-        """Hear, in another thread, that the load over time is there."""
-        self.document.add_next_tick_callback(lambda: self.together(self._draw_network))
 
     def _draw_fabrics(self) -> None:
         """Draw the fabric of each run, on one scale."""
@@ -332,14 +330,14 @@ class Session(Follower):
         row = run.row.get(int(self.address.job)) if self.address.job.isdecimal() else None
         place = np.flatnonzero(shown == row) if row is not None else np.zeros(0)
         at = (int(place[0]) + by) % shown.size if place.size else (0 if by > 0 else -1)
-        self.address = replaced(self.address, {"job": str(run.jobs["id"].iloc[shown[at]])})
+        self.address = replace(self.address, job=str(run.jobs["id"].iloc[shown[at]]))
         self.soon()
 
     def _on_gantt_tap(self, number: int, event: Tap) -> None:
         """Choose the job that was clicked."""
         found = self._job_at(number, event)
         chosen = "" if found is None else str(found[0].jobs["id"].iloc[found[1]])
-        self.address = replaced(self.address, {"job": chosen})
+        self.address = replace(self.address, job=chosen)
         self.soon()
 
     def _on_gantt_move(self, number: int, event: MouseMove) -> None:
@@ -351,7 +349,7 @@ class Session(Follower):
         """Choose the moment that was clicked."""
         if event.x is not None:
             at_s = round(self.axis.seconds(event.x), 3)
-            self.address = replaced(self.address, {"at_s": at_s})
+            self.address = replace(self.address, at_s=at_s)
             self.soon()
 
     def _tapped_heat(self, event: Tap) -> None:
@@ -359,11 +357,8 @@ class Session(Follower):
         if event.x is not None and event.y is not None and self.ready:
             run = self.exhibit.run(self.address.run)
             at_s = round(self.axis.seconds(event.x), 3)
-            chosen: dict[str, str | float | None] = {
-                "cable": self.heat.cable_at(run, event.y),
-                "at_s": at_s,
-            }
-            self.address = replaced(self.address, chosen)
+            cable = self.heat.cable_at(run, event.y)
+            self.address = replace(self.address, cable=cable, at_s=at_s)
             self.soon()
 
     def _tapped_fabric(self, number: int, event: Tap) -> None:
@@ -374,12 +369,12 @@ class Session(Follower):
         node = fabric.node_at(event.x, event.y)
         if node is None:
             cable = fabric.cable_at(event.x, event.y)
-            self.address = replaced(self.address, {"cable": cable})
+            self.address = replace(self.address, cable=cable)
         elif self.address.at_s is not None:
             run = self.exhibit.run((self.address.run, self.address.beside)[number])
             rows = run.bars.at(node, self.address.at_s)
             job = str(run.jobs["id"].iloc[rows[-1]]) if rows.size else ""
-            self.address = replaced(self.address, {"job": job})
+            self.address = replace(self.address, job=job)
         self.soon()
 
     def _job_at(self, number: int, event: Any) -> tuple[ViewedRun, int] | None:  # noqa: ANN401 (has x, y)

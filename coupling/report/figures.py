@@ -2,10 +2,8 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-
-from markupsafe import Markup
 
 from coupling.errors import ResultError
 from coupling.inputs.files import sheet_of, write_whole
@@ -59,17 +57,14 @@ _BLAME = (
     "runs; sums over others in grey, the largest darkest."
 )
 
-_NOT_YET = Markup()
-
 
 @dataclass(frozen=True, slots=True)
 class DrawnFigure:
-    """A picture with its name, caption (may be empty), and SVG once drawn for a page."""
+    """A picture with its name, and a caption, which may be empty."""
 
     name: str
     picture: Picture
     caption: str = ""
-    svg: Markup = _NOT_YET
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,17 +110,6 @@ def run_figures(
         "links": _captioned_section(load_plots(results), _LINKS),
         "maps": _captioned_section(maps, {}, note),
         "link-time": _captioned_section(link_time_pictures(results, begin), {}, _LINK_TIME),
-    }
-
-
-def drawn_for_page(sections: Mapping[str, FigureSection]) -> dict[str, FigureSection]:
-    """Return sections whose pictures are drawn for a page."""
-    return {
-        name: replace(
-            section,
-            figures=tuple(replace(own, svg=own.picture.html()) for own in section.figures),
-        )
-        for name, section in sections.items()
     }
 
 

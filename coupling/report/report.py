@@ -6,7 +6,7 @@ from typing import Any
 
 from coupling.errors import ResultError
 from coupling.rates.rate_models import rate_model
-from coupling.report.figures import FigureSection, drawn_for_page, run_figures
+from coupling.report.figures import FigureSection, run_figures
 from coupling.report.page import Html, bullets, details, figures, page, paragraph
 from coupling.report.plots.jobs import speedups_to
 from coupling.report.plots.style import palette
@@ -51,7 +51,7 @@ def report_html(
     found = find_baseline(results, baseline)
     against = "Baseline" if found is None else found.name
     kind, origin = _speedup_origin(results, experiment_tables.get("network", {}).get("model"))
-    drawn = drawn_for_page(run_figures(results, fabrics, baseline))
+    drawn = run_figures(results, fabrics, baseline)
     over_time = drawn["link-time"]
     sections = [
         ("Runs compared" if len(results) > 1 else "The run", run_table(results, colours, baseline)),
@@ -103,7 +103,7 @@ def _speedup_origin(results: Sequence[Result], model: object) -> tuple[str, str]
 
 def _section_pictures(section: FigureSection) -> Html:
     """Return the pictures of a section with their captions."""
-    return figures((drawn.svg, drawn.caption) for drawn in section.figures)
+    return figures((drawn.picture.html(), drawn.caption) for drawn in section.figures)
 
 
 def _noted_pictures(section: FigureSection) -> Html:

@@ -1,6 +1,6 @@
 """Tables of a report: runs, classes of jobs, links, and the check against an infinite network."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -77,19 +77,9 @@ def run_table(results: Sequence[Result], colours: Colours, baseline: str | None 
 def interference_table(results: Sequence[Result], colours: Colours) -> Html:
     """Write interference and losses by size class and by pattern."""
     tables = {result.name: affected(result.jobs) for result in results}
-    groups = {name: classes(jobs) for name, jobs in tables.items()}
-    heads = ["", "run", "jobs", "mean", "95 %", "max", "mean slowdown", "node-hours lost to it"]
-    content = Html()
-    for by in ("size", "pattern"):
-        rows = [
-            [kind, label(name, colours[name]), *_interference_cells(part)]
-            for kind in class_names((group[by] for group in groups.values()), by)
-            for name, jobs in tables.items()
-            if len(part := jobs[groups[name][by] == kind])
-        ]
-        content += table(
-            heads, rows, caption=f"Interference by {by}, of jobs that communicate or are slowed"
-        )
+    heads = ("jobs", "mean", "95 %", "max", "mean slowdown", "node-hours lost to it")
+    caption = "Interference by {}, of jobs that communicate or are slowed"
+    content = _class_tables(tables, colours, heads, _interference_cells, caption)
     return details("The numbers behind these pictures", content)
 
 
@@ -109,17 +99,28 @@ def _interference_cells(jobs: pd.DataFrame) -> list[str]:
 
 def speedup_table(speedups: Mapping[str, pd.DataFrame], colours: Colours) -> Html:
     """Write speed-ups by size class and by pattern."""
-    groups = {name: classes(part) for name, part in speedups.items()}
-    heads = ["", "run", "jobs", "node-hours", "mean", "weighted", "5 %", "median", "95 %"]
+    heads = ("jobs", "node-hours", "mean", "weighted", "5 %", "median", "95 %")
+    return _class_tables(speedups, colours, heads, _speedup_cells, "Speed-up by {}")
+
+
+def _class_tables(
+    tables: Mapping[str, pd.DataFrame],
+    colours: Colours,
+    heads: Sequence[str],
+    cells: Callable[[pd.DataFrame], list[str]],
+    caption: str,
+) -> Html:
+    """Write a row for each class and run, by size and by pattern."""
+    groups = {name: classes(jobs) for name, jobs in tables.items()}
     content = Html()
     for by in ("size", "pattern"):
         rows = [
-            [kind, label(name, colours[name]), *_speedup_cells(part)]
+            [kind, label(name, colours[name]), *cells(part)]
             for kind in class_names((group[by] for group in groups.values()), by)
-            for name, jobs in speedups.items()
+            for name, jobs in tables.items()
             if len(part := jobs[groups[name][by] == kind])
         ]
-        content += table(heads, rows, caption=f"Speed-up by {by}")
+        content += table(["", "run", *heads], rows, caption=caption.format(by))
     return content
 
 
