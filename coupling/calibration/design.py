@@ -81,15 +81,12 @@ def design_of(
     share: Mapping[int, float],
 ) -> FitDesign:
     """Compute what groups put on links; jobs on one node or without a rule are in no group."""
-    counts = np.array([own.job.n_nodes for own in places], dtype=np.int64)
-    jobs = [own.job for own in places]
-    taken = np.array([rule.match.select(jobs, counts) for rule in profile.rules], dtype=np.bool_)
-    members: dict[tuple[str, tuple[int, ...]], list[int]] = {}
+    members: list[tuple[Job, tuple[int, ...]]] = []
     demand: dict[tuple[int, int], Demand | None] = {}
     apart: set[int] = set()
     made = _Maker(scene, profile)
-    for at, own in enumerate(places):
-        rules = possible(profile.rules, taken[:, at].tolist())
+    possible = possible_rules([own.job for own in places], profile.rules)
+    for own, rules in zip(places, possible, strict=True):
         if own.nodes.size < 2 or not rules:  # noqa: PLR2004 (no partner)
             continue
         try:
@@ -98,24 +95,37 @@ def design_of(
             apart.add(own.job.id)
             continue
         demand |= found
-        members.setdefault((label_of(own.job, by, profile, rules), rules), []).append(own.job.id)
+        members.append((own.job, rules))
+    groups = tuple(grouped_jobs(members, profile, by))
+    return FitDesign(groups, demand, share, frozenset(apart), scene.topology.n_links)
+
+
+def possible_rules(jobs: Sequence[Job], rules: Sequence[Rule]) -> list[tuple[int, ...]]:
+    """Return the rules that may decide for each job: up to the first that is sure to."""
+    counts = np.array([job.n_nodes for job in jobs], dtype=np.int64)
+    found: list[list[int]] = [[] for _ in jobs]
+    sure = np.zeros(len(jobs), dtype=np.bool_)
+    for number, rule in enumerate(rules):
+        if rule.chance > 0:
+            taken = rule.match.select(jobs, counts) & ~sure
+            for at in np.flatnonzero(taken).tolist():
+                found[at].append(number)
+            sure |= taken & (rule.chance >= 1)
+    return [tuple(own) for own in found]
+
+
+def grouped_jobs(
+    jobs: Sequence[tuple[Job, tuple[int, ...]]], profile: Profile, by: str
+) -> list[JobGroup]:
+    """Return groups of jobs that communicate alike, by label."""
+    members: dict[tuple[str, tuple[int, ...]], list[int]] = {}
+    for job, rules in jobs:
+        members.setdefault((_label_of(job, by, profile, rules), rules), []).append(job.id)
     groups = [JobGroup(label, tuple(ids), rules) for (label, rules), ids in members.items()]
-    groups.sort(key=lambda group: (group.label, group.rules))
-    return FitDesign(tuple(groups), demand, share, frozenset(apart), scene.topology.n_links)
+    return sorted(groups, key=lambda group: (group.label, group.rules))
 
 
-def possible(rules: Sequence[Rule], taken: Sequence[bool]) -> tuple[int, ...]:
-    """Return the rules that may decide for a job: up to the first that is sure to."""
-    found = []
-    for number, (rule, own) in enumerate(zip(rules, taken, strict=True)):
-        if own and rule.chance > 0:
-            found.append(number)
-            if rule.chance >= 1:
-                break
-    return tuple(found)
-
-
-def label_of(job: Job, by: str, profile: Profile, rules: Sequence[int]) -> str:
+def _label_of(job: Job, by: str, profile: Profile, rules: Sequence[int]) -> str:
     """Return what a job has in common with others."""
     if by == "rule":
         return " or ".join(profile.rules[rule].label or "silent" for rule in rules)

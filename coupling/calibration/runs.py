@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from coupling.calibration.answers import Calibration, GroupFit
-from coupling.calibration.design import BY, JobGroup, label_of, possible
+from coupling.calibration.design import BY, JobGroup, grouped_jobs, possible_rules
 from coupling.calibration.profile_writer import ProfileDraft, profile_table
 from coupling.errors import SnapshotError
 from coupling.inputs.record import NO_ZONE, read_record
@@ -114,7 +114,11 @@ def calibrate_runs(
     rules = profile_of(profile)
     record = read_record(Path(log), fabric, stop=unknown == "stop", zone=timezone)
     jobs = {job.id: job for job in record.workload.jobs}
-    runs = _Runs(_job_groups(jobs, rules, by), jobs, rules, by)
+    possible = possible_rules(list(jobs.values()), rules.rules)
+    some = [
+        own for own in zip(jobs.values(), possible, strict=True) if own[0].n_nodes > 1 and own[1]
+    ]
+    runs = _Runs(grouped_jobs(some, rules, by), jobs, rules, by)
     options = {
         "unknown": unknown,
         "timezone": timezone,
@@ -138,20 +142,6 @@ def calibrate_runs(
     meant = [*assumed, *_MEANT, *([] if record.zone else [NO_ZONE])]
     answer = _calibration_answer((str(log), fabric), runs, meant, {**record.notes, **left})
     return replace(answer, remarks=(*answer.remarks, *remarks))
-
-
-def _job_groups(jobs: Mapping[int, Job], rules: Profile, by: str) -> list[JobGroup]:
-    """Return groups of jobs that communicate alike."""
-    order = list(jobs.values())
-    counts = np.array([job.n_nodes for job in order], dtype=np.int64)
-    taken = np.array([rule.match.select(order, counts) for rule in rules.rules], dtype=np.bool_)
-    members: dict[tuple[str, tuple[int, ...]], list[int]] = {}
-    for at, job in enumerate(order):
-        own = possible(rules.rules, taken[:, at].tolist())
-        if job.n_nodes > 1 and own:
-            members.setdefault((label_of(job, by, rules, own), own), []).append(job.id)
-    groups = [JobGroup(label, tuple(ids), own) for (label, own), ids in members.items()]
-    return sorted(groups, key=lambda group: (group.label, group.rules))
 
 
 def _replayed_stretches(

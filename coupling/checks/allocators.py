@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from itertools import combinations
+from operator import attrgetter
 
 import numpy as np
 
@@ -295,10 +296,5 @@ def _same_answer(one: Allocation | None, other: Allocation | None) -> bool:
     """Say whether two answers of an allocator are the same."""
     if one is None or other is None:
         return one is other
-    return (one.leaves, one.l2s, one.order, one.idle, one.units) == (
-        other.leaves,
-        other.l2s,
-        other.order,
-        other.idle,
-        other.units,
-    )
+    parts = attrgetter("leaves", "l2s", "order", "idle", "units")
+    return bool(parts(one) == parts(other))

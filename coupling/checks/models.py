@@ -1,6 +1,6 @@
 """What every contention model promises: ratios from 1, of the jobs that started or changed."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,24 +79,16 @@ def one_without_sharing(scene: PlacedJobs) -> Iterator[str]:
 
 def same_again(scene: PlacedJobs) -> Iterator[str]:
     """Check that the same events give the same numbers."""
-    runs = []
-    for _ in range(2):
-        model = scene.make()
-        for _, job, traffic in scene.events:
-            if traffic is not None:
-                model.start(job, traffic)
-        runs.append(dict(model.solve()))
-    if runs[0] != runs[1]:
+    one, other = (dict(_start_jobs(scene)[0].solve()) for _ in range(2))
+    if one != other:
         yield "the same jobs have other ratios when they are started again"
 
 
 def one_when_alone(scene: PlacedJobs) -> Iterator[str]:
     """Check that a job has exactly 1 again when its neighbours have gone."""
-    model, started = scene.make(), _start_jobs(scene.events)
-    for job, traffic in started:
-        model.start(job, traffic)
-    last, together = started[-1][0], model.solve()
-    for job, _ in started[:-1]:
+    model, started = _start_jobs(scene)
+    last, together = started[-1], model.solve()
+    for job in started[:-1]:
         model.end(job)
     alone = {last: together[last]} | dict(model.solve())
     if alone != {last: 1.0}:
@@ -127,11 +119,9 @@ def strangers_are_refused(scene: PlacedJobs) -> Iterator[str]:
 def unclaimed(scene: PlacedJobs) -> frozenset[str]:
     """Return the rule about blame, where a model tells none."""
     try:
-        model, started = scene.make(), _start_jobs(scene.events)
-        for job, traffic in started:
-            model.start(job, traffic)
+        model, started = _start_jobs(scene)
         model.solve()
-        blames = any(model.blame(job) for job, _ in started)
+        blames = any(map(model.blame, started))
     except Exception:  # noqa: BLE001 (whatever a plug-in raises; reported as a breach)
         return frozenset()
     return frozenset() if blames else frozenset([BLAME])
@@ -139,13 +129,11 @@ def unclaimed(scene: PlacedJobs) -> frozenset[str]:
 
 def blame_adds_up(scene: PlacedJobs) -> Iterator[str]:
     """Check that shares of blame are those of other jobs and add up to 1, where they are known."""
-    model, started = scene.make(), _start_jobs(scene.events)
-    for job, traffic in started:
-        model.start(job, traffic)
+    model, started = _start_jobs(scene)
     model.solve()
-    for job, _ in started:
+    for job in started:
         shares = model.blame(job)
-        if job in shares or not shares.keys() <= {other for other, _ in started}:
+        if job in shares or not shares.keys() <= set(started):
             yield f"job {job} blames {sorted(shares)}"
         if shares and abs(sum(shares.values()) - 1.0) > _TOLERANCE:
             yield f"the shares of job {job} add up to {sum(shares.values())}"
@@ -171,9 +159,13 @@ def _wrong_values(changes: Mapping[int, float], known: Mapping[int, float]) -> I
             yield f"job {job} is reported with {value}, which it had before"
 
 
-def _start_jobs(events: Iterable[Event]) -> list[tuple[int, Traffic]]:
-    """Return the jobs of a scene."""
-    return [(job, traffic) for _, job, traffic in events if traffic is not None]
+def _start_jobs(scene: PlacedJobs) -> tuple[ContentionModel, list[int]]:
+    """Start all jobs of a scene under a fresh model; return both."""
+    model = scene.make()
+    jobs = {job: traffic for _, job, traffic in scene.events if traffic is not None}
+    for job, traffic in jobs.items():
+        model.start(job, traffic)
+    return model, list(jobs)
 
 
 def _ring_traffic(
