@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from coupling.calibration.answers import Calibration, GroupFit, LinkFit
+from coupling.calibration.answers import Calibration, GroupFit, LinkFit, ProfileDraft, profile_table
 from coupling.calibration.design import BY, JobGroup, design_of
 from coupling.calibration.fit import misfit
 from coupling.calibration.ports import Measured, measured
-from coupling.calibration.profile_writer import ProfileDraft, profile_table
 from coupling.calibration.slow import Traces, routing_differs, slow_cables
 from coupling.calibration.work import SAMPLES, Settings, Work
 from coupling.errors import SnapshotError

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from coupling.calibration.answers import Calibration, GroupFit
+from coupling.calibration.answers import Calibration, GroupFit, ProfileDraft, profile_table
 from coupling.calibration.design import BY, JobGroup, grouped_jobs, possible_rules
-from coupling.calibration.profile_writer import ProfileDraft, profile_table
 from coupling.errors import SnapshotError
 from coupling.inputs.record import NO_ZONE, read_record
 from coupling.replay.replay import replay

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from coupling.checks import allocators, models, patterns, queues, readers, routings, topologies
 from coupling.checks.allocators import Breach, raised
-from coupling.checks.fabrics import damaged_fabrics, whole_fabrics
+from coupling.checks.topologies import damaged_fabrics, whole_fabrics
 from coupling.inputs.plugins import (
     REGISTRIES,
     PluginError,

@@ -66,8 +66,8 @@ def calibrate(
       fabricsim calibrate --topology fabric.txt --squeue squeue.json \
         --before a.txt --after b.txt --seconds 60 --out profile.toml
     """
+    from coupling.calibration.answers import profile_text
     from coupling.calibration.calibrate import calibrate as fit_to_counters
-    from coupling.calibration.profile_writer import profile_text
     from coupling.calibration.runs import calibrate_runs
     from coupling.inputs.files import write_whole
     from coupling.report.calibrate import calibration_answer, profile_head

@@ -40,7 +40,7 @@ def ebb(
     """
     from coupling.inputs.fabric import described, left_open, topology_of, with_names
     from coupling.inputs.files import Table, require_one_stdin
-    from coupling.report.ebb import ebb_answer
+    from coupling.report.phases import ebb_answer
     from coupling.site.ebb import effective_bisection
     from netsim.common.errors import NetsimError
 

@@ -107,7 +107,7 @@ def snapshot(
       fabricsim snapshot results/try --at '3 h' --run jigsaw --out then.json
     """
     from coupling.inputs.files import write_whole
-    from coupling.runs.run_snapshot import moment
+    from coupling.runs.retrace import moment
     from coupling.runs.stored import Stored
     from netsim.common.errors import UnitError
     from netsim.common.units import parse_time

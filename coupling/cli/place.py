@@ -68,7 +68,7 @@ def place(
     """
     from coupling.inputs.files import write_table, write_whole
     from coupling.report.columns import copied_lines
-    from coupling.report.place import PAGE_ROWS, place_answer
+    from coupling.report.now import PAGE_ROWS, place_answer
     from coupling.site.place import place_on
     from coupling.site.site import read_site, refuse_two_stdins
 

@@ -65,8 +65,8 @@ def sweep(
     """
     del resume
     from coupling.report.terminal import ProgressDisplay
-    from coupling.sweep.array import spec_of
     from coupling.sweep.cost import CellTimes
+    from coupling.sweep.executors import spec_of
     from coupling.sweep.sweep import run_sweep
 
     _refuse_together({"--task": task, "--plan": plan, "--dask": dask, "--dry-run": dry_run or None})
@@ -200,7 +200,7 @@ def _write_array(
 ) -> None:
     """Write the cells and the script of a job array."""
     from coupling.results.formatting import counted
-    from coupling.sweep.array import write_array
+    from coupling.sweep.executors import write_array
     from coupling.sweep.plan import make_plan
     from coupling.sweep.sweep import check_folder
 
@@ -215,8 +215,8 @@ def _write_array(
 def _run_task(folder: Path, text: str, *, as_json: bool) -> None:
     """Compute the cells of one task of an array; the other tasks write files of their own."""
     from coupling.results.formatting import counted
-    from coupling.sweep.array import cells_of_task, parse_task
     from coupling.sweep.cost import missing
+    from coupling.sweep.executors import cells_of_task, parse_task
     from coupling.sweep.plan import Plan
     from coupling.sweep.sweep import compute_cells
 

@@ -14,8 +14,7 @@ from coupling.report.plots.style import palette
 from coupling.results.picture_values import LEAST_SCALE, dates_of
 from coupling.results.result import Result
 from coupling.runs.given_objects import drawable_fabrics
-from coupling.sweep.plan import Plan
-from coupling.sweep.running import CellRunner
+from coupling.sweep.plan import CellRunner, Plan
 from coupling.sweep.store import Store
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from bokeh.models import ColumnDataSource, FixedTicker, PanTool, Range1d, Span, WheelZoomTool
 from bokeh.plotting import figure
 
-from coupling.explorer.address import Address
+from coupling.explorer.channel import Address
 from coupling.explorer.colours import JobColours, points_of
 from coupling.explorer.figures import Figure, TimeAxis, points_along, time_figure
 from coupling.explorer.run_view import ViewedRun

@@ -37,7 +37,7 @@ from coupling.runs.assembly import RunInputs
 from coupling.runs.given_objects import drawable_fabrics
 from coupling.runs.job_history import JobHistories, JobHistory, Use
 from coupling.runs.stored import Stored, line_up
-from coupling.sweep.running import CellRunner
+from coupling.sweep.plan import CellRunner
 from netsim.common.arrays import Floats, Ints
 from netsim.common.errors import NetsimError, TopologyError
 from netsim.topology.base import Topology

@@ -12,8 +12,7 @@ import numpy as np
 from coupling.errors import SnapshotError
 from coupling.inputs.fabric import routing_of, topology_of
 from coupling.inputs.files import Table, node_list, read_json
-from coupling.inputs.messages import job_flows
-from coupling.inputs.training import training_flows
+from coupling.inputs.messages import job_flows, training_flows
 from coupling.stopping import few_collections
 from fabricsim.checking import path_of, plain, shortened, wrong
 from fabricsim.checking.errors import public

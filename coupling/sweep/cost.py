@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coupling.inputs.experiment import Experiment
-from coupling.sweep.plan import Plan
-from coupling.sweep.running import CellRunner
+from coupling.sweep.plan import CellRunner, Plan
 from coupling.sweep.spec import Spec
 from coupling.sweep.store import Store, classes_of, jobs_of
 from fabricsim.checking.errors import FabricsimError

@@ -13,7 +13,7 @@ from hypothesis.stateful import (
 )
 
 from coupling.checks.allocators import COUNTED, TALK, Churn, job_of
-from coupling.checks.fabrics import damaged_fabrics, whole_fabrics
+from coupling.checks.topologies import damaged_fabrics, whole_fabrics
 from scheduler.allocators import ALIASES, ALLOCATORS, make_allocator
 from scheduler.allocators.base import Allocator
 from scheduler.allocators.jigsaw import Laas

@@ -7,7 +7,7 @@ from coupling_samples import sample
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coupling.explorer.address import Address, read_address
+from coupling.explorer.channel import Address, read_address
 from coupling.explorer.colours import JobColours, picture_of, points_of, shades_of
 from coupling.explorer.figures import TimeAxis
 from coupling.explorer.raster_kernels import Cells

@@ -10,7 +10,7 @@ from coupling.errors import ExperimentError, ResultError
 from coupling.results.manifest import read_manifest
 from coupling.runs.campaign import run_campaign
 from coupling.runs.rerun import REPEATED, rerun
-from coupling.runs.run_snapshot import moment
+from coupling.runs.retrace import moment
 from coupling.runs.stored import Stored
 from netsim.registries.topologies import make_topology
 from netsim.topology.base import Topology

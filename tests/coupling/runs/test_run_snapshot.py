@@ -9,7 +9,7 @@ from ib_fabrics import tree_fabric, write_ibnetdiscover
 from coupling import Experiment, run_campaign
 from coupling.errors import ResultError
 from coupling.results.columns import read_table
-from coupling.runs.run_snapshot import moment
+from coupling.runs.retrace import moment
 from coupling.runs.stored import Stored
 from netsim import fat_tree_of_radix
 from netsim.common.hostlist import expand_hostlist
