@@ -87,7 +87,7 @@ PARTS = {
             "coupling/results/summary.py",
             "coupling/results/over_time.py",
             "coupling/results/summary.py",
-            "coupling/results/mean_distance.py",
+            "coupling/results/summary.py",
         ),
         ("tests/coupling/results/test_summary.py",),
     ),

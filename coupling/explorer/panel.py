@@ -14,7 +14,7 @@ from markupsafe import Markup
 from PIL import Image
 
 from coupling.explorer.channel import Address
-from coupling.explorer.colours import points_of
+from coupling.explorer.figures import points_of
 from coupling.report.plots.blame import named_most
 from coupling.results.formatting import number
 from netsim.common.arrays import Floats, Ints

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from coupling.explorer.channel import Address
-from coupling.explorer.colours import JobColours
+from coupling.explorer.figures import JobColours
 from coupling.explorer.panel import (
     MOST,
     PanelSection,

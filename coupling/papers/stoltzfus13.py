@@ -9,7 +9,7 @@ from coupling.papers.claims import differences, summarise
 from coupling.papers.paper import Axis, Chart, Claim, Frames, Paper
 from coupling.papers.runs import Runs
 from coupling.results.columns import finished
-from coupling.results.mean_distance import mind_gain
+from coupling.results.summary import mind_gain
 
 REFERENCE = "FIFO-0"
 TORUS = "3D torus"

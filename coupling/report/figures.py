@@ -8,11 +8,10 @@ from pathlib import Path
 from coupling.errors import ResultError
 from coupling.inputs.files import sheet_of, write_whole
 from coupling.report.plots.blame import MOST, blame_pictures
-from coupling.report.plots.gantt import gantt_pictures, link_time_pictures
+from coupling.report.plots.gantt import gantt_pictures, link_time_pictures, time_plots
 from coupling.report.plots.jobs import slowdown_plots, speedup_plots, speedups_to
 from coupling.report.plots.layout import wiring_of
 from coupling.report.plots.links import link_maps, load_plots
-from coupling.report.plots.over_time import time_plots
 from coupling.report.plots.style import Picture, palette
 from coupling.results.comparison import comparable
 from coupling.results.picture_values import begin_of

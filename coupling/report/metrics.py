@@ -10,10 +10,9 @@ from coupling.inputs.files import sheet_of
 from coupling.report.columns import seconds, table, text_lines
 from coupling.results.external_schedule import Agreement
 from coupling.results.formatting import duration, number, percent
-from coupling.results.mean_distance import MindGain, mind_gain_of
 from coupling.results.over_time import instantaneous_utilization, utilization_per_minute
 from coupling.results.result import Result
-from coupling.results.summary import hops_by_size, wait_by_size
+from coupling.results.summary import MindGain, hops_by_size, mind_gain_of, wait_by_size
 
 
 def metrics_document(results: Sequence[Result], baseline: str) -> dict[str, Any]:

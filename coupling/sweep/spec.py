@@ -12,14 +12,16 @@ from coupling.errors import ExperimentError
 from coupling.inputs.experiment import Experiment, let_seeds_follow, set_field
 from coupling.inputs.experiment_fields import DEFAULT_MODEL
 from coupling.inputs.files import Table
-from coupling.sweep.design import Design, Group, read_design
 from coupling.sweep.factors import (
     WHOLE,
+    Design,
+    Group,
     Label,
     check_factor,
     is_policy,
     label_of_value,
     placed,
+    read_design,
     with_values,
 )
 from fabricsim.checking import brief, path_of, plain, shortened

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coupling.results.mean_distance import mind_gain, mind_gain_of
 from coupling.results.over_time import (
     instantaneous_utilization,
     lost_capacity,
@@ -15,6 +14,8 @@ from coupling.results.over_time import (
 from coupling.results.summary import (
     compare,
     hops_by_size,
+    mind_gain,
+    mind_gain_of,
     network_volume,
     node_seconds_lost,
     summarize,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coupling.errors import CouplingError
-from coupling.sweep.design import MOST_CELLS, read_design
+from coupling.sweep.factors import MOST_CELLS, read_design
 from scheduler.errors import WorkloadError
 
 PLACE = "f.toml: [sweep]"
