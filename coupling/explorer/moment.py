@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 from bokeh.events import MouseMove, Tap
 
-from coupling.explorer.channel import Address, Follower
+from coupling.explorer.address import Address
+from coupling.explorer.channel import Follower
 from coupling.explorer.figures import Figure
 from coupling.explorer.network import Fabric, Look
 from coupling.explorer.panel import (

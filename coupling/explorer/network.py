@@ -8,15 +8,9 @@ import numpy as np
 from bokeh.models import ColumnDataSource, FixedTicker, PanTool, Range1d, Span, WheelZoomTool
 from bokeh.plotting import figure
 
-from coupling.explorer.channel import Address
-from coupling.explorer.figures import (
-    Figure,
-    JobColours,
-    TimeAxis,
-    points_along,
-    points_of,
-    time_figure,
-)
+from coupling.explorer.address import Address
+from coupling.explorer.colours import JobColours, points_of
+from coupling.explorer.figures import Figure, TimeAxis, points_along, time_figure
 from coupling.explorer.run_view import ViewedRun
 from coupling.report.plots.layout import Layout, cables_of, layout_of, segments
 from coupling.report.plots.style import LOAD

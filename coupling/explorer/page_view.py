@@ -8,7 +8,8 @@ from typing import Any
 
 from bokeh.embed.util import RenderItem
 
-from coupling.explorer.channel import BY, Follower
+from coupling.explorer.address import BY
+from coupling.explorer.channel import Follower
 from coupling.explorer.figures import TimeAxis
 from coupling.explorer.moment import Moment, MomentSession, blame_table
 from coupling.explorer.panel import html, templates

@@ -13,8 +13,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from PIL import Image
 
-from coupling.explorer.channel import Address
-from coupling.explorer.figures import points_of
+from coupling.explorer.address import Address
+from coupling.explorer.colours import points_of
 from coupling.report.plots.blame import named_most
 from coupling.results.formatting import number
 from netsim.common.arrays import Floats, Ints

@@ -10,22 +10,20 @@ from bokeh.events import MouseMove, SelectionGeometry, Tap
 from bokeh.models import FixedTicker, Range1d, Span
 from bokeh.palettes import Cividis256
 
+from coupling.explorer.address import Address
 from coupling.explorer.bars import Window, spans
-from coupling.explorer.channel import Address, Follower
+from coupling.explorer.channel import Follower
+from coupling.explorer.colours import JobColours, communicating_nodes, picture_of, shades_of
 from coupling.explorer.figures import (
     INKS,
     Figure,
     GanttFigure,
-    JobColours,
     TimeAxis,
-    communicating_nodes,
     draw_strips,
     dress,
     gantt,
-    picture_of,
     points_along,
     rate_figure,
-    shades_of,
     strips,
 )
 from coupling.explorer.network import Fabric, Heat, look_at

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from coupling.explorer.channel import Address
-from coupling.explorer.figures import JobColours
+from coupling.explorer.address import Address
+from coupling.explorer.colours import JobColours
 from coupling.explorer.panel import (
     MOST,
     PanelSection,

@@ -7,8 +7,9 @@ from coupling_samples import sample
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coupling.explorer.channel import Address, read_address
-from coupling.explorer.figures import JobColours, TimeAxis, picture_of, points_of, shades_of
+from coupling.explorer.address import Address, read_address
+from coupling.explorer.colours import JobColours, picture_of, points_of, shades_of
+from coupling.explorer.figures import TimeAxis
 from coupling.explorer.raster_kernels import Cells
 from coupling.explorer.run_view import lost_share, series_of
 from coupling.results.picture_values import LinkLoads, heat, load_of
