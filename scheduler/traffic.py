@@ -4,10 +4,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import sha256
+from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 
-from netsim.common.arrays import Bools, Floats, Ints, distinct_numbers, occurrence_numbers
+from netsim.common.arrays import Bools, Floats, Ints, Table, distinct_numbers, occurrence_numbers
 from netsim.common.errors import RoutingError
 from netsim.flows.contention import Traffic
 from netsim.flows.latency import LatencyOf, MessageLatency, scale_to
@@ -25,6 +27,7 @@ from patterns.placed import Layout, PlacedPattern
 from scheduler.job import Communication
 
 CACHED_PATTERNS = 2048  # (pattern, ranks) pairs cached; only placements differ between like jobs
+_Number = TypeVar("_Number", float, Floats)
 _PAIR = 2  # fewer ranks send nothing
 _STEPS = 3  # from so many an iteration goes in steps
 _FEW = 16  # open messages of a sender
@@ -163,7 +166,25 @@ class PlacedTraffic:
         return max(1.0, self.alone_s / self.ideal_s)
 
 
-def computing_s(injection_s: float, fraction: float) -> float:
+@dataclass(frozen=True, slots=True, eq=False)
+class JobsTraffic:
+    """Traffic of several placed jobs without computation, one after the other."""
+
+    traffic: Traffic  # steps are numbered on from job to job
+    first: Ints  # (2, n + 1): flow and step with which each job begins; where the last ends
+    steps: Table  # times of the steps alone, as in `StepTimes`
+
+    def times_s(self) -> tuple[list[float], list[float]]:
+        """Return the seconds of an iteration of each job: at injection time, and alone."""
+        length_s = self.steps["drain_s"] + self.steps["latency_s"]
+        each = list(pairwise(self.first[1].tolist()))
+        return (
+            [float(self.steps["injection_s"][begin:end].sum()) for begin, end in each],
+            [float(length_s[begin:end].sum()) for begin, end in each],
+        )
+
+
+def computing_s(injection_s: _Number, fraction: _Number) -> _Number:
     """Return the computing time that makes communication this fraction of the ideal iteration."""
     return injection_s * (1.0 / fraction - 1.0)
 
@@ -246,6 +267,61 @@ class TrafficOf:
         alone_s = compute_s + times.communication_s
         traffic = _with_compute(traffic, compute_s)
         return PlacedTraffic(traffic, ideal_s, alone_s, outside.labels, outside.inside_s)
+
+    def takes_together(self, flows: RankFlows, partition: Partition) -> bool:
+        """Say whether `of_jobs` takes a job."""
+        topology, plain = self._topology, (flows.placed, flows.channel, flows.hide_s)
+        return (
+            self._routing.of_several_jobs
+            and topology.multipath is None
+            and topology.endpoints.one_each
+            and topology.n_fabric_links == topology.n_links
+            and not topology.loopback_bw
+            and partition.links is None
+            and partition.gpus is None
+            and flows.latency_s is None
+            and all(part is None for part in plain)
+        )
+
+    def of_jobs(self, jobs: Sequence[tuple[RankFlows, Partition]]) -> "JobsTraffic":
+        """Return what jobs put on the network that `takes_together` says yes to."""
+        sent = [flows for flows, _ in jobs]
+        n_flows = np.array([own.step.size for own in sent])
+        n_steps = np.array([int(own.step[-1]) + 1 if own.step.size else 0 for own in sent])
+        n_ranks = np.array([partition.nodes.size for _, partition in jobs])
+        nodes = np.concatenate([partition.nodes for _, partition in jobs])
+        rank = np.repeat(np.cumsum(n_ranks) - n_ranks, n_flows)
+        src = nodes[np.concatenate([own.src for own in sent]) + rank]
+        dst = nodes[np.concatenate([own.dst for own in sent]) + rank]
+        own_step = np.repeat(np.cumsum(n_steps) - n_steps, n_flows)
+        step = np.concatenate([own.step for own in sent]) + own_step
+        nbytes = np.concatenate([own.nbytes for own in sent])
+        rounds = np.concatenate(
+            [
+                np.ones(count, dtype=np.int64) if own.rounds is None else own.rounds[:count]
+                for own, count in zip(sent, n_steps.tolist(), strict=True)
+            ]
+        )
+        crossing = src != dst
+        if not (crossing.all() and _has_no_gaps(step)):
+            job = np.repeat(np.arange(len(sent)), n_flows)[crossing]
+            numbers, step = np.unique(step[crossing], return_inverse=True)
+            src, dst, nbytes, rounds = (
+                src[crossing],
+                dst[crossing],
+                nbytes[crossing],
+                rounds[numbers],
+            )
+            n_flows = np.bincount(job, minlength=len(sent))
+            first_step = np.searchsorted(numbers, np.concatenate([[0], np.cumsum(n_steps)]))
+            n_steps = np.diff(first_step)
+        routes, _ = self._routing.of_nodes(src, dst)
+        latency_s = self._latency_of(routes, step, None, rounds[step]).of(nbytes)
+        sender = senders(self._topology, src, routes)
+        traffic = Traffic(step, sender, nbytes, routes, 0.0, latency_s, None, None, rounds)
+        first = np.zeros((2, len(sent) + 1), dtype=np.int64)
+        np.cumsum([n_flows, n_steps], axis=1, out=first[:, 1:])
+        return JobsTraffic(traffic, first, self._times(traffic).steps)
 
     def inside_s(self, flows: RankFlows, partition: Partition) -> float:
         """Return the seconds of an iteration's steps that stay inside hosts, of their loopback."""

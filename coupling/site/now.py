@@ -96,10 +96,7 @@ def now_of(site: Site) -> Now:
     """Estimate what the jobs of a site do to each other."""
     scene, loads = site.scene, JobLoads(site.scene)
     found = solve(scene, loads)
-    worst = among_worst(found.network_slowdown)
-    jobs = [
-        _job_now(scene, found, worst, at) for at in range(len(scene.jobs)) if at not in found.apart
-    ]
+    jobs = [job for at, job in enumerate(_jobs_now(scene, found)) if at not in found.apart]
     jobs.sort(key=lambda job: (-job.network_slowdown, -job.high, -job.lost_node_hours, str(job.id)))
     to_placement, to_others = lost_hours(scene, found)
     left_out = dict(site.left_out or {})
@@ -147,29 +144,44 @@ def among_worst(network_slowdown: Floats) -> Bools:
     return found
 
 
-def _job_now(scene: SiteState, found: Outcome, among: Bools, at: int) -> JobNow:
-    """Sum up what happens to one job."""
-    job, network_slowdown = scene.jobs[at], found.network_slowdown[:, at]
-    low, middle, high = np.quantile(network_slowdown, (_LOW, 0.5, _HIGH)).tolist()
-    culprit, share = _most_frequent(found.culprit[:, at])
-    held = found.interference[:, at] > 1.0 + _ROUNDING
-    worst, _ = _most_frequent(np.where(held, found.worst[:, at], NO_JOB))
-    lost = HOURS * job.nodes.size * (1.0 - 1.0 / network_slowdown)
-    return JobNow(
-        id=job.id,
-        user=job.user,
-        name=job.name,
-        nodes=job.nodes.size,
-        network_slowdown=middle,
-        low=low,
-        high=high,
-        interference=float(np.median(found.interference[:, at])),
-        among_worst=float(among[:, at].mean()),
-        culprit=None if culprit == NO_JOB else scene.jobs[culprit].id,
-        culprit_share=share,
-        worst_link=None if worst == NO_JOB else scene.topology.link_name(worst),
-        lost_node_hours=float(lost.mean()),
+def _jobs_now(scene: SiteState, found: Outcome) -> list[JobNow]:
+    """Sum up what happens to each job."""
+    network_slowdown = found.network_slowdown
+    quantiles = np.quantile(network_slowdown, (_LOW, 0.5, _HIGH), axis=0)
+    culprit, share = _most_frequent(found.culprit)
+    held = found.interference > 1.0 + _ROUNDING
+    worst, _ = _most_frequent(np.where(held, found.worst, NO_JOB))
+    nodes = np.array([job.nodes.size for job in scene.jobs])
+    lost = HOURS * nodes * (1.0 - 1.0 / network_slowdown)
+    columns = (
+        *quantiles,
+        np.median(found.interference, axis=0),
+        among_worst(network_slowdown).mean(axis=0),
+        culprit,
+        share,
+        worst,
+        np.ascontiguousarray(lost.T).mean(axis=1),  # each job's samples side by side: equal bits
     )
+    return [
+        JobNow(
+            id=job.id,
+            user=job.user,
+            name=job.name,
+            nodes=job.nodes.size,
+            network_slowdown=middle,
+            low=low,
+            high=high,
+            interference=interference,
+            among_worst=among,
+            culprit=None if by == NO_JOB else scene.jobs[by].id,
+            culprit_share=by_share,
+            worst_link=None if link == NO_JOB else scene.topology.link_name(link),
+            lost_node_hours=hours,
+        )
+        for job, low, middle, high, interference, among, by, by_share, link, hours in zip(
+            scene.jobs, *(own.tolist() for own in columns), strict=True
+        )
+    ]
 
 
 def _latency_bound(loads: int) -> list[str]:
@@ -180,14 +192,15 @@ def _latency_bound(loads: int) -> list[str]:
     return [f"Latency alone takes the time to communicate, so that these are silent: {silent}."]
 
 
-def _most_frequent(values: Ints) -> tuple[int, float]:
-    """Return what stands most often in some samples, the least of equals, and its share."""
-    there = values[values != NO_JOB]
-    if not there.size:
-        return NO_JOB, 0.0
-    different, count = np.unique(there, return_counts=True)
-    first = int(count.argmax())
-    return int(different[first]), float(count[first] / values.size)
+def _most_frequent(values: Ints) -> tuple[Ints, Floats]:
+    """Return what stands most often in the samples (D, J) of each, the least of equals; share."""
+    found, most = np.full(values.shape[1], NO_JOB), np.zeros(values.shape[1], dtype=np.int64)
+    before, count = np.full(values.shape[1], NO_JOB), most
+    for row in np.sort(values, axis=0):
+        count = np.where(row == before, count + 1, 1)
+        better = (row != NO_JOB) & (count > most)
+        found, most, before = np.where(better, row, found), np.where(better, count, most), row
+    return found, most / values.shape[0]
 
 
 def spread(hours: Floats) -> LostHours:

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from coupling.site.drawn_traffic import JobLoads
+from coupling.site.drawn_traffic import JobLoads, SampleLoads
 from coupling.site.state import SiteState
 from netsim.common.arrays import Bools, Floats, Ints
-from netsim.fluid.demand import JobDemand
 from netsim.fluid.model import Fluid
 
 NO_JOB = -1
@@ -59,27 +58,24 @@ def solve(
     factor, interference = np.ones(shape), np.ones(shape)
     together_s = np.full(shape, np.nan)
     culprit, worst = np.full(shape, NO_JOB), np.full(shape, -1)
-    rows: list[tuple[Ints, Ints, Floats]] = []
-    known: dict[int, tuple[Ints, Floats]] = {}
     model = empty_model(scene)
+    use = LinkUse(drawn, place, scene.topology.n_links) if detail else None
     for row, here in enumerate(drawn):
-        order = sorted(here)
         if models is not None:
             model = empty_model(scene)
             models.append(model)
-        model.start_over({n: here[n].demand for n in order})
+        here.start(model)
         found = model.solve()
-        at = [place[n] for n in order]
-        factor[row, at] = [here[n].placement_factor for n in order]
-        interference[row, at] = [found[n] for n in order]
-        together_s[row, at] = [found[n] * here[n].demand.iteration_s for n in order]
-        if detail:
-            worst[row, at] = model.worst_links(order)
-            _note_blame(culprit[row], model, order, place)
-            demands, n_links = [here[n].demand for n in order], scene.topology.n_links
-            rows.append(_note_use(demands, together_s[row, at], at, known, n_links))
-    link, job, share, shared = _mean_use(rows, len(numbers), scene.topology.n_links)
+        at = [place[n] for n in here.jobs]
+        factor[row, at] = here.placement_factor
+        interference[row, at] = [found[n] for n in here.jobs]
+        together_s[row, at] = interference[row, at] * here.iterations_s
+        if use is not None:
+            worst[row, at] = model.worst_links(here.jobs)
+            _note_blame(culprit[row], model, here.jobs, place)
+            use.add(here, together_s[row, at])
     gone = frozenset(place[number] for number in apart)
+    link, job, share, shared = no_use(scene.topology.n_links) if use is None else use.mean()
     return Outcome(factor, interference, together_s, culprit, worst, link, job, share, shared, gone)
 
 
@@ -104,44 +100,54 @@ def _note_blame(
         culprit[place[victim]] = place[by]
 
 
-def _note_use(
-    demands: Sequence[JobDemand],
-    together_s: Floats,
-    places: Sequence[int],
-    known: dict[int, tuple[Ints, Floats]],
-    n_links: int,
-) -> tuple[Ints, Ints, Floats]:
-    """
-    Return which job takes how much of which link, limiters left out, in one sample.
+class LinkUse:
+    """Which job takes how much of which link, limiters left out, over D samples."""
 
-    `known`: links and seconds on them, by entries, which samples have in common.
-    """
-    if not demands:
-        none = np.empty(0, dtype=np.int64)
-        return none, none, np.empty(0)
-    parts = []
-    for demand in demands:
-        key = id(demand.entries)
-        if key not in known:
-            own = demand.records["link"] < n_links
-            known[key] = demand.records["link"][own].astype(np.int64), demand.drain_s[own]
-        parts.append(known[key])
-    link, busy = (np.concatenate(own) for own in zip(*parts, strict=True))
-    sizes = [links.size for links, _ in parts]
-    return link, np.repeat(places, sizes), busy / np.repeat(together_s, sizes)
+    def __init__(
+        self, samples: Sequence[SampleLoads], place: Mapping[int, int], n_links: int
+    ) -> None:
+        self._n_jobs, self._n_links, self._samples = max(len(place), 1), n_links, len(samples)
+        self._shared: Bools = np.zeros(n_links, dtype=np.bool_)
+        self._demands = demands = samples[0].bases.demands
+        self._busy_s, self._link = (
+            demands.drain_s(),
+            demands.tables.records["link"].astype(np.int64),
+        )
+        job = np.zeros(demands.sizes.shape[1], dtype=np.int64)  # of each load
+        for here in samples:
+            job[here.rows] = [place[n] for n in here.jobs]
+        pair = self._link * self._n_jobs + np.repeat(job, demands.sizes[0])
+        self._pair, self._row = np.unique(pair, return_inverse=True)
+        self._sum: Floats = np.zeros(self._pair.size)
+        self._used: Bools = np.zeros(self._pair.size, dtype=np.bool_)
+
+    def add(self, here: SampleLoads, together_s: Floats) -> None:
+        """Add one sample, in which iterations take so long."""
+        first, count = self._demands.first[0][here.rows], self._demands.sizes[0][here.rows]
+        records = ranges_of(first, count)
+        own_s = np.repeat(together_s, count)
+        inside = self._link[records] < self._n_links
+        if not inside.all():
+            records, own_s = records[inside], own_s[inside]
+        rows = self._row[records]  # each once: a job is on a link once
+        self._sum[rows] += self._busy_s[records] / own_s
+        self._used[rows] = True
+        self._shared |= np.bincount(self._link[records], minlength=self._n_links) > 1
+
+    def mean(self) -> tuple[Ints, Ints, Floats, Bools]:
+        """Return the mean use of each link by each job, and which links several use at once."""
+        pair, mean = self._pair[self._used], self._sum[self._used] / self._samples
+        return pair // self._n_jobs, pair % self._n_jobs, mean, self._shared
 
 
-def _mean_use(
-    rows: Sequence[tuple[Ints, Ints, Floats]], n_jobs: int, n_links: int
-) -> tuple[Ints, Ints, Floats, Bools]:
-    """Return the mean use of each link by each job, and which links several jobs use at once."""
-    shared = np.zeros(n_links, dtype=np.bool_)
-    if not rows:
-        none = np.empty(0, dtype=np.int64)
-        return none, none, np.empty(0), shared
-    for link, _, _ in rows:
-        shared |= np.bincount(link, minlength=n_links) > 1
-    link, job, share = (np.concatenate(parts) for parts in zip(*rows, strict=True))
-    pair, inverse = np.unique(link * max(n_jobs, 1) + job, return_inverse=True)
-    mean = np.bincount(inverse, weights=share, minlength=pair.size) / max(len(rows), 1)
-    return pair // max(n_jobs, 1), pair % max(n_jobs, 1), mean, shared
+def ranges_of(first: Ints, count: Ints) -> Ints:
+    """Return the numbers from each first one on, so many of them, one after the other."""
+    end = np.cumsum(count)
+    found: Ints = np.arange(int(end[-1]) if end.size else 0) + np.repeat(first - end + count, count)
+    return found
+
+
+def no_use(n_links: int) -> tuple[Ints, Ints, Floats, Bools]:
+    """Return that no link is used."""
+    none = np.empty(0, dtype=np.int64)
+    return none, none, np.empty(0), np.zeros(n_links, dtype=np.bool_)

@@ -54,6 +54,7 @@ class Search:
         self._built = as_built(scene.topology)
         self._drawn, _ = JobLoads(scene).all_samples()
         self._model = empty_model(scene)
+        self._place = {job.number: at for at, job in enumerate(scene.jobs)}
         self._keeps = len(scene.samples) * scene.topology.n_links <= _MOST_KEPT
         self._solved: dict[int, tuple[Solution, Floats]] = {}
 
@@ -79,18 +80,21 @@ class Search:
         shape = len(self._drawn), len(self.scene.jobs)
         before = np.ones(shape)
         after = np.ones((len(asked), shape[0], shape[1] + 1))
-        place = {job.number: at for at, job in enumerate(self.scene.jobs)}
         number_ = new_number(self.scene)
-        place[number_] = shape[1]
+        place = self._place | {number_: shape[1]}
         for row, here in enumerate(self._drawn):
             before[row] = self._solve(row)
+            factor = np.ones(shape[1])
+            factor[[self._place[job] for job in here.jobs]] = here.placement_factor
+            factors = factor.tolist()
             for each, loads in zip(after, new, strict=True):
                 each[row, :-1], load = before[row], loads[row]
                 if load is None:
                     continue
-                for n, ratio in self._model.trial((), {number_: load.demand}).items():
-                    own = load if n == number_ else here[n]
-                    each[row, place[n]] = ratio * own.placement_factor
+                found = self._model.trial((), {number_: load.demand})
+                for n, ratio in found.items():
+                    own = load.placement_factor if n == number_ else factors[place[n]]
+                    each[row, place[n]] = ratio * own
         return [
             self._option(names, held, before, each)
             for (names, held), each in zip(asked, after, strict=True)
@@ -103,14 +107,11 @@ class Search:
             self._model.go_back(solution)
             return slowdown
         here = self._drawn[row]
-        self._model.start_over({n: here[n].demand for n in sorted(here)})
+        here.start(self._model)
         found = self._model.solve()
-        slowdown = np.array(
-            [
-                found[job.number] * here[job.number].placement_factor if job.number in here else 1.0
-                for job in self.scene.jobs
-            ]
-        )
+        slowdown = np.ones(len(self.scene.jobs))
+        at = [self._place[job] for job in here.jobs]
+        slowdown[at] = here.placement_factor * np.array([found[job] for job in here.jobs])
         if self._keeps:
             self._solved[row] = self._model.solution(), slowdown
         return slowdown

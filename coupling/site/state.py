@@ -18,7 +18,7 @@ from netsim.topology.rails import node_bandwidth
 from patterns.base import Pattern
 from scheduler.errors import WorkloadError
 from scheduler.traffic import RankFlows
-from scheduler.workload.communication import assign
+from scheduler.workload.communication import drawn_communications
 from scheduler.workload.match import name_of
 from scheduler.workload.profile import Profile
 
@@ -85,14 +85,14 @@ def scene_of_places(
     drawn = []
     for each in np.random.SeedSequence(seed).generate_state(samples).tolist():
         try:
-            given = assign(known, profile, each, node_bandwidth=slowest, slots=slots)
+            given = drawn_communications(known, profile, each, node_bandwidth=slowest, slots=slots)
         except WorkloadError as error:
             raise SnapshotError(f"{source}: {error}") from None
         drawn.append(
             {
                 job.id: DrawnTraffic(sent.pattern, sent.fraction, None, sent.iteration_s)
-                for job in given
-                if (sent := job.communication) is not None
+                for job, sent in zip(known, given, strict=True)
+                if sent is not None
             }
         )
     return SiteState(source, topology, routing, tuple(map(_scene_job, jobs)), tuple(drawn))

@@ -1,6 +1,9 @@
 """What a job puts on each link when it is alone: the constants of the model `fluid`."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -72,6 +75,104 @@ class JobDemand:
         return found
 
 
+class JobDemands:
+    """
+    What several jobs put on links, one after the other in the same tables.
+
+    `tables`: of all. `sizes`, `first` (3, n): records, entries and steps of each job; where they
+    begin. `compute_s` (n,): seconds without communication.
+    """
+
+    def __init__(self, tables: Demand, sizes: Ints, compute_s: Floats) -> None:
+        self.tables, self.sizes, self.compute_s = tables, sizes, compute_s
+        self.first: Ints = np.cumsum(sizes, axis=1) - sizes
+
+    @cached_property
+    def _together_s(self) -> Floats:
+        """How long steps, or the computation beside them, take: (most groups, jobs)."""
+        return _beside_computation_s(self.tables.steps, self.sizes[2].tolist())
+
+    @classmethod
+    def of_one(cls, demand: JobDemand) -> "JobDemands":
+        """Return one job as several."""
+        tables = demand.tables
+        sizes = np.array([[tables.records.size], [tables.entries.size], [tables.steps.size]])
+        return cls(tables, sizes, np.array([demand.compute_s]))
+
+    @classmethod
+    def joined(cls, parts: Sequence["JobDemands"]) -> "JobDemands":
+        """Put tables one behind the other."""
+        tables = [own.tables for own in parts]
+        return cls(
+            Demand(
+                _joined([own.steps for own in tables], STEP),
+                _joined([own.records for own in tables], RECORD),
+                _joined([own.entries for own in tables], ENTRY),
+            ),
+            np.concatenate([np.empty((3, 0), np.int64), *(own.sizes for own in parts)], axis=1),
+            np.concatenate([np.empty(0), *(own.compute_s for own in parts)]),
+        )
+
+    def of(self, row: int, compute_s: float) -> JobDemand:
+        """Return one of them, beside so many seconds of computation."""
+        records, entries, steps = (
+            slice(first, first + size)
+            for first, size in zip(
+                self.first[:, row].tolist(), self.sizes[:, row].tolist(), strict=True
+            )
+        )
+        tables = self.tables
+        return JobDemand(
+            tables.steps[steps], tables.records[records], tables.entries[entries], compute_s
+        )
+
+    def iterations_s(self, rows: Ints, compute_s: Floats) -> Floats:
+        """Return the times of iterations alone of some of them, as `JobDemand.iteration_s`."""
+        total_s = compute_s
+        for together_s in self._together_s:
+            total_s = total_s + together_s[rows]
+        return total_s
+
+    def drain_s(self) -> Floats:
+        """Return the seconds for which an iteration takes the link of each record."""
+        entries, records = self.tables.entries, self.tables.records
+        rounds = self.tables.steps["rounds"]
+        first_step = np.repeat(self.first[2], self.sizes[1])
+        drain_s = entries["drain_s"] * rounds[first_step + entries["step"]]
+        first = np.repeat(self.first[1], self.sizes[0]) + records["first_entry"]
+        found: Floats = np.add.reduceat(drain_s, first) if first.size else np.zeros(0)
+        return found
+
+
+def _joined(tables: Sequence[Table], kind: np.dtype[Any]) -> Table:
+    """Put tables one behind the other; as bytes, which numpy copies several times as fast."""
+    found: Table = np.concatenate([np.empty(0, np.uint8), *(own.view(np.uint8) for own in tables)])
+    return found.view(kind)
+
+
+def _beside_computation_s(steps: Table, counts: Sequence[int]) -> Floats:
+    """
+    Return how long steps, or the computation beside them, take: (most groups, jobs).
+
+    A group is steps beside one computation; absent ones take 0 s.
+    """
+    step_s = (steps["rounds"] * (steps["drain_s"] + steps["latency_s"])).tolist()
+    hide_s, groups, at = steps["hide_s"].tolist(), [], 0
+    for count in counts:
+        own, together_s = [], 0.0
+        for step in range(at, at + count):
+            together_s += step_s[step]
+            if hide_s[step] >= 0.0:
+                own.append(max(together_s, hide_s[step]))
+                together_s = 0.0
+        groups.append(own)
+        at += count
+    found = np.zeros((max(map(len, groups), default=0), len(groups)))
+    for job, own in enumerate(groups):
+        found[: len(own), job] = own
+    return found
+
+
 class DemandOf:
     """
     Computes what jobs put on the links of one fabric.
@@ -113,6 +214,20 @@ class DemandOf:
 
     def of_checked(self, traffic: Traffic) -> JobDemand:
         """Return the same of traffic that `check_traffic` need not look at."""
+        n_steps = int(traffic.step[-1]) + 1 if traffic.step.size else 0
+        ends = np.array([[0, traffic.step.size], [0, n_steps]])
+        return JobDemand(*self._tables(traffic, ends)[0], float(traffic.compute_s))
+
+    def of_jobs(self, traffic: Traffic, first: Ints) -> JobDemands:
+        """
+        Return the same of the traffic of several jobs, without computation.
+
+        `first` (2, n + 1): flow and step with which each job begins, and where the last ends.
+        """
+        return JobDemands(*self._tables(traffic, first), np.zeros(first.shape[1] - 1))
+
+    def _tables(self, traffic: Traffic, first: Ints) -> tuple[Demand, Ints]:
+        """Return the tables of jobs, and how many records, entries and steps each has."""
         hops = hops_of(traffic)
         channel = self._channels(traffic, hops.link.size)
         hops, (channel,) = limited_hops(hops, self.topology, channel)
@@ -137,17 +252,22 @@ class DemandOf:
         if max(n_flows, n_hops) > _KEPT_ROWS:
             work, records, entries = self._scratch(n_flows, n_hops, most)
         demand = Demand(np.zeros(n_steps, STEP), records, entries)
-        n_records, n_entries = self._kernels.job_demand(
+        sizes = np.empty((3, first.shape[1] - 1), dtype=np.int64)
+        sizes[2] = np.diff(first[1])
+        self._kernels.job_demands(
             Flows._make(map(read_only, flows)),
+            first,
             self._capacity,
             self._buffer_bytes,
             float(self.topology.packet_bytes),
             self._per_flow,
             work,
             demand,
+            sizes[:2],
         )
+        n_records, n_entries, _ = sizes.sum(axis=1).tolist()
         rows = copied_rows(records[:n_records]), copied_rows(entries[:n_entries])
-        return JobDemand(demand.steps, *rows, float(traffic.compute_s))
+        return Demand(demand.steps, *rows), sizes
 
     def _scratch(self, n_flows: int, n_hops: int, most: int) -> tuple[DemandWork, Table, Table]:
         """Return scratch of so many flows and hops, and tables of at most so many entries."""

@@ -18,7 +18,7 @@ for g = 1 - K/U of the time.
 """
 
 import numpy as np
-from numba import float64, int64, typeof, types
+from numba import float64, int64, typeof, types, void
 
 from netsim.common.arrays import Floats, Ints, Table
 from netsim.common.jit import njit
@@ -130,9 +130,9 @@ def _weight_times(by_sender: Ints, flows: Table, by_end: Ints, spare: Ints) -> N
 
 
 @njit(allocates=False)
-def _by_link(entries: Table, work: Table, record_of: Ints, demand: Demand) -> int:
+def _by_link(entries: Table, work: Table, record_of: Ints, records: Table, ordered: Table) -> int:
     """Write records, and the entries in their order; `record_of` is all -1 before and after."""
-    records, n_records = demand.records, 0
+    n_records = 0
     for k in range(entries.size):
         r = record_of[work[k].link]
         if r < 0:
@@ -148,7 +148,7 @@ def _by_link(entries: Table, work: Table, record_of: Ints, demand: Demand) -> in
         records[r].n_entries = 0
     for k in range(entries.size):
         record = records[record_of[work[k].link]]
-        demand.entries[record.first_entry + record.n_entries] = entries[k]
+        ordered[record.first_entry + record.n_entries] = entries[k]
         record.n_entries += 1
         for c in range(CHANNELS):
             record.channel[c] += work[k].by_channel[c]
@@ -162,35 +162,27 @@ def _by_link(entries: Table, work: Table, record_of: Ints, demand: Demand) -> in
     return n_records
 
 
-@njit(
-    types.UniTuple(int64, 2)(FLOWS, _FLOATS, _FLOATS, float64, types.boolean, WORK, DEMAND),
-    cache=True,
-    error_model="numpy",
-    allocates=False,
-)
-def job_demand(
+@njit(error_model="numpy", allocates=False)
+def _job_demand(
     flows: Flows,
-    capacity: Floats,
-    buffer_bytes: Floats,
-    packet_bytes: float,
+    begin: tuple[int, int],
+    end: tuple[int, int],
+    fabric: tuple[Floats, Floats, float],
     per_flow: bool,
     work: DemandWork,
-    demand: Demand,
+    steps: Table,
+    records: Table,
+    ordered: Table,
 ) -> tuple[int, int]:
     """
-    Write steps, records and entries of a job alone; return how many records and entries.
+    Write what one job puts on links; return how many records and entries.
 
-    `flows`: steps ascend; bytes are those of one round. `capacity` (E,): bytes per second.
-    `buffer_bytes` (E,): of a virtual channel, of all its links where a link stands for several.
-    `packet_bytes`: 0 where none is stated. `per_flow`: each flow is a sender of its own.
-    `demand`: rows for as many as there can be; steps are all 0.
-
-    Records are in the order in which flows first cross their links; their fields `job`,
-    `next_record` and the marks are for the solver.
+    `begin`, `end`: its flows and steps. `records`, `ordered`: its records, and entries as these
+    have them, first of all.
     """
-    n_flows, indptr, entry_of = flows.step.size, flows.indptr, work.entry_of
-    steps, entries = demand.steps, work.entries
-    n_entries, first = 0, 0
+    capacity, buffer_bytes, packet_bytes = fabric
+    indptr, entry_of, entries = flows.indptr, work.entry_of, work.entries
+    n_entries, first, n_flows = 0, begin[0], end[0]
     while first < n_flows:
         base, last = n_entries, first
         while last < n_flows and flows.step[last] == flows.step[first]:
@@ -284,13 +276,72 @@ def job_demand(
                 here.by_channel[channel] += np.float32(flow.weight * part)
         for k in range(base, n_entries):
             entry, here = entries[k], work.of_entry[k]
-            entry.step, entry.time_s = flows.step[first], entry.end_s
+            entry.step, entry.time_s = flows.step[first] - begin[1], entry.end_s
             entry.injection_s /= entry.weight
             if here.waiting_s > 0.0 and buffer_bytes[here.link] > 0.0:
                 entry.blocked = max(0.0, 1.0 - here.room_s / here.waiting_s)
             entry_of[here.link] = -1
         first = last
-    for a in range(steps.size):
+    for a in range(begin[1], end[1]):
         steps[a].duration_s = steps[a].drain_s + steps[a].latency_s
         steps[a].rounds, steps[a].hide_s = flows.rounds[a], flows.hide_s[a]
-    return _by_link(entries[:n_entries], work.of_entry, entry_of, demand), n_entries
+    found = _by_link(entries[:n_entries], work.of_entry, entry_of, records, ordered)
+    return found, n_entries
+
+
+@njit(
+    void(
+        FLOWS,
+        int64[:, ::1],
+        *[_FLOATS] * 2,
+        float64,
+        types.boolean,
+        WORK,
+        DEMAND,
+        int64[:, ::1],
+    ),
+    cache=True,
+    error_model="numpy",
+    allocates=False,
+)
+def job_demands(
+    flows: Flows,
+    first: Ints,
+    capacity: Floats,
+    buffer_bytes: Floats,
+    packet_bytes: float,
+    per_flow: bool,
+    work: DemandWork,
+    demand: Demand,
+    sizes: Ints,
+) -> None:
+    """
+    Write steps, records and entries of jobs alone, one job after the other.
+
+    `first` (2, jobs + 1): flow and step with which each job begins, and where the last ends.
+    `flows`: steps ascend; bytes are those of one round. `capacity` (E,): bytes per second.
+    `buffer_bytes` (E,): of a virtual channel, of all its links where a link stands for several.
+    `packet_bytes`: 0 where none is stated. `per_flow`: each flow is a sender of its own.
+    `demand`: rows for as many as there can be; steps are all 0. `sizes` (2, jobs): written: how
+    many records and entries there are.
+
+    Records are in the order in which flows first cross their links; their fields `job`,
+    `next_record` and the marks are for the solver.
+    """
+    n_records, n_entries = 0, 0
+    for job in range(sizes.shape[1]):
+        begin = first[0, job], first[1, job]
+        end = first[0, job + 1], first[1, job + 1]
+        sizes[0, job], sizes[1, job] = _job_demand(
+            flows,
+            begin,
+            end,
+            (capacity, buffer_bytes, packet_bytes),
+            per_flow,
+            work,
+            demand.steps,
+            demand.records[n_records:],
+            demand.entries[n_entries:],
+        )
+        n_records += sizes[0, job]
+        n_entries += sizes[1, job]

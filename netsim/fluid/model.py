@@ -12,7 +12,7 @@ from netsim.common.jit import load_kernels
 from netsim.common.rng import shuffled
 from netsim.flows.contention import Culprits, Traffic
 from netsim.flows.limiters import host_links
-from netsim.fluid.demand import DemandOf, JobDemand
+from netsim.fluid.demand import DemandOf, JobDemand, JobDemands
 from netsim.fluid.tables import STATES, Solution, State, Store
 from netsim.topology.base import Topology
 
@@ -132,10 +132,29 @@ class Fluid:
         values = store.state.jobs["reported"][slots]
         return dict(zip(store.job_of[slots].tolist(), values.tolist(), strict=True))
 
-    def start_over(self, demands: Mapping[int, JobDemand]) -> None:
-        """Take all jobs away and add others, in the tables that there are."""
-        self._store.clear()
-        self.add_all(demands)
+    def start_over(
+        self, jobs: Sequence[int], demands: JobDemands, rows: Ints, compute_s: Floats
+    ) -> None:
+        """
+        Take all jobs away and let others in, in the tables that there are.
+
+        `rows` (n,): which of `demands` each has, beside `compute_s` (n,) seconds of computation.
+        """
+        store, sizes = self._store, demands.sizes[:, rows]
+        store.clear()
+        self._kept = None
+        store.make_room_of(len(jobs), sizes.sum(axis=1).tolist())
+        self._events += len(jobs)
+        slots, first = store.add_all(jobs, sizes)
+        phases = np.array([shuffled(job, STATES, self._seed) for job in jobs], dtype=np.int8)
+        self._kernels.enter_all(
+            store.state,
+            slots,
+            demands.tables,
+            np.ascontiguousarray(np.stack([first, demands.first[:, rows], sizes])),
+            np.stack([compute_s, demands.iterations_s(rows, compute_s)]),
+            phases.reshape(-1, STATES),
+        )
 
     def solution(self) -> Solution:
         """Return where the model stands after `solve`, for `go_back`."""

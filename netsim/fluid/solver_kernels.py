@@ -576,10 +576,78 @@ def _evaluate(state: State, slot: int, stale: float, dirty: Ints, work: Row) -> 
     return moved
 
 
+@njit(allocates=False)
+def _zero_load(state: State, r: int) -> None:
+    """Take a contribution as none: it is the first time that other jobs are on the link."""
+    for value in range(state.load_values.shape[1]):
+        state.load_values[r, value] = 0.0
+
+
+@njit(error_model="numpy", allocates=False)
+def _enter_job(
+    state: State,
+    slot: int,
+    demand: Demand,
+    rows: tuple[tuple[int, int, int], tuple[int, int, int], tuple[int, int, int]],
+    times_s: tuple[float, float],
+    phase: Phases,
+) -> None:
+    """
+    Fill a job's rows, put its records on the lists of their links, and make jobs dirty.
+
+    `rows`: first record, entry and step of the job, the same in `demand`, and how many these are.
+    Others as for `enter`.
+    """
+    first_row, (first_record, first_entry, first_step), sizes = rows
+    job = state.jobs[slot]
+    job.first_record, job.first_entry, job.first_step = first_row
+    job.n_records, job.n_entries, job.n_steps = sizes
+    job.compute_s, job.alone_s = times_s
+    job.period_s = job.committed_s = job.alone_s
+    job.reported, job.damping = np.nan, 1.0
+    job.n_dirty, job.first_dirty, job.first_late = 0, -1, -1
+    job.queued = False
+    for i in range(STATES):
+        job.share[i], job.phase[i] = 1.0 / STATES, phase[i]
+    for a in range(job.n_steps):
+        state.steps[job.first_step + a] = demand.steps[first_step + a]
+    for k in range(job.n_entries):
+        state.entries[job.first_entry + k] = demand.entries[first_entry + k]
+    _enqueue(job, slot, (state.queue, state.cursor))
+    for row in range(job.n_records):
+        r = job.first_record + row
+        state.records[r] = demand.records[first_record + row]
+        record = state.records[r]
+        record.job = slot
+        queue_s = QUEUE_BUFFERS * state.links[record.link].buffer_s
+        free_weight = np.inf
+        first = job.first_entry + record.first_entry
+        for k in range(first, first + record.n_entries):
+            entry = state.entries[k]
+            room_s = entry.end_s - entry.fraction * queue_s
+            free_weight = min(free_weight, (room_s / entry.drain_s - 1.0) * entry.weight)
+        record.free_weight = free_weight
+        link = state.links[record.link]
+        record.next_record = link.first_record
+        link.first_record = r
+        link.n_records += 1
+        state.marks[r] = 0
+        if link.n_records == 2:  # noqa: PLR2004 (it was alone before)
+            neighbour = record.next_record
+            other = state.records[neighbour].job
+            _enqueue(state.jobs[other], other, (state.queue, state.cursor))
+            state.marks[neighbour] |= SHARED
+            _zero_load(state, neighbour)
+            _make_dirty(neighbour, state.records[neighbour], state.marks, state.jobs[other])
+        if link.n_records > 1:
+            state.marks[r] |= SHARED
+            _zero_load(state, r)
+            _make_dirty(r, record, state.marks, job)
+
+
 @njit(
     void(_STATE, int64, _DEMAND, types.UniTuple(int64, 3), types.UniTuple(float64, 2), int8[::1]),
     cache=True,
-    error_model="numpy",
     allocates=False,
 )
 def enter(
@@ -591,56 +659,36 @@ def enter(
     phase: Phases,
 ) -> None:
     """
-    Fill a job's rows, put its records on the lists of their links, and make jobs dirty.
+    Let a job in.
 
     `first_row`: its first record, entry and step. `times_s`: of an iteration, computing and in all.
     `phase` (STATES,): state in which it is in each cell.
     """
-    job = state.jobs[slot]
-    job.first_record, job.first_entry, job.first_step = first_row
-    job.n_records, job.n_entries = demand.records.size, demand.entries.size
-    job.n_steps = demand.steps.size
-    job.compute_s, job.alone_s = times_s
-    job.period_s = job.committed_s = job.alone_s
-    job.reported, job.damping = np.nan, 1.0
-    job.n_dirty, job.first_dirty, job.first_late = 0, -1, -1
-    job.queued = False
-    for i in range(STATES):
-        job.share[i], job.phase[i] = 1.0 / STATES, phase[i]
-    for a in range(job.n_steps):
-        state.steps[job.first_step + a] = demand.steps[a]
-    for k in range(job.n_entries):
-        state.entries[job.first_entry + k] = demand.entries[k]
-    _enqueue(job, slot, (state.queue, state.cursor))
-    for row in range(job.n_records):
-        r = job.first_record + row
-        state.records[r] = demand.records[row]
-        record = state.records[r]
-        record.job = slot
-        queue_s = QUEUE_BUFFERS * state.links[record.link].buffer_s
-        free_weight = np.inf
-        first = job.first_entry + record.first_entry
-        for k in range(first, first + record.n_entries):
-            entry = state.entries[k]
-            room_s = entry.end_s - entry.fraction * queue_s
-            free_weight = min(free_weight, (room_s / entry.drain_s - 1.0) * entry.weight)
-        record.free_weight = free_weight
-        for value in range(state.load_values.shape[1]):
-            state.load_values[r, value] = 0.0
-        link = state.links[record.link]
-        record.next_record = link.first_record
-        link.first_record = r
-        link.n_records += 1
-        state.marks[r] = 0
-        if link.n_records == 2:  # noqa: PLR2004 (it was alone before)
-            neighbour = record.next_record
-            other = state.records[neighbour].job
-            _enqueue(state.jobs[other], other, (state.queue, state.cursor))
-            state.marks[neighbour] |= SHARED
-            _make_dirty(neighbour, state.records[neighbour], state.marks, state.jobs[other])
-        if link.n_records > 1:
-            state.marks[r] |= SHARED
-            _make_dirty(r, record, state.marks, job)
+    sizes = demand.records.size, demand.entries.size, demand.steps.size
+    _enter_job(state, slot, demand, (first_row, (0, 0, 0), sizes), times_s, phase)
+
+
+@njit(
+    void(_STATE, int64[::1], _DEMAND, int64[:, :, ::1], float64[:, ::1], int8[:, ::1]),
+    cache=True,
+    allocates=False,
+)
+def enter_all(
+    state: State, slots: Ints, demand: Demand, rows: Ints, times_s: Floats, phases: Phases
+) -> None:
+    """
+    Let jobs in, one after the other.
+
+    `rows` (3, 3, jobs): first record, entry and step of each, the same in `demand`, and how many
+    these are. `times_s` (2, jobs), `phases` (jobs, STATES): as for `enter`.
+    """
+    for at in range(slots.size):
+        own = (
+            (rows[0, 0, at], rows[0, 1, at], rows[0, 2, at]),
+            (rows[1, 0, at], rows[1, 1, at], rows[1, 2, at]),
+            (rows[2, 0, at], rows[2, 1, at], rows[2, 2, at]),
+        )
+        _enter_job(state, slots[at], demand, own, (times_s[0, at], times_s[1, at]), phases[at])
 
 
 @njit(void(_STATE, int64), cache=True, error_model="numpy", allocates=False)

@@ -4,7 +4,7 @@ Tables of the model `fluid`: what a job puts on links, and what all jobs togethe
 Symbols are those of the page on the model. Seconds are seconds of a link: bytes / capacity.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -322,10 +322,12 @@ class Store:
             n_records += demand.records.size
             n_entries += demand.entries.size
             n_steps += demand.steps.size
+        return self.make_room_of(len(demands), (n_records, n_entries, n_steps))
+
+    def make_room_of(self, n_jobs: int, sizes: Sequence[int]) -> bool:
+        """Do so for jobs of so many records, entries and steps together."""
         moved = False
-        for (group, tables), n_rows in zip(
-            _GROUPS.items(), (n_records, n_entries, n_steps), strict=True
-        ):
+        for (group, tables), n_rows in zip(_GROUPS.items(), sizes, strict=True):
             capacity = getattr(self.state, tables[0]).size
             if self._tails[group] + n_rows <= capacity:
                 continue
@@ -334,15 +336,15 @@ class Store:
             self.moves += 1
             if 2 * (tail + n_rows) > capacity:  # else it would be full again soon
                 self._grow_tables(tables, 4 * (tail + n_rows))
-        while len(self._free) < len(demands):
+        while len(self._free) < n_jobs:
             self._grow_slots()
         return moved
 
     def clear(self) -> None:
         """Take all jobs away; the tables keep their length."""
         state = self.state
-        for table in (state.jobs, state.totals):
-            table[:] = 0
+        state.jobs[:] = 0
+        state.total_values[state.links["n_records"] > 1] = 0.0  # others are 0
         state.links["first_record"] = -1
         state.links["n_records"] = 0
         state.links["change"] = 0.0
@@ -379,7 +381,6 @@ class Store:
         for name in ("jobs", "steps", "records", "marks", "entries", "links"):
             kept = as_blocks(getattr(rows, name))
             as_blocks(getattr(state, name))[: kept.size] = kept
-        state.load_values[: rows.records.size] = 0.0
         state.load_values[np.flatnonzero(rows.load_row >= 0)] = rows.load_values
         state.total_values[np.flatnonzero(rows.total_row >= 0)] = rows.total_values
         self.slot_of, self._tails = dict(solution.slot_of), dict(solution.tails)
@@ -402,6 +403,21 @@ class Store:
         ends = record + demand.records.size, entry + demand.entries.size, step + demand.steps.size
         self._tails = dict(zip(_GROUPS, ends, strict=True))
         return slot, (record, entry, step)
+
+    def add_all(self, jobs: Sequence[int], sizes: Ints) -> tuple[Ints, Ints]:
+        """
+        Give jobs slots and rows, to be filled; return these and their first in each group (3, n).
+
+        `sizes` (3, n): records, entries and steps of each.
+        """
+        slots = np.array([self._free.pop() for _ in jobs], dtype=np.int64)
+        self.slot_of.update(zip(jobs, slots.tolist(), strict=True))
+        self.job_of[slots] = jobs
+        tails = np.array([list(self._tails.values())], dtype=np.int64).T
+        ends = tails + np.cumsum(sizes, axis=1)
+        if slots.size:
+            self._tails = dict(zip(_GROUPS, ends[:, -1].tolist(), strict=True))
+        return slots, ends - sizes
 
     def remove(self, job: int) -> None:
         """Free the slot and rows of a job whose records are on no link any more."""

@@ -1,6 +1,6 @@
 """Routing: the protocol that every routing fulfils, checks of its flows, routes between ranks."""
 
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -79,6 +79,7 @@ class CheckedRouting:
 
     __slots__ = ()
     topology: Topology
+    per_flow: ClassVar[bool] = True  # the path of a flow depends on no other flow of the call
 
     def routes(
         self,
@@ -151,6 +152,11 @@ class RankRouting:
             first, second, third, fourth = (np.repeat(leg, self._qps) for leg in inside)
             inside = first, second, third, fourth
         return self._joined(routes, inside), EndpointFlows(flow, out, into, count)
+
+    @property
+    def of_several_jobs(self) -> bool:
+        """Whether flows of several jobs that own no links can be routed in one call."""
+        return self._qps == 1 and bool(getattr(self._routing, "per_flow", False))
 
     @staticmethod
     def _joined(routes: Routes, inside: tuple[Ints, Ints, Ints, Ints] | None) -> Routes:

@@ -1,6 +1,7 @@
 """Up-down paths of a fat-tree: by given up-ports, or over the least loaded links."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -98,6 +99,8 @@ class LeastLoadedPerJob(CheckedRouting):
     is left where no minimal path is, as a path comes down through the same digits that it went up
     by. Cost: F times the number of minimal paths (a numba kernel).
     """
+
+    per_flow: ClassVar[bool] = False
 
     topology: FatTree
 

@@ -13,7 +13,7 @@ from fabricsim.checking import shortened, whole, wrong
 from netsim.common.arrays import Floats, Ints, numbers_below
 from netsim.common.errors import TopologyError
 from netsim.topology.building import compact_kinds, reverse_links
-from netsim.topology.names import NameBook, Origin
+from netsim.topology.names import NameBook, Origin, link_names
 
 _PAIRS = 2_000_000  # pairs of nodes whose distance is held in memory at once
 LEAST_PACKET, MOST_PACKET, MOST_BUFFER = 64.0, 2.0**24, 2.0**30
@@ -530,7 +530,7 @@ class Topology:
     @cached_property
     def links_by_name(self) -> dict[str, int]:
         """Directed link of every name as `link_name` gives it."""
-        return {self.link_name(link): link for link in range(self.n_links)}
+        return {name: link for link, name in enumerate(link_names(self))}
 
 
 def require_sane(topology: Topology) -> Topology:

@@ -88,6 +88,25 @@ def assign(
         If a pattern does not exist for the size of a job, a column of the log lacks a
         value, or bytes do not fit into an iteration.
     """
+    drawn = drawn_communications(
+        jobs, profile, seed, node_bandwidth=node_bandwidth, slots=slots, layout=layout
+    )
+    return tuple(
+        job if job.communication is None and new is None else _communicating_job(job, new)
+        for job, new in zip(jobs, drawn, strict=True)
+    )
+
+
+def drawn_communications(
+    jobs: Sequence[Job],
+    profile: Profile,
+    seed: int,
+    *,
+    node_bandwidth: float | None = None,
+    slots: Mapping[int, Ints] | None = None,
+    layout: Callable[[int, int], Layout] | None = None,
+) -> list[Communication | None]:
+    """Return the communication of jobs, as `assign` attaches it."""
     whole("seed", seed, 0, error=WorkloadError)
     if node_bandwidth is not None:
         number("node_bandwidth", node_bandwidth, positive=True, error=WorkloadError)
@@ -114,10 +133,7 @@ def assign(
                 rows.tolist(), samples.communications(chosen, ids[rows]), strict=True
             ):
                 drawn[row] = communication
-    return tuple(
-        job if job.communication is None and new is None else _communicating_job(job, new)
-        for job, new in zip(jobs, drawn, strict=True)
-    )
+    return drawn
 
 
 def _communicating_job(job: Job, communication: Communication | None) -> Job:

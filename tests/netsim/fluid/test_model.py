@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from iterating import make_fabric, traffic_of
 
 from netsim.common.errors import ContentionError
+from netsim.fluid.demand import JobDemands
 from netsim.fluid.model import Fluid
 from netsim.registries.contention_models import RENAMED_MODELS, make_contention_model
 
@@ -79,7 +80,8 @@ def test_a_trial_is_what_a_solution_from_nothing_is_and_leaves_no_trace(drawn, m
                 np.testing.assert_array_equal(now[field], then[field], f"{machine} {name} {field}")
         assert model.solve() == {}
         solution = model.solution()
-        model.start_over({more: new[more]})
+        one = JobDemands.of_one(new[more])
+        model.start_over([more], one, np.zeros(1, dtype=np.int64), one.compute_s)
         model.solve()
         model.go_back(solution)
         assert first | model.trial([gone, moved], new) == found
