@@ -429,9 +429,9 @@ class Machine:
         if not moved:
             return
         for job_id in moved:
+            del leaving[bisect_left(leaving, (self.expected_end_s[job_id], job_id))]
             self.expected_end_s[job_id] = later_s
-        leaving[:] = [(self.expected_end_s[job_id], job_id) for _, job_id in leaving]
-        leaving.sort()
+            insort(leaving, (later_s, job_id))
         self.changed_until_s = max(self.changed_until_s, later_s)
         self.disturbances += len(moved)
 
