@@ -16,9 +16,8 @@ ABSENT = "reference data is not present beside the repository"
 STEADY = "FABRICSIM_STEADY_DRAWS"  # of the environment: Hypothesis draws the same each time
 
 
-if os.environ.get(STEADY):
-    settings.register_profile("steady", derandomize=True)
-    settings.load_profile("steady")
+settings.register_profile("here", derandomize=bool(os.environ.get(STEADY)), deadline=None)
+settings.load_profile("here")
 
 
 @pytest.fixture(scope="session", autouse=True)
