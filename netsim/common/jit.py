@@ -70,7 +70,6 @@ def load_kernels(module: str, what: str, seconds: float) -> ModuleType:
     """
     if module in sys.modules:
         return importlib.import_module(module)  # waits where another thread imports it
-    _import_numba()
     folder = cache_folder(module)
     with _announced_compilation(what, seconds):
         if folder is None or (folder / _COMPILED).exists():
@@ -81,25 +80,6 @@ def load_kernels(module: str, what: str, seconds: float) -> ModuleType:
                 (folder / _COMPILED).touch()
                 _remove_old(folder.parent)
             return loaded
-
-
-@cache
-def _import_numba() -> None:
-    """
-    Import what numba imports when it compiles or loads its first kernel, but for SciPy's BLAS.
-
-    It looks whether that is there, for products of matrices, which no kernel has: a fifth of what
-    `estimate` takes. Its `convolve` and `correlate` do without it from then on.
-    """
-    name = "scipy.linalg.cython_blas"
-    if name in sys.modules:
-        return
-    sys.modules[name] = None  # type: ignore[assignment] (as if it were not there)
-    try:
-        with suppress(ImportError):
-            importlib.import_module("numba.np.arraymath")
-    finally:
-        del sys.modules[name]
 
 
 @cache

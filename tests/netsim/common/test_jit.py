@@ -83,18 +83,6 @@ def test_the_first_compilation_is_announced_and_later_ones_come_from_disk(kernel
     assert not list((folder / "made").rglob("*.nb?"))
 
 
-def test_kernels_are_loaded_without_scipys_linear_algebra_which_stays_usable(kernels):
-    _, run = kernels
-    after = """
-import sys
-assert "scipy.linalg" not in sys.modules
-import numba, numpy
-assert numba.njit(lambda matrix: matrix @ matrix)(2.0 * numpy.eye(2)).sum() == 8.0
-assert "scipy.linalg" in sys.modules
-"""
-    assert run(code=CALL + after)[0] == 8.0
-
-
 @pytest.mark.parametrize("name", ["inner_kernels.py", "settings.py"])
 def test_a_change_of_what_kernels_import_is_not_missed(kernels, name):
     """Also where size and time of the file are as before."""
