@@ -257,9 +257,7 @@ class DemandOf:
         self._kernels.job_demands(
             Flows._make(map(read_only, flows)),
             first,
-            self._capacity,
-            self._buffer_bytes,
-            float(self.topology.packet_bytes),
+            (self._capacity, self._buffer_bytes, float(self.topology.packet_bytes)),
             self._per_flow,
             work,
             demand,

@@ -165,24 +165,23 @@ def _by_link(entries: Table, work: Table, record_of: Ints, records: Table, order
 @njit(error_model="numpy", allocates=False)
 def _job_demand(
     flows: Flows,
-    begin: tuple[int, int],
-    end: tuple[int, int],
+    part: tuple[int, int, int, int],
     fabric: tuple[Floats, Floats, float],
     per_flow: bool,
     work: DemandWork,
-    steps: Table,
-    records: Table,
-    ordered: Table,
+    demand: Demand,
 ) -> tuple[int, int]:
     """
     Write what one job puts on links; return how many records and entries.
 
-    `begin`, `end`: its flows and steps. `records`, `ordered`: its records, and entries as these
-    have them, first of all.
+    `part`: where its flows begin and end, and its steps. `demand`: its rows first of all, but for
+    steps.
     """
     capacity, buffer_bytes, packet_bytes = fabric
+    first_flow, n_flows, first_step, last_step = part
+    steps = demand.steps
     indptr, entry_of, entries = flows.indptr, work.entry_of, work.entries
-    n_entries, first, n_flows = 0, begin[0], end[0]
+    n_entries, first = 0, first_flow
     while first < n_flows:
         base, last = n_entries, first
         while last < n_flows and flows.step[last] == flows.step[first]:
@@ -276,16 +275,16 @@ def _job_demand(
                 here.by_channel[channel] += np.float32(flow.weight * part)
         for k in range(base, n_entries):
             entry, here = entries[k], work.of_entry[k]
-            entry.step, entry.time_s = flows.step[first] - begin[1], entry.end_s
+            entry.step, entry.time_s = flows.step[first] - first_step, entry.end_s
             entry.injection_s /= entry.weight
             if here.waiting_s > 0.0 and buffer_bytes[here.link] > 0.0:
                 entry.blocked = max(0.0, 1.0 - here.room_s / here.waiting_s)
             entry_of[here.link] = -1
         first = last
-    for a in range(begin[1], end[1]):
+    for a in range(first_step, last_step):
         steps[a].duration_s = steps[a].drain_s + steps[a].latency_s
         steps[a].rounds, steps[a].hide_s = flows.rounds[a], flows.hide_s[a]
-    found = _by_link(entries[:n_entries], work.of_entry, entry_of, records, ordered)
+    found = _by_link(entries[:n_entries], work.of_entry, entry_of, demand.records, demand.entries)
     return found, n_entries
 
 
@@ -293,8 +292,7 @@ def _job_demand(
     void(
         FLOWS,
         int64[:, ::1],
-        *[_FLOATS] * 2,
-        float64,
+        types.Tuple((_FLOATS, _FLOATS, float64)),
         types.boolean,
         WORK,
         DEMAND,
@@ -307,9 +305,7 @@ def _job_demand(
 def job_demands(
     flows: Flows,
     first: Ints,
-    capacity: Floats,
-    buffer_bytes: Floats,
-    packet_bytes: float,
+    fabric: tuple[Floats, Floats, float],
     per_flow: bool,
     work: DemandWork,
     demand: Demand,
@@ -319,7 +315,7 @@ def job_demands(
     Write steps, records and entries of jobs alone, one job after the other.
 
     `first` (2, jobs + 1): flow and step with which each job begins, and where the last ends.
-    `flows`: steps ascend; bytes are those of one round. `capacity` (E,): bytes per second.
+    `flows`: steps ascend; bytes are those of one round. `fabric`: `capacity` (E,): bytes per second.
     `buffer_bytes` (E,): of a virtual channel, of all its links where a link stands for several.
     `packet_bytes`: 0 where none is stated. `per_flow`: each flow is a sender of its own.
     `demand`: rows for as many as there can be; steps are all 0. `sizes` (2, jobs): written: how
@@ -330,18 +326,14 @@ def job_demands(
     """
     n_records, n_entries = 0, 0
     for job in range(sizes.shape[1]):
-        begin = first[0, job], first[1, job]
-        end = first[0, job + 1], first[1, job + 1]
+        part = first[0, job], first[0, job + 1], first[1, job], first[1, job + 1]
         sizes[0, job], sizes[1, job] = _job_demand(
             flows,
-            begin,
-            end,
-            (capacity, buffer_bytes, packet_bytes),
+            part,
+            fabric,
             per_flow,
             work,
-            demand.steps,
-            demand.records[n_records:],
-            demand.entries[n_entries:],
+            Demand(demand.steps, demand.records[n_records:], demand.entries[n_entries:]),
         )
         n_records += sizes[0, job]
         n_entries += sizes[1, job]

@@ -1,5 +1,6 @@
-"""
-The fixed point of the model `fluid`, kept up to date from event to event, compiled.
+"""The fixed point of the model `fluid`, compiled; long because its kernels call each other.
+
+It is kept up to date from event to event.
 
 A job has a *slot*. It has a record on each link that it uses, and an entry for each step on it::
 
