@@ -315,7 +315,7 @@ def job_demands(
     Write steps, records and entries of jobs alone, one job after the other.
 
     `first` (2, jobs + 1): flow and step with which each job begins, and where the last ends.
-    `flows`: steps ascend; bytes are those of one round. `fabric`: `capacity` (E,): bytes per second.
+    `flows`: steps ascend; bytes are those of one round. `fabric`: `capacity` (E,): bytes/s.
     `buffer_bytes` (E,): of a virtual channel, of all its links where a link stands for several.
     `packet_bytes`: 0 where none is stated. `per_flow`: each flow is a sender of its own.
     `demand`: rows for as many as there can be; steps are all 0. `sizes` (2, jobs): written: how
