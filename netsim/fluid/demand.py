@@ -253,7 +253,7 @@ class DemandOf:
             work, records, entries = self._scratch(n_flows, n_hops, most)
         demand = Demand(np.zeros(n_steps, STEP), records, entries)
         sizes = np.empty((3, first.shape[1] - 1), dtype=np.int64)
-        sizes[2] = np.diff(first[1])
+        sizes[2] = first[1, 1:] - first[1, :-1]
         self._kernels.job_demands(
             Flows._make(map(read_only, flows)),
             first,

@@ -227,8 +227,9 @@ class Fluid:
         """
         store = self._store
         slots = np.array(self._slots(list(jobs)), dtype=np.int64)
-        kind_of = np.zeros(store.state.links.size, dtype=np.int64)
-        if kinds is not None:
+        if kinds is None:
+            kind_of = np.zeros(store.state.links.size, dtype=np.int64)
+        else:
             kind_of = self._with_limiters(kinds)
         kernels = self._attribution()
         n_steps = int(store.state.jobs["n_steps"][slots].max(initial=0))
