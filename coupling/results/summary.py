@@ -6,7 +6,6 @@ from math import isfinite, nan
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from coupling.errors import ResultError
 from coupling.results.columns import finished
@@ -330,7 +329,7 @@ def mind_gain(sizes: Ints, node_s: Floats, before: Floats, after: Floats) -> Min
     )
 
 
-def mind_gain_of(jobs: pd.DataFrame, reference: pd.DataFrame) -> MindGain:
+def mind_gain_of(jobs: "pd.DataFrame", reference: "pd.DataFrame") -> MindGain:
     """Compare the MIND of the jobs of two results."""
     here, there = (finished(table).set_index("id").sort_index() for table in (jobs, reference))
     both = there.index.intersection(here.index)
