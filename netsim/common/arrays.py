@@ -20,7 +20,7 @@ _INT, _UNSIGNED = np.dtype(np.int64), np.dtype(np.uint64)
 
 def as_blocks(table: Table) -> Table:
     """Return the same rows without their columns: NumPy copies these ten times as fast."""
-    return table.view(np.dtype((np.void, table.itemsize)))
+    return table.view(f"V{table.itemsize}")
 
 
 def copied_rows(table: Table) -> Table:

@@ -61,6 +61,7 @@ def njit(
     return compiled
 
 
+@cache
 def load_kernels(module: str, what: str, seconds: float) -> ModuleType:
     """
     Import a module of compiled kernels; announce it, once a process, if that means compiling them.

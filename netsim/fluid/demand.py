@@ -254,7 +254,7 @@ class DemandOf:
         demand = Demand(np.zeros(n_steps, STEP), records, entries)
         sizes = np.empty((3, first.shape[1] - 1), dtype=np.int64)
         sizes[2] = first[1, 1:] - first[1, :-1]
-        self._kernels.job_demands(
+        n_records, n_entries = self._kernels.job_demands(
             Flows._make(map(read_only, flows)),
             first,
             (self._capacity, self._buffer_bytes, float(self.topology.packet_bytes)),
@@ -263,7 +263,6 @@ class DemandOf:
             demand,
             sizes[:2],
         )
-        n_records, n_entries, _ = sizes.sum(axis=1).tolist()
         rows = copied_rows(records[:n_records]), copied_rows(entries[:n_entries])
         return Demand(demand.steps, *rows), sizes
 

@@ -18,7 +18,7 @@ for g = 1 - K/U of the time.
 """
 
 import numpy as np
-from numba import float64, int64, typeof, types, void
+from numba import float64, int64, typeof, types
 
 from netsim.common.arrays import Floats, Ints, Table
 from netsim.common.jit import njit
@@ -289,7 +289,7 @@ def _job_demand(
 
 
 @njit(
-    void(
+    types.UniTuple(int64, 2)(
         FLOWS,
         int64[:, ::1],
         types.Tuple((_FLOATS, _FLOATS, float64)),
@@ -310,9 +310,9 @@ def job_demands(
     work: DemandWork,
     demand: Demand,
     sizes: Ints,
-) -> None:
+) -> tuple[int, int]:
     """
-    Write steps, records and entries of jobs alone, one job after the other.
+    Write steps, records and entries of jobs alone, one after the other; return how many of both.
 
     `first` (2, jobs + 1): flow and step with which each job begins, and where the last ends.
     `flows`: steps ascend; bytes are those of one round. `fabric`: `capacity` (E,): bytes/s.
@@ -337,3 +337,4 @@ def job_demands(
         )
         n_records += sizes[0, job]
         n_entries += sizes[1, job]
+    return n_records, n_entries
