@@ -331,9 +331,8 @@ def test_an_incast_on_slingshot_is_within_a_factor_of_two():
     assert 0.5 <= limited <= 2 * 2.3
 
 
-@pytest.mark.parametrize(
-    ("linear", "impact"), [pytest.param(True, 66, marks=pytest.mark.heavy), (False, 154)]
-)
+@pytest.mark.heavy
+@pytest.mark.parametrize(("linear", "impact"), [(True, 66), (False, 154)])
 def test_an_incast_on_aries_is_within_an_order_of_magnitude(linear, impact):
     """De Sensi et al. 2020: figure 9, and the maximum of figure 10 where placement is random."""
     nodes = measured.parted(768, linear=linear)

@@ -4,7 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 
+
+@pytest.mark.heavy
 def test_every_case_has_the_answer_of_its_source_and_the_page_says_so():
     command = [sys.executable, "-m", "benchmarks.conformance", "--check"]
     done = subprocess.run(  # noqa: S603 (our own module)

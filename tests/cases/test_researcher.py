@@ -229,6 +229,7 @@ def test_a_policy_sees_the_time_the_estimates_and_the_expected_ends(case):
         assert hasattr(Machine, name)
 
 
+@pytest.mark.heavy
 def test_the_page_of_a_paper_links_to_nothing_that_is_not_there(case):
     """Made again from a record, which runs nothing."""
     command = case("06-paper-page-links")

@@ -31,7 +31,7 @@ VARIANTS = [
 ]
 LIMITED = [(name, options | {"switches": "1@1"}) for name, options in VARIANTS]
 SOME = settings(
-    deadline=None, max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None, max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 

@@ -4,6 +4,7 @@ import heapq
 
 import numpy as np
 import pytest
+from sampling import sampled
 from scipy.stats import ttest_rel
 
 from netsim.flows.distance import average_pairwise_hops
@@ -167,7 +168,7 @@ def replayed(fabric, jobs, name, **options):
     return np.array(minds)
 
 
-@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("machine", sampled(MACHINES, {"3D torus", "5D torus"}))
 def test_closest_and_largest_fit_place_jobs_closer_than_first_free(machine):
     """Tables 1, 4, 5 and 6 in small: jobs up to 64 nodes, significant by section 6.4's test."""
     jobs = [one for one in hector_like(1200, seed=2, load=0.9).jobs if one.n_nodes <= 64]

@@ -82,6 +82,7 @@ def remember(record, on_cube, elsewhere):
         record.add(job(0, CUBE), shape, elsewhere)
 
 
+@pytest.mark.heavy
 def test_table_1_gives_the_shapes_of_the_sizes():
     """64 nodes: 3D-B, 3D-UB, 2D-B, 2D-UB, as on the paper's torus of 32 per axis; and the list."""
     fabric = build_torus((32, 32, 32), "1 B/s")

@@ -77,12 +77,20 @@ def test_json_alone_is_on_stdout(fabricsim):
     ("changes", "words"),
     [
         ((), "full fat-tree, d-mod-k); outside what was compared: 16 nodes (128"),
-        (("network.fairness=per-flow",), "outside what was compared: per-flow (per-sender)"),
+        pytest.param(
+            ("network.fairness=per-flow",),
+            "outside what was compared: per-flow (per-sender)",
+            marks=pytest.mark.heavy,
+        ),
         (("scheduler.allocator=jigsaw", "network.routing=jigsaw"), "Jobs share no link, so interf"),
         (("topology.parents=[1,1]", "topology.children=[4,4]"), "tapered fat-tree, d-mod-k)"),
-        (("network.routing=ecmp",), "full fat-tree, ecmp)"),
+        pytest.param(("network.routing=ecmp",), "full fat-tree, ecmp)", marks=pytest.mark.heavy),
         (("network.model=null",), "Model null is an infinite network"),
-        (("network.model=assumed",), "Model assumed states what jobs lose"),
+        pytest.param(
+            ("network.model=assumed",),
+            "Model assumed states what jobs lose",
+            marks=pytest.mark.heavy,
+        ),
     ],
 )
 def test_a_run_says_whether_its_kind_of_network_was_compared_with_packets(

@@ -51,8 +51,15 @@ def started(tmp_path, workers=1):
     return process
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(
+    ("number", "workers"),
+    [
+        (signal.SIGTERM, 1),
+        (signal.SIGTERM, 2),
+        (signal.SIGINT, 1),
+        pytest.param(signal.SIGINT, 2, marks=pytest.mark.heavy),
+    ],
+)
 def test_a_signal_leaves_nothing_that_looks_like_a_result(tmp_path, command, number, workers):
     """One line, 128 + signal, no run directory, no hidden rest; the rest can be resumed."""
     process = started(tmp_path, workers)

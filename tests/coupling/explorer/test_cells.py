@@ -88,6 +88,7 @@ def test_a_sweep_that_is_half_done_shows_the_finished_cells_and_one_without_any_
         shown_of([folder, folder])
 
 
+@pytest.mark.browser
 @pytest.mark.skipif(PROGRAM is None, reason=NO_BROWSER)
 def test_a_cell_is_chosen_and_another_set_beside_it(folder, opened):
     with served(SweepView(folder)) as explorer:

@@ -14,7 +14,7 @@ from coupling.explorer.run_view import RunView, exhibit_of
 from coupling.report.plots.layout import cables_of, layout_of, segments
 from coupling.results.explained import explain_job, why
 
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason=NO_BROWSER)
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(PROGRAM is None, reason=NO_BROWSER)]
 
 
 @pytest.fixture(scope="module")

@@ -34,6 +34,7 @@ def written(path, other):
     return path
 
 
+@pytest.mark.browser
 @browsing
 def test_a_moment_is_looked_at_by_clicks(tmp_path, opened):
     """Each of two jobs alone on a cable takes half as long as both on it: both are slowed by 2."""
@@ -76,6 +77,7 @@ def test_a_moment_is_looked_at_by_clicks(tmp_path, opened):
         }
 
 
+@pytest.mark.browser
 @browsing
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_hostile_names_of_a_moment_are_text_and_axe_finds_no_fault(tmp_path, opened, dark):

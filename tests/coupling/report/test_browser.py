@@ -22,7 +22,7 @@ from coupling.site.verify import verify
 from netsim.registries.topologies import make_topology
 from netsim.topology.structure.inspect import inspect_topology
 
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason=NO_BROWSER)
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(PROGRAM is None, reason=NO_BROWSER)]
 EVIL = '<img src=x onerror="hit=1"><script>hit=2</script>'
 A4_PX = 698  # between the margins, 96 dots per inch
 

@@ -129,6 +129,7 @@ def test_a_wait_that_vanishes_is_averaged_as_it_is():
     assert ta["low"] == -1.0
 
 
+@pytest.mark.heavy
 def test_intervals_hold_a_known_difference_in_95_of_100_sweeps():
     """Ten seeds, a difference of 10 % that varies by sample; 80 sweeps."""
     rng, held, repeats = np.random.default_rng(11), 0, 80

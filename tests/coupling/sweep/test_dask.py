@@ -53,6 +53,7 @@ def test_a_killed_worker_costs_nothing_but_time(small, tmp_path, cluster, conten
     assert contents(tmp_path / "dask") == contents(tmp_path / "here")
 
 
+@pytest.mark.heavy
 def test_a_scheduler_that_goes_away_is_one_line_and_finished_cells_stay(
     small, tmp_path, cluster, monkeypatch
 ):

@@ -31,6 +31,7 @@ def test_of_skewed_samples_nearly_as_many_do():
     assert 0.89 <= share_held(lambda rng: rng.exponential(TRUTH, 30), 400) <= 0.975
 
 
+@pytest.mark.heavy
 def test_of_days_that_depend_on_each_other_nine_in_ten_hold_the_ratio():
     """Two sums over 200 days with a load that lasts for days, of a ratio of 1.1."""
     rng, held, repeats = np.random.default_rng(5), 0, 120

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from sampling import sampled
 
 from coupling.errors import ResultError
 from coupling.results.columns import COLUMNS, read_table
@@ -45,7 +46,7 @@ BOMBS = {
 }
 
 
-@pytest.mark.parametrize("bomb", BOMBS)
+@pytest.mark.parametrize("bomb", sampled(BOMBS, BOMBS.keys() - {"packed"}))
 def test_a_job_log_that_decodes_to_far_more_than_its_size_is_refused(bomb, tmp_path):
     made, words = BOMBS[bomb]
     data = stored(made())

@@ -125,7 +125,7 @@ print(sum(b"compiling" in run.communicate()[1] for run in runs))
     assert run(code=both)[0] == 1.0
 
 
-@pytest.mark.parametrize("kind", ["nbi", "nbc"])
+@pytest.mark.parametrize("kind", ["nbi", pytest.param("nbc", marks=pytest.mark.heavy)])
 def test_damaged_compiled_code_is_compiled_again(kernels, kind):
     folder, run = kernels
     run()

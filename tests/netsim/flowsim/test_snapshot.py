@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from iterating import machines, talks, traffic_of
 from naive.exact import NaiveJob
 from naive.exact import simulate as naive_simulate
+from sampling import sampled
 from simgridcases import FAT_TREE_JOBS, FCFS, fat_tree_of, load_case, routes_by_rule
 
 from netsim.common.errors import ContentionError, NetsimError
@@ -117,7 +118,7 @@ def first_come_first_served(case, tree):
     return begin, end, nodes
 
 
-@pytest.mark.parametrize("name", FCFS)
+@pytest.mark.parametrize("name", sampled(FCFS, FCFS[:1]))
 def test_co_simulated_fcfs_streams_begin_and_end_as_in_simgrid(name, shared):
     """Contention moves the ends and so later starts and placements; all within 1e-9."""
     case = load_case(shared, name)

@@ -7,6 +7,7 @@ from scheduler.workload import READERS, make_workload
 from scheduler.workload.writers import write_trace
 
 
+@pytest.mark.heavy
 def test_philly_has_the_jobs_that_were_counted_in_it(shared):
     """Counted in the file: 82,247 jobs, 76,627 of one GPU, 289 of more than 8, up to 128."""
     log = READERS["csv"](shared("data/gpu/philly/philly.csv.gz"), processors_per_node=8)

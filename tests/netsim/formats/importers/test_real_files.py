@@ -98,7 +98,10 @@ def test_hopper_is_a_full_torus_of_17_8_24_routers(shared):
 @pytest.mark.parametrize(
     ("name", "groups", "slots", "pairs", "lanes_between_groups"),
     [
-        ("nersc-edison-links.txt.gz", 15, 5760, (21600, 7200, 2520), 24),
+        pytest.param(
+            *("nersc-edison-links.txt.gz", 15, 5760, (21600, 7200, 2520), 24),
+            marks=pytest.mark.heavy,
+        ),
         ("alcf-theta-interconnect.txt.gz", 9, 3456, (12960, 4320, 1728), 48),
     ],
 )
