@@ -147,7 +147,7 @@ class Fluid:
         self._events += len(jobs)
         slots, first = store.add_all(jobs, sizes)
         phases = np.array([shuffled(job, STATES, self._seed) for job in jobs], dtype=np.int8)
-        self._kernels.enter_all(
+        self._trials().enter_all(
             store.state,
             slots,
             demands.tables,
@@ -191,7 +191,7 @@ class Fluid:
                 left.append(self._enter(job, demand))
             found = self.solve()
         evaluated = store.scratch.changed[: state.cursor[2]]
-        load_kernels("netsim.fluid.trial_kernels", "kernels of trials", 1).restore(
+        self._trials().restore(
             state,
             kept.rows,
             np.concatenate([evaluated, np.array(left, dtype=np.int64)]),
@@ -267,6 +267,11 @@ class Fluid:
     def _attribution() -> ModuleType:
         """Return the kernels that say what holds jobs up; rankings need none."""
         return load_kernels("netsim.fluid.attribution_kernels", "attribution kernels", 1)
+
+    @staticmethod
+    def _trials() -> ModuleType:
+        """Return the kernels of rankings and drawn traffic."""
+        return load_kernels("netsim.fluid.trial_kernels", "kernels of trials", 3)
 
     def _scratch(self, kinds: Ints) -> Floats:
         """Return zeros for each slot and class of links; the kernel leaves zeros."""

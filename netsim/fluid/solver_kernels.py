@@ -669,29 +669,6 @@ def enter(
     _enter_job(state, slot, demand, (first_row, (0, 0, 0), sizes), times_s, phase)
 
 
-@njit(
-    void(_STATE, int64[::1], _DEMAND, int64[:, :, ::1], float64[:, ::1], int8[:, ::1]),
-    cache=True,
-    allocates=False,
-)
-def enter_all(
-    state: State, slots: Ints, demand: Demand, rows: Ints, times_s: Floats, phases: Phases
-) -> None:
-    """
-    Let jobs in, one after the other.
-
-    `rows` (3, 3, jobs): first record, entry and step of each, the same in `demand`, and how many
-    these are. `times_s` (2, jobs), `phases` (jobs, STATES): as for `enter`.
-    """
-    for at in range(slots.size):
-        own = (
-            (rows[0, 0, at], rows[0, 1, at], rows[0, 2, at]),
-            (rows[1, 0, at], rows[1, 1, at], rows[1, 2, at]),
-            (rows[2, 0, at], rows[2, 1, at], rows[2, 2, at]),
-        )
-        _enter_job(state, slots[at], demand, own, (times_s[0, at], times_s[1, at]), phases[at])
-
-
 @njit(void(_STATE, int64), cache=True, error_model="numpy", allocates=False)
 def leave(state: State, slot: int) -> None:
     """Take a job's records off their links, and make dirty what shares them."""

@@ -1,15 +1,15 @@
 """
-What a trial of other jobs has changed in the tables of the model `fluid`, put back.
+Trials of other jobs in the model `fluid`: what they have changed is put back, or all jobs are new.
 
-Apart from the solver's kernels: only rankings need it compiled.
+Apart from the solver's kernels: only rankings and drawn traffic need them compiled.
 """
 
 import numpy as np
-from numba import float32, int64, types, uint8, void
+from numba import float32, float64, int8, int64, types, uint8, void
 
-from netsim.common.arrays import Ints
+from netsim.common.arrays import Floats, Ints
 from netsim.common.jit import njit
-from netsim.fluid.solver_kernels import _STATE, _TABLES
+from netsim.fluid.solver_kernels import _DEMAND, _STATE, _TABLES, Phases, _enter_job
 from netsim.fluid.tables import (
     ENTRY,
     JOB,
@@ -17,6 +17,7 @@ from netsim.fluid.tables import (
     RECORD,
     STEP,
     UNCHANGED,
+    Demand,
     Float32s,
     KeptRows,
     State,
@@ -75,3 +76,26 @@ def restore(state: State, kept: KeptRows, slots: Ints, links: Ints) -> None:
             state.records[r], state.marks[r] = kept.records[r], kept.marks[r]
             _put_back(state.load_values, r, kept.load_values, kept.load_row[r])
             r = kept.records[r].next_record
+
+
+@njit(
+    void(_STATE, int64[::1], _DEMAND, int64[:, :, ::1], float64[:, ::1], int8[:, ::1]),
+    cache=True,
+    allocates=False,
+)
+def enter_all(
+    state: State, slots: Ints, demand: Demand, rows: Ints, times_s: Floats, phases: Phases
+) -> None:
+    """
+    Let jobs in, one after the other.
+
+    `rows` (3, 3, jobs): first record, entry and step of each, the same in `demand`, and how many
+    these are. `times_s` (2, jobs), `phases` (jobs, STATES): as for `enter`.
+    """
+    for at in range(slots.size):
+        own = (
+            (rows[0, 0, at], rows[0, 1, at], rows[0, 2, at]),
+            (rows[1, 0, at], rows[1, 1, at], rows[1, 2, at]),
+            (rows[2, 0, at], rows[2, 1, at], rows[2, 2, at]),
+        )
+        _enter_job(state, slots[at], demand, own, (times_s[0, at], times_s[1, at]), phases[at])
