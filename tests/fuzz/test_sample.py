@@ -8,7 +8,7 @@ from pathlib import Path
 from fuzz.seeds import all_seeds
 
 ROOT = Path(__file__).parents[2]
-CASES = 150
+CASES = 300
 
 
 def test_damaged_inputs_are_answered_or_refused_well(tmp_path):
