@@ -9,7 +9,7 @@ from coupling.rates.accounts import Accounts
 from coupling.rates.network import CompletedWork, NetworkRateModel
 from netsim.common.arrays import Floats, Ints
 from netsim.flows.contention import ContentionModel
-from netsim.flows.traffic import carry
+from netsim.flows.traffic import bytes_per_link
 from netsim.topology.base import Topology
 from scheduler.allocation import Allocation
 from scheduler.observer import Observer
@@ -77,7 +77,6 @@ class NetworkLedger(Observer):
         self._accounts = Accounts(self.links.interference_delay_node_s)
         self._sends: dict[int, PlacedTraffic] = {}
         self._attributed: dict[int, float] = {}  # interference when culprits were asked for
-        self._scratch: Floats = np.zeros(network.topology.n_links)
 
     def on_change(
         self,
@@ -109,7 +108,8 @@ class NetworkLedger(Observer):
             )
         for number, done_s in zip(gone, work_s.tolist(), strict=True):
             placed = self._sends.pop(number)
-            carry(placed.traffic, done_s / placed.ideal_s, self.links.nbytes, self._scratch)
+            links, nbytes = bytes_per_link(placed.traffic)
+            self.links.nbytes[links] += nbytes * (done_s / placed.ideal_s)
         self.blame.write(keys, interference_delay_node_s)
         for number in gone:
             self._attributed.pop(number, None)

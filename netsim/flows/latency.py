@@ -63,7 +63,6 @@ class LatencyOf:
         self._byte_s: Floats = 1.0 / capacity
         self._drain_byte_s: Floats = 1.0 / topology.capacity
         self._is_even = bool(capacity.size) and bool((capacity == capacity[0]).all())
-        self._even_waits_s: Floats = np.maximum(hops - 1, 0) * self._byte_s[:1].sum()
 
     def __repr__(self) -> str:
         each = f"{self._per_link_s:g} s a link, packets of {self._packet_bytes:g} bytes"
@@ -101,10 +100,7 @@ class LatencyOf:
     def _waits_s(self, routes: Routes, hops: Ints) -> Floats:
         """Return what each byte of a packet takes on the links of a path but the slowest."""
         if self._is_even:
-            try:
-                return self._even_waits_s[hops]
-            except IndexError:
-                return np.maximum(hops - 1, 0) * float(self._byte_s[0])
+            return np.maximum(hops - 1, 0) * float(self._byte_s[0])
         waits_s, outside = np.zeros(hops.size), hops > 0
         if outside.any():
             first, links = routes.indptr[:-1][outside], routes.links

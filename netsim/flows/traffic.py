@@ -208,12 +208,6 @@ def bytes_per_link(traffic: Traffic) -> tuple[Ints, Floats]:
     return links, total[links]
 
 
-def carry(traffic: Traffic, times: float, carried: Floats, scratch: Floats) -> None:
-    """Add to `carried` (E,) what a job puts on links in iterations; `scratch` (E,) stays 0."""
-    kernels = load_kernels(_KERNELS, "traffic kernels", 3)
-    kernels.carry(_kernel_floats(traffic.nbytes), hops_of(traffic), times, carried, scratch)
-
-
 def _ones(n: int) -> Floats:
     """Return ones as kernels take them; up to some, a part of those that are there."""
     return _ONES[:n] if n <= _MOST_ONES else read_only(np.ones(n))

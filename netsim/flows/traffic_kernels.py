@@ -82,15 +82,3 @@ def link_bytes(nbytes: Floats, hops: Hops, total: Floats, touched: Ints) -> int:
                 count += 1
             total[link] += nbytes[f] * hops.share[hop]
     return count
-
-
-@njit(void(FLOATS, HOPS, float64, float64[::1], float64[::1]), cache=True, allocates=False)
-def carry(nbytes: Floats, hops: Hops, times: float, carried: Floats, total: Floats) -> None:
-    """Add so many times what flows put on links; `total` of each link is 0 before and after."""
-    for f in range(nbytes.size):
-        for hop in range(hops.indptr[f], hops.indptr[f + 1]):
-            total[hops.link[hop]] += nbytes[f] * hops.share[hop]
-    for link in hops.link:
-        if total[link] > 0.0:
-            carried[link] += total[link] * times
-            total[link] = 0.0

@@ -232,7 +232,7 @@ class Fluid:
         else:
             kind_of = self._with_limiters(kinds)
         kernels = self._attribution()
-        n_steps = store.most_steps
+        n_steps = int(store.state.jobs["n_steps"][slots].max(initial=0))
         scratch = kernels.Scratch(
             store.scratch.changed,
             self._scratch(kind_of),

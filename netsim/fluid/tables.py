@@ -285,8 +285,6 @@ class Store:
         Of the solver.
     moves : int
         How often rows have moved, or slots have been added.
-    most_steps : int
-        Of any job so far.
     """
 
     def __init__(self, topology: Topology) -> None:
@@ -311,7 +309,7 @@ class Store:
             cursor=np.zeros(3, dtype=np.int64),
         )
         self.scratch = _scratch(self.state)
-        self.moves = self.most_steps = 0
+        self.moves = 0
         self.slot_of: dict[int, int] = {}
         self.job_of: Ints = np.zeros(_SLOTS, dtype=np.int64)
         self._free = list(range(_SLOTS - 1, -1, -1))
@@ -401,7 +399,6 @@ class Store:
         """Give a job a slot and rows, to be filled; return it and their first in each group."""
         slot = self.slot_of[job] = self._free.pop()
         self.job_of[slot] = job
-        self.most_steps = max(self.most_steps, demand.steps.size)
         record, entry, step = self._tails.values()
         ends = record + demand.records.size, entry + demand.entries.size, step + demand.steps.size
         self._tails = dict(zip(_GROUPS, ends, strict=True))
@@ -416,7 +413,6 @@ class Store:
         slots = np.array([self._free.pop() for _ in jobs], dtype=np.int64)
         self.slot_of.update(zip(jobs, slots.tolist(), strict=True))
         self.job_of[slots] = jobs
-        self.most_steps = max(self.most_steps, int(sizes[2].max(initial=0)))
         tails = np.array([list(self._tails.values())], dtype=np.int64).T
         ends = tails + np.cumsum(sizes, axis=1)
         if slots.size:
