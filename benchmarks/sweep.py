@@ -18,9 +18,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.evidence import record, verdict
-from coupling.sweep.comparison import POLICY, Comparison, compare_policies
+from coupling.sweep.comparison import POLICY, compare_policies
 from coupling.sweep.spec import Spec
-from coupling.sweep.sweep import Sweep, run_sweep
+from coupling.sweep.sweep import Comparison, Sweep, run_sweep
 
 ROOT = Path(__file__).parents[1]
 ALLOCATORS = ["first-free", "random", "ta", "laas", "jigsaw"]

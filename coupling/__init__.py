@@ -23,19 +23,18 @@ from fabricsim.checking.onuse import on_use
 from fabricsim.checking.siblings import check_siblings
 
 if TYPE_CHECKING:
+    from coupling.api import write_report
     from coupling.errors import CouplingError, ExperimentError, ResultError, SnapshotError
     from coupling.inputs.experiment import Experiment
     from coupling.inputs.snapshot import Snapshot, read_snapshot
     from coupling.rates.ledgers import NetworkLedger
     from coupling.rates.network import NetworkRateModel
-    from coupling.report.report import write_report
     from coupling.results.result import Result
     from coupling.results.summary import speedup, summarize
     from coupling.runs.campaign import Campaign, run_campaign
     from coupling.site.estimate import Estimate, estimate
     from coupling.site.verify import Verification, verify
-    from coupling.sweep.comparison import Comparison
-    from coupling.sweep.sweep import Sweep
+    from coupling.sweep.sweep import Comparison, Sweep
 
 __all__ = [
     "Campaign",

@@ -60,13 +60,13 @@ if TYPE_CHECKING:
         topology,
         verify,
         whatif,
+        write_report,
     )
     from coupling.calibration.answers import Calibration
     from coupling.inputs.experiment import Experiment
     from coupling.inputs.snapshot import Snapshot, read_snapshot
     from coupling.plot import plot
     from coupling.replay.answers import Replay
-    from coupling.report.report import write_report
     from coupling.results.result import Result
     from coupling.results.summary import speedup, summarize
     from coupling.runs.campaign import Campaign, run_campaign
@@ -79,8 +79,7 @@ if TYPE_CHECKING:
     from coupling.site.placement_options import Placing
     from coupling.site.stagger import Stagger, stagger
     from coupling.site.verify import Verification
-    from coupling.sweep.comparison import Comparison
-    from coupling.sweep.sweep import Sweep
+    from coupling.sweep.sweep import Comparison, Sweep
     from fabricsim.checking.errors import FabricsimError
     from netsim.formats.importers.graphs import from_networkx
     from netsim.routing.base import Routing

@@ -97,7 +97,7 @@ def write_pages(
     folders: Sequence[Path], path: Path, baseline: str | None = None
 ) -> tuple[Lineup, Mapping[str, Topology]]:
     """Write a page over result directories; return the runs, and their fabrics by name."""
-    from coupling.report.report import write_report
+    from coupling.api import write_report
     from coupling.runs.given_objects import drawable_fabrics
     from coupling.runs.stored import Stored, line_up
 

@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from coupling.report.terminal import ProgressDisplay
-    from coupling.sweep.comparison import Comparison
     from coupling.sweep.cost import CellTimes
     from coupling.sweep.spec import Spec
-    from coupling.sweep.sweep import Sweep
+    from coupling.sweep.sweep import Comparison, Sweep
 
 _REPORT_EVERY_S = 30.0
 

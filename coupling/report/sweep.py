@@ -14,10 +14,10 @@ from coupling.report.page import table as html_table
 from coupling.report.plots.style import Picture
 from coupling.report.plots.sweeps import forest_picture, heat_picture
 from coupling.results.formatting import counted, duration, number, percent
-from coupling.sweep.comparison import ALL, POLICY, REST, Comparison, better
+from coupling.sweep.comparison import POLICY, REST, better
 from coupling.sweep.factors import is_seed
 from coupling.sweep.intervals import FEW
-from coupling.sweep.sweep import Sweep
+from coupling.sweep.sweep import ALL, Comparison, Sweep
 
 PAGE = "sweep.html"
 FORMS = ("svg", "png")

@@ -15,8 +15,8 @@ from coupling.results.comparison import BASELINE_NAMES
 from coupling.results.summary import size_class_names
 from coupling.sweep.factors import is_policy, is_seed
 from coupling.sweep.intervals import block_interval, mean_interval
-from coupling.sweep.sweep import METRICS, Sweep
-from fabricsim.checking import choice, shortened, unknown
+from coupling.sweep.sweep import ALL, METRICS, Comparison, Sweep
+from fabricsim.checking import choice, unknown
 
 OVER = ("seeds", "days")
 _BY_CLASS = {
@@ -29,7 +29,6 @@ _BY_CLASS = {
 _SUMS = {"node_hours": "node_s"}
 _MORE_IS_BETTER = ("utilization", "throughput")
 POLICY = "policy"
-ALL = "all"
 SILENT = "no traffic"
 _ROW = [POLICY, "metric", "by", "class", "baseline", "mean", "difference", "low", "high", "samples"]
 _TWO = 2
@@ -37,66 +36,6 @@ REST = "together, and by chance"
 """The share of a variance that no factor explains alone."""
 _MOST_LEVELS = 8  # of a number; more values are put into classes of equal count
 _CLASSES = 5
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Comparison:
-    """
-    Policies of a sweep, compared.
-
-    Parameters
-    ----------
-    baseline : str
-        The policy that the others are compared with.
-    metrics : tuple of str
-        Numbers of the summary; the first one is the one that ranks and variance are about.
-    over : {"seeds", "days"}
-        What was resampled for the intervals.
-    differences : DataFrame
-        A row per policy (but the baseline), metric and class of jobs: ``policy``, ``metric``,
-        ``by`` (``all``, ``size`` or ``pattern``), ``class``, ``baseline`` and ``mean`` (means over
-        samples), ``difference`` (relative to the baseline, mean over samples; of times the
-        geometric mean of the ratios, less 1), its 95 % interval ``low`` to ``high``, and
-        ``samples``.
-    ranks : DataFrame
-        A row per policy: ``wins`` over the baseline, ``ties``, ``samples``, ``first`` (samples in
-        which it is the best of all), and ``tau``: Kendall's, between the order of the policies in
-        a sample and that of their means, mean over samples (the same in every row).
-    variance : DataFrame
-        A row per outcome and factor: the ``share`` of its variance that the factor alone explains.
-    pairs : DataFrame
-        A row per sample: its factors, and the relative difference of each policy in the first
-        metric.
-    """
-
-    baseline: str
-    metrics: tuple[str, ...]
-    over: str
-    differences: pd.DataFrame
-    ranks: pd.DataFrame
-    variance: pd.DataFrame
-    pairs: pd.DataFrame
-
-    def __repr__(self) -> str:
-        return (
-            f"<Comparison with {shortened(self.baseline)!r}: {len(self.ranks)} policies, "
-            f"{len(self.pairs)} samples>"
-        )
-
-    def to_frame(self) -> pd.DataFrame:
-        """
-        Return the differences with their intervals.
-
-        Returns
-        -------
-        DataFrame
-            A row per policy, metric and class; a copy.
-        """
-        return self.differences.copy()
-
-    def _repr_html_(self) -> str:
-        """Return the differences over all jobs as notebooks show them."""
-        return str(self.differences[self.differences["by"] == ALL].to_html(index=False))
 
 
 def better(metric: str) -> int:

@@ -83,3 +83,12 @@ def test_a_small_run_leaves_alone_what_is_slow_to_load(tmp_path):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)  # noqa: S603
 
     assert done.returncode == 0, done.stderr
+
+
+def test_all_names_of_the_package_load_no_library_that_is_slow_to_load():
+    code = (
+        "import sys\nfrom fabricsim import *\n"
+        "slow = {'pandas', 'pyarrow', 'matplotlib', 'networkx', 'numba', 'scipy', 'rich'}\n"
+        "assert not slow & sys.modules.keys(), slow & sys.modules.keys()\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603 (our own code)

@@ -9,11 +9,12 @@ import pytest
 from chromium import only_own_script
 from coupling_samples import with_dropped
 
+from coupling.api import write_report
 from coupling.errors import ResultError
 from coupling.inputs.experiment import Experiment
 from coupling.inputs.experiment_fields import DEFAULT_MODEL
 from coupling.report.provenance import assumptions
-from coupling.report.report import report_html, write_report
+from coupling.report.report import report_html
 from coupling.report.tables import hottest_links
 from netsim.registries.accuracy import Setting, accuracy_line
 

@@ -6,11 +6,11 @@ import os
 import pytest
 import typer.main
 
+from coupling.api import write_report
 from coupling.cli.options import output, table_output
 from coupling.cli.root import app
 from coupling.errors import ResultError
 from coupling.inputs.experiment import Experiment
-from coupling.report.report import write_report
 from coupling.runs.campaign import run_campaign
 from fabricsim.checking.inputs import read_text
 from fabricsim.checking.outputs import declare_output, one_call, require_free
