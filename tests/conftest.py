@@ -61,6 +61,15 @@ def command(monkeypatch, capsys):
     return call
 
 
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Leave pictures out of pages: where words are tested, they take nine tenths of the time."""
+    from markupsafe import Markup  # noqa: PLC0415 (the tests of --help load nothing)
+
+    drawn = "coupling.report.plots.style.Picture.html"
+    monkeypatch.setattr(drawn, lambda _: Markup("<svg></svg>"))
+
+
 def pytest_terminal_summary(terminalreporter):
     """Say how many tests did not run for want of reference data or of a browser."""
     skipped = terminalreporter.stats.get("skipped", [])

@@ -268,6 +268,7 @@ def test_what_cannot_be_meant_is_refused_in_one_line(attack, tmp_path, monkeypat
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_paths_are_texts_or_paths_everywhere(tmp_path):
     """What is written by a text is read by a path, and the other way round."""
     log = str(tmp_path / "a.swf")

@@ -106,6 +106,7 @@ def test_no_output_overwrites_an_input(case, line):
     assert contents(here) == before
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_no_output_overwrites_a_file_of_a_result(case):
     command, here = case("05-output-overwrites-result"), Path()
     assert command("run", "e.toml", "--out", "res")[0] == 0

@@ -227,6 +227,7 @@ def test_the_load_of_links_over_time_is_written_when_the_command_is_asked(fabric
     assert (tmp_path / "loads" / "links" / "timeline.parquet").stat().st_size
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_what_cannot_be_exported_or_drawn_is_refused(fabricsim, tmp_path):
     """An unknown viewer or run; a folder for figures that is a file; a result half-written."""
     made("one")
@@ -244,6 +245,7 @@ def test_what_cannot_be_exported_or_drawn_is_refused(fabricsim, tmp_path):
     assert not (tmp_path / "figures").exists()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_report_that_finds_the_disk_full_leaves_the_old_one_and_nothing_else(fabricsim, tmp_path):
     """A limit on the size of files stands for the disk, since it holds for root as well."""
     made("one")
@@ -261,6 +263,7 @@ def test_a_report_that_finds_the_disk_full_leaves_the_old_one_and_nothing_else(f
     assert (tmp_path / "one" / "report.html").read_text() == "old"
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_one_report_over_several_results(fabricsim, tmp_path):
     """Every run, what differs on top, and speed-ups against the first Baseline."""
     made("one", 'scheduler.allocator="first-free"')

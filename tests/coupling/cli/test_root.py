@@ -73,6 +73,7 @@ def test_json_alone_is_on_stdout(fabricsim):
     } <= summary.keys()
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

@@ -118,6 +118,7 @@ def test_wrong_names_are_told_before_anything_runs(experiment, changes, message)
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_command_runs_the_model_and_its_report_names_the_assumption(command, tmp_path):
     """From a TOML file to the page; nothing else states the speed-up."""
     path = tmp_path / "experiment.toml"

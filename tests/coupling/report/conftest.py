@@ -2,9 +2,6 @@
 
 import pytest
 from coupling_samples import sample
-from markupsafe import Markup
-
-from coupling.report.plots.style import Picture
 
 
 @pytest.fixture(scope="module")
@@ -18,9 +15,3 @@ def runs():
         ),
         sample("jigsaw"),
     ]
-
-
-@pytest.fixture
-def undrawn(monkeypatch):
-    """Leave pictures out of pages: where words are tested, they take nine tenths of the time."""
-    monkeypatch.setattr(Picture, "html", lambda _: Markup("<svg></svg>"))

@@ -43,6 +43,7 @@ def test_the_report_counts_failures_and_names_the_runs(failed):
     assert "runs that failed in red" in page
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_runs_without_events_have_no_such_section():
     jobs = (Job(1, 0.0, 2, 100.0, 100.0),)
     plain = fs.run(

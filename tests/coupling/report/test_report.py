@@ -254,35 +254,37 @@ def test_a_cell_names_its_column_for_narrow_screens(text):
     assert '<td data-head="makespan" data-value="7200.0">2.00 h</td>' in text
 
 
-def test_names_from_outside_are_text_and_never_markup(runs, tables):
-    """File names, reasons and labels come from users."""
-    evil = "<script>alert(1)</script>&"
-    jobs = with_dropped(runs[0].jobs.assign(pattern=evil), [evil])
-
-    text = report_html([replace(runs[0], name=evil, jobs=jobs)], tables, {"name": evil, "w": evil})
-
-    assert only_own_script(text)
-    assert evil in Page(text).text
+EVIL = "<script>alert(1)</script>&"
+LABELS = ("$_{$", "$\\frac{1}$", "a\x1b[31m\u202e\u672c")
+"""Two that matplotlib would read as formulas, and one with letters that cannot be shown."""
 
 
-@pytest.mark.parametrize("label", ["$_{$", "$\\frac{1}$"])
-def test_a_label_is_no_formula(runs, tables, label):
+@pytest.fixture(scope="module")
+def named_by_users(runs, tables):
+    """Return a report of which file names, reasons and labels are odd; a warning is an error."""
+    odd, evil = (runs[0].jobs.assign(pattern=own, comm_fraction=0.4) for own in (LABELS, EVIL))
+    named = [
+        replace(runs[0], name=EVIL, jobs=with_dropped(evil, [EVIL])),
+        replace(runs[0], name="odd", jobs=odd),
+    ]
+    return report_html(named, tables, {"name": EVIL, "w": EVIL})
+
+
+def test_names_from_outside_are_text_and_never_markup(named_by_users):
+    assert only_own_script(named_by_users)
+    assert EVIL in Page(named_by_users).text
+
+
+def test_a_label_is_no_formula(named_by_users):
     """What matplotlib would read as a formula stands in the picture as it is."""
-    jobs = runs[0].jobs.assign(pattern=label)
+    text = Page(named_by_users).text
 
-    text = report_html([replace(runs[0], jobs=jobs), *runs[1:]], tables, MANIFEST)
-
-    assert label in Page(text).text
+    assert all(label in text for label in LABELS[:2])
 
 
-def test_what_of_a_label_cannot_be_shown_is_an_escape_and_no_warning(runs, tables):
-    """A warning would fail the test."""
-    jobs = runs[0].jobs.assign(pattern="a\x1b[31m\u202e\u672c")
-
-    text = report_html([replace(runs[0], jobs=jobs), *runs[1:]], tables, MANIFEST)
-
-    assert "a\\x1b[31m\\u202e\u672c" in Page(text).text
-    assert not set(text) & {"\x1b", "\u202e"}
+def test_what_of_a_label_cannot_be_shown_is_an_escape_and_no_warning(named_by_users):
+    assert "a\\x1b[31m\\u202e\u672c" in Page(named_by_users).text
+    assert not set(named_by_users) & {"\x1b", "\u202e"}
 
 
 @pytest.mark.usefixtures("undrawn")
