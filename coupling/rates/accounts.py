@@ -122,7 +122,7 @@ class Accounts:
         n_closed = self._kernels.account(
             now_s,
             closed,
-            NewRates(
+            (
                 np.array(slots, dtype=np.int64),
                 np.array(interference, dtype=np.float64),
                 np.array(placement_factor, dtype=np.float64),
@@ -137,9 +137,9 @@ class Accounts:
         lost = keys[:, :n_closed].copy(), delay_node_s[:n_closed].copy()
         return *lost, self.members["work_s"][closed]
 
-    def _kernel_ledger(self) -> Ledger:
-        """Return the tables as the kernels take them."""
-        return Ledger(self.members, self._losses, self._places, self._state)
+    def _kernel_ledger(self) -> tuple[Table, Table, Ints, Table]:
+        """Return the columns of `Ledger`."""
+        return self.members, self._losses, self._places, self._state
 
     def blame(self, asked: Sequence[int], culprits: Culprits) -> None:
         """Note which jobs delay others from now on."""
@@ -147,7 +147,7 @@ class Accounts:
         stranger = self._kernels.blame(
             np.array(asked, dtype=np.int64),
             np.array([self.slot_of[job] for job in asked], dtype=np.int64),
-            Causes(
+            (
                 np.array(culprits.victim, np.int64),
                 np.array(culprits.culprit, np.int64),
                 np.array(culprits.kind, np.int64),

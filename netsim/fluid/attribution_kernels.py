@@ -28,16 +28,14 @@ class Scratch(NamedTuple):
     late_s: Float32s  # (A, STATES), its delay
 
 
-_SCRATCH = types.NamedTuple(
-    (_INTS, float64[:, ::1], _INTS, float64[:, ::1], _TABLE, float32[:, ::1]), Scratch
-)
+_SCRATCH = types.Tuple((_INTS, float64[:, ::1], _INTS, float64[:, ::1], _TABLE, float32[:, ::1]))
 _DIFFERENT = np.float32(1.001)  # delays whose ratio is less are equal: the first link is the worst
 
 
 @njit(void(_STATE, _INTS, _INTS), cache=True, allocates=False)
 def find_worst(state: State, slots: Ints, links: Ints) -> None:
     """Find the link that holds each of some jobs up most in a step; `links`: written, -1: none."""
-    zero = np.float32(0.0)
+    state, zero = State(*state), np.float32(0.0)
     for place in range(slots.size):
         job, longest_s = state.jobs[slots[place]], zero
         links[place] = -1
@@ -119,6 +117,7 @@ def attribute(
     slot. `rows` (3, Z) and `shares` (Z,): written: victim, culprit, class of link and share; those
     of a victim add up to 1. Result: rows there are; those beyond Z are not written.
     """
+    state, scratch = State(*state), Scratch(*scratch)
     culprits, lost, record_of, cost = scratch[:4]
     n_rows = 0
     for v in range(victims.size):

@@ -255,12 +255,12 @@ class DemandOf:
         sizes = np.empty((3, first.shape[1] - 1), dtype=np.int64)
         sizes[2] = first[1, 1:] - first[1, :-1]
         n_records, n_entries = self._kernels.job_demands(
-            Flows._make(map(read_only, flows)),
+            tuple(map(read_only, flows)),
             first,
             (self._capacity, self._buffer_bytes, float(self.topology.packet_bytes)),
             self._per_flow,
-            work,
-            demand,
+            tuple(work),
+            tuple(demand),
             sizes[:2],
         )
         rows = copied_rows(records[:n_records]), copied_rows(entries[:n_entries])

@@ -100,11 +100,11 @@ class Fluid:
                 raise ContentionError(f"job {job} has been started already.")
         self._kept = None
         if store.make_room(demands.values()):
-            kernels.relink(store.state)
+            kernels.relink(tuple(store.state))
         counted = self._events // _RECOUNT_EVERY
         self._events += len(demands)
         if self._events // _RECOUNT_EVERY > counted:
-            kernels.recount(store.state)
+            kernels.recount(tuple(store.state))
         for job, demand in demands.items():
             self._enter(job, demand)
 
@@ -113,13 +113,14 @@ class Fluid:
         slot, first_row = self._store.add(job, demand)
         phase = np.array(shuffled(job, STATES, self._seed), dtype=np.int8)
         times_s = demand.compute_s, demand.iteration_s
-        self._kernels.enter(self._store.state, slot, demand.tables, first_row, times_s, phase)
+        state, tables = tuple(self._store.state), (demand.steps, demand.records, demand.entries)
+        self._kernels.enter(state, slot, tables, first_row, times_s, phase)
         return slot
 
     def end(self, job: int) -> None:
         """Take a job away; its effect shows at the next `solve`."""
         self._kept = None
-        self._kernels.leave(self._store.state, self._slots((job,))[0])
+        self._kernels.leave(tuple(self._store.state), self._slots((job,))[0])
         self._store.remove(job)
 
     def solve(self) -> Mapping[int, float]:
@@ -127,7 +128,8 @@ class Fluid:
         store = self._store
         if not store.state.cursor[1]:
             return {}
-        n_changed = self._kernels.converge(store.state, self.tolerance, store.scratch)
+        state, scratch = tuple(store.state), tuple(store.scratch)
+        n_changed = self._kernels.converge(state, self.tolerance, scratch)
         slots = store.scratch.changed[:n_changed]
         values = store.state.jobs["reported"][slots]
         return dict(zip(store.job_of[slots].tolist(), values.tolist(), strict=True))
@@ -148,9 +150,9 @@ class Fluid:
         slots, first = store.add_all(jobs, sizes)
         phases = np.array([shuffled(job, STATES, self._seed) for job in jobs], dtype=np.int8)
         self._trials().enter_all(
-            store.state,
+            tuple(store.state),
             slots,
-            demands.tables,
+            tuple(demands.tables),
             np.ascontiguousarray(np.stack([first, demands.first[:, rows], sizes])),
             np.stack([compute_s, demands.iterations_s(rows, compute_s)]),
             phases.reshape(-1, STATES),
@@ -176,7 +178,7 @@ class Fluid:
         """
         store, moves = self._store, self._store.moves
         if store.make_room(new.values()):
-            self._kernels.relink(store.state)
+            self._kernels.relink(tuple(store.state))
         if store.moves != moves:
             self._kept = None
         kept = self.solution()
@@ -185,15 +187,15 @@ class Fluid:
         links = [own["link"] for own in rows] + [own.records["link"] for own in new.values()]
         with store.jobs_kept():
             for job, slot in zip(gone, left, strict=True):
-                self._kernels.leave(state, slot)
+                self._kernels.leave(tuple(state), slot)
                 store.remove(job)
             for job, demand in new.items():
                 left.append(self._enter(job, demand))
             found = self.solve()
         evaluated = store.scratch.changed[: state.cursor[2]]
         self._trials().restore(
-            state,
-            kept.rows,
+            tuple(state),
+            tuple(kept.rows),
             np.concatenate([evaluated, np.array(left, dtype=np.int64)]),
             np.unique(np.concatenate([np.empty(0, dtype=np.int64), *links])).astype(np.int64),
         )
@@ -207,7 +209,7 @@ class Fluid:
         """Return what `worst_link` says of each job, all at once."""
         slots = np.array(self._slots(jobs), dtype=np.int64)
         links = np.empty_like(slots)
-        self._attribution().find_worst(self._store.state, slots, links)
+        self._attribution().find_worst(tuple(self._store.state), slots, links)
         if self._host_links is not None:
             host = np.maximum(links - self._n_links, 0)
             links = np.where(links >= self._n_links, self._host_links[host], links)
@@ -233,7 +235,7 @@ class Fluid:
             kind_of = self._with_limiters(kinds)
         kernels = self._attribution()
         n_steps = int(store.state.jobs["n_steps"][slots].max(initial=0))
-        scratch = kernels.Scratch(
+        scratch = (
             store.scratch.changed,
             self._scratch(kind_of),
             np.empty(n_steps * STATES, dtype=np.int64),
@@ -245,7 +247,7 @@ class Fluid:
         while True:
             rows, shares = np.empty((3, room), dtype=np.int64), np.empty(room)
             found = kernels.attribute(
-                store.state, slots, kind_of, store.job_of, scratch, rows, shares
+                tuple(store.state), slots, kind_of, store.job_of, scratch, rows, shares
             )
             if found <= room:
                 break

@@ -24,14 +24,13 @@ from netsim.fluid.tables import (
 )
 
 _VALUES = float32[:, ::1]
-_KEPT = types.NamedTuple(
+_KEPT = types.Tuple(
     (
         *(_TABLES[kind] for kind in (JOB, STEP, RECORD)),
         uint8[::1],
         *(_TABLES[kind] for kind in (ENTRY, LINK)),
         *(int64[::1], _VALUES) * 2,
-    ),
-    KeptRows,
+    )
 )
 
 
@@ -50,6 +49,7 @@ def restore(state: State, kept: KeptRows, slots: Ints, links: Ints) -> None:
     `slots`: jobs that were evaluated, left or came; `links`: of those that left or came, whose
     lists of records have changed. All else that a trial changes is of these jobs or links.
     """
+    state, kept = State(*state), KeptRows(*kept)
     for slot in slots:
         job, now = kept.jobs[slot], state.jobs[slot]
         away = now.first_record != job.first_record or now.n_records != job.n_records
@@ -92,6 +92,7 @@ def enter_all(
     `rows` (3, 3, jobs): first record, entry and step of each, the same in `demand`, and how many
     these are. `times_s` (2, jobs), `phases` (jobs, STATES): as for `enter`.
     """
+    state, demand = State(*state), Demand(*demand)
     for at in range(slots.size):
         own = (
             (rows[0, 0, at], rows[0, 1, at], rows[0, 2, at]),
