@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+from functools import partial
 
 import pytest
 
@@ -13,6 +14,13 @@ from coupling.results.result import Result
 from coupling.runs.campaign import run_campaign
 from scheduler.job import Job
 from scheduler.workload import synth, write_swf
+
+
+@pytest.fixture
+def experiment(experiment):
+    """Return a function that makes an experiment of 60 jobs: enough for what is written."""
+    workload = {"generator": "synth", "mean_nodes": 6, "n_jobs": 60, "seed": 3}
+    return partial(experiment, workload=workload)
 
 
 def files(folder):

@@ -1,6 +1,11 @@
 """A small sweep: two allocators, two seeds and two fractions on sixteen nodes."""
 
+import shutil
+
 import pytest
+
+from coupling.sweep.spec import Spec
+from coupling.sweep.sweep import run_sweep
 
 SMALL = """
 [topology]
@@ -28,6 +33,21 @@ def small(tmp_path):
     path = tmp_path / "small.toml"
     path.write_text(SMALL)
     return path
+
+
+@pytest.fixture(scope="session")
+def _computed(tmp_path_factory):
+    """Return the directory of the finished sweep, computed once."""
+    folder = tmp_path_factory.mktemp("computed")
+    (folder / "small.toml").write_text(SMALL)
+    run_sweep(Spec.read(folder / "small.toml"), folder / "done")
+    return folder / "done"
+
+
+@pytest.fixture
+def done(_computed, tmp_path):
+    """Return a copy of the finished sweep, which a test may change."""
+    return shutil.copytree(_computed, tmp_path / "done")
 
 
 def contents(folder, but=("costs", "plan.json", "sweep.toml", "array.sh", ".lock")):

@@ -6,8 +6,6 @@ import pandas as pd
 import pytest
 
 import fabricsim as fs
-from coupling.sweep.spec import Spec
-from coupling.sweep.sweep import run_sweep
 
 BASE = {
     "topology": {"kind": "fat-tree", "radix": 4},
@@ -15,12 +13,6 @@ BASE = {
     "run": {"self_check": False},
 }
 VARIED = {"scheduler.allocator": ["random", "jigsaw"], "run.seed": range(1, 4)}
-
-
-@pytest.fixture
-def done(small, tmp_path):
-    run_sweep(Spec.read(small), tmp_path / "done")
-    return tmp_path / "done"
 
 
 def test_the_command_tells_differences_and_writes_page_and_pictures(command, small, tmp_path):
@@ -60,6 +52,7 @@ def test_report_writes_the_same_page_again(command, done):
     assert (done / "sweep.html").read_bytes() == first
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_report_writes_the_page_of_a_sweep_to_another_file(command, done, tmp_path):
     assert command("report", done)[0] == 0
     first = (done / "sweep.html").read_bytes()

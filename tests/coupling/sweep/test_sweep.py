@@ -35,13 +35,6 @@ def spec(small):
     return Spec.read(small)
 
 
-@pytest.fixture
-def done(spec, tmp_path):
-    """Return the directory of the finished sweep, computed here."""
-    run_sweep(spec, tmp_path / "done")
-    return tmp_path / "done"
-
-
 def start(*arguments):
     """Start the command in a process of its own."""
     words, path = [*COMMAND, *map(str, arguments)], {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -71,10 +64,10 @@ def test_one_process_and_two_give_the_same_bytes(spec, done, tmp_path, contents)
     assert contents(tmp_path / "two") == contents(done)
 
 
-def test_tasks_of_an_array_give_the_same_bytes(small, done, tmp_path, contents):
+def test_tasks_of_an_array_give_the_same_bytes(command, small, done, tmp_path, contents):
     """Plain processes in any order, then gather."""
     folder = tmp_path / "array"
-    planned = end(small, "--plan", folder, "--tasks", 2, "--json")
+    _, planned, _ = command("sweep", small, "--plan", folder, "--tasks", 2, "--json")
     tasks = [end(folder, "--task", f"{task}/2", "--json") for task in (2, 1)]
     Sweep.open(folder)
 
@@ -208,6 +201,7 @@ def test_an_input_that_changes_after_planning_is_refused(small, tmp_path):
         executors.compute_here(folder, [0], print)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_plan_of_other_defaults_is_refused_by_a_task_and_planned_anew_by_a_sweep(
     small, tmp_path, command
 ):

@@ -32,12 +32,6 @@ def opened():
     _LISTENERS.clear()
 
 
-@pytest.fixture
-def done(small, tmp_path):
-    run_sweep(Spec.read(small), tmp_path / "done")
-    return tmp_path / "done"
-
-
 def inside(opened, folder):
     """Return the names of the opened files of a sweep."""
     return {name.removeprefix(f"{folder}/") for name in opened if name.startswith(f"{folder}/")}
@@ -95,6 +89,7 @@ def test_a_job_table_is_checked_where_it_is_read(done):
         Store(done).read("jobs", cell)
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("name", ["cells", "classes"])
 def test_a_damaged_table_over_all_cells_is_refused_and_made_again(command, done, name):
     path = done / f"{name}.parquet"
