@@ -1,7 +1,7 @@
 """The answer of a calibration: groups of jobs, links, cables; the profile that it amounts to."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, replace
 from glob import escape
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import tomli_w
 from coupling.calibration.design import JobGroup
 from coupling.inputs.snapshot import JobId
 from fabricsim.checking import shortened
+from fabricsim.checking.documents import NOT_JSON, json_fields
 from netsim.common.arrays import Tabled
 from netsim.topology.base import Topology
 from scheduler.job import Job
@@ -102,7 +103,7 @@ class Calibration(Tabled):
     """
 
     source: str
-    topology: Topology
+    topology: Topology = field(metadata=NOT_JSON)
     way: str
     groups: tuple[GroupFit, ...]
     links: tuple[LinkFit, ...]
@@ -115,54 +116,16 @@ class Calibration(Tabled):
     profile: Mapping[str, Any]
     assumed: tuple[str, ...]
     remarks: tuple[str, ...]
+    _ROWS = "groups"
 
     def __repr__(self) -> str:
         identified = sum(group.identifiable for group in self.groups)
         of = f"{identified} of {len(self.groups)} groups identified"
         return f"<Calibration {shortened(self.source)!r}: {of}>"
 
-    def _table_rows(self) -> list[dict[str, Any]]:
-        """Return the groups."""
-        return [
-            asdict(group)
-            | {
-                "others": list(group.others),
-                "fraction": _finite_number(group.fraction),
-                "bytes_per_s": _finite_number(group.bytes_per_s),
-            }
-            for group in self.groups
-        ]
-
     def to_dict(self) -> dict[str, Any]:
-        """
-        Return what `fabricsim calibrate --json` prints.
-
-        Returns
-        -------
-        dict
-            Fields as in docs/reference/commands.
-        """
-        return {
-            "source": self.source,
-            "fabric": self.topology.summary,
-            "way": self.way,
-            "groups": self._table_rows(),
-            "links": [asdict(link) for link in self.links],
-            "slow": [asdict(cable) | {"jobs": list(cable.jobs)} for cable in self.slow],
-            "rank": self.rank,
-            "columns": self.columns,
-            "explained": _finite_number(self.explained),
-            "noise": _finite_number(self.noise),
-            "seconds": _finite_number(self.seconds),
-            "profile": dict(self.profile),
-            "assumed": list(self.assumed),
-            "remarks": list(self.remarks),
-        }
-
-
-def _finite_number(value: float) -> float | None:
-    """Return a number that JSON has; None for nan."""
-    return None if value != value else value  # noqa: PLR0124 (nan)
+        """Return what `fabricsim calibrate --json` prints."""
+        return {"fabric": self.topology.summary} | json_fields(self)
 
 
 _DIGITS = 5

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -19,6 +19,7 @@ from coupling.inputs.plugins import (
     named,
     referred,
 )
+from fabricsim.checking.documents import json_fields
 from netsim.common.errors import RoutingError
 from netsim.registries.contention_models import make_contention_model
 from netsim.registries.routings import make_routing
@@ -77,7 +78,7 @@ class PluginCheck:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `fabricsim check-plugin --json` prints."""
-        return {"passed": self.passed, "findings": [asdict(finding) for finding in self.findings]}
+        return {"passed": self.passed} | json_fields(self)
 
 
 def check_plugin(

@@ -32,20 +32,13 @@ def rerun(
     from coupling.runs.engine import planned
     from coupling.runs.rerun import rerun as run_again
     from coupling.runs.stored import Stored
+    from fabricsim.checking.documents import json_fields
 
     stored = Stored.open(result)
     with ProgressDisplay(plan=planned(stored.experiment)) as progress:
         found = run_again(stored, workers=workers, progress=progress)
     if as_json:
-        print_json(
-            {
-                "agrees": found.agrees,
-                "runs": list(found.runs),
-                "changed_inputs": dict(found.changed_inputs),
-                "differences": dict(found.differences),
-                "versions": {name: list(pair) for name, pair in found.versions.items()},
-            }
-        )
+        print_json({"agrees": found.agrees} | json_fields(found))
     else:
         print_lines(*_verdict_lines(result, found))
     if not found.agrees:

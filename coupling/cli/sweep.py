@@ -169,23 +169,16 @@ def _estimate_cost(spec: Spec, folder: Path, progress: SweepProgress, *, as_json
     from coupling.results.formatting import counted, duration, volume
     from coupling.sweep.cost import estimate
     from coupling.sweep.plan import make_plan
+    from fabricsim.checking.documents import json_fields
 
     plan = make_plan(spec, lambda done, total: progress("checked", done, total))
     found = estimate(plan, folder)
     if as_json:
-        print_json(
-            {
-                "cells": found.cells,
-                "finished": found.finished,
-                "cpu_s": found.cpu_s,
-                "disk_bytes": found.disk_bytes,
-                "measured_cells": found.measured,
-            }
-        )
+        print_json(json_fields(found))
         return
     basis = (
-        f"from {counted(found.measured, 'finished cell')}"
-        if found.measured
+        f"from {counted(found.measured_cells, 'finished cell')}"
+        if found.measured_cells
         else "from the first 200 jobs of each policy, which may be a few times off"
     )
     sys.stdout.write(

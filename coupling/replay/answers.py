@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from math import inf, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ import numpy as np
 from coupling.results.result import Result
 from coupling.sweep.intervals import mean_interval
 from fabricsim.checking import shortened
+from fabricsim.checking.documents import NOT_JSON, json_fields
 from netsim.common.arrays import Tabled
 
 if TYPE_CHECKING:
@@ -101,9 +102,9 @@ class Replay(Tabled):
         Where results were written.
     """
 
-    recorded: Result
-    freed: Result | None
-    then: Result | None
+    recorded: Result = field(metadata=NOT_JSON)
+    freed: Result | None = field(metadata=NOT_JSON)
+    then: Result | None = field(metadata=NOT_JSON)
     free_from: str
     changes: tuple[str, ...]
     waits: Waits | None
@@ -123,36 +124,21 @@ class Replay(Tabled):
         return [dict(zip(table.columns, row, strict=True)) for row in table.itertuples(index=False)]
 
     def to_dict(self) -> dict[str, Any]:
-        """
-        Return what `fabricsim replay --json` prints.
-
-        Returns
-        -------
-        dict
-            Fields as in docs/reference/commands.
-        """
-        waits = None
+        """Return what `fabricsim replay --json` prints."""
+        runs = {"recorded": self.recorded, "freed": self.freed, "then": self.then}
+        found: dict[str, Any] = {
+            name: None if run is None else dict(run.summary) for name, run in runs.items()
+        }
+        found |= json_fields(self) | {"free_from": self.free_from or None}
         if self.waits is not None:
-            waits = asdict(self.waits) | {
+            found["waits"] |= {
                 "quantiles": [
                     {"share": share, "recorded_s": recorded, "simulated_s": simulated}
                     for share, (recorded, simulated) in self.waits.quantiles.items()
                 ],
                 "mean_s": dict(zip(("recorded", "simulated"), self.waits.mean_s, strict=True)),
             }
-        return {
-            "recorded": dict(self.recorded.summary),
-            "freed": None if self.freed is None else dict(self.freed.summary),
-            "then": None if self.then is None else dict(self.then.summary),
-            "free_from": self.free_from or None,
-            "changes": list(self.changes),
-            "waits": waits,
-            "gains": [asdict(gain) for gain in self.gains],
-            "seeds": self.seeds,
-            "notes": dict(self.notes),
-            "assumed": list(self.assumed),
-            "folder": None if self.folder is None else str(self.folder),
-        }
+        return found
 
 
 _HOUR_S = 3600.0

@@ -84,7 +84,6 @@ def _leaf_lines(found: TopologyReport) -> list[str]:
     for written, names in sorted(leaves.items(), key=lambda entry: -len(entry[1])):
         some = ", ".join(names[:_NAMES]) + (", ..." if len(names) > _NAMES else "")
         lines.append(f"Taper {written}: {counted(len(names), 'switch')} with nodes ({some}).")
-    lines = [line.replace("switchs", "switches") for line in lines]
     more = len(lines) - _LINES
     return lines[:_LINES] + ([f"{more} more tapers (--json has all)."] if more > 0 else [])
 

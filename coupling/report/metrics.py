@@ -13,6 +13,7 @@ from coupling.results.formatting import duration, number, percent
 from coupling.results.over_time import instantaneous_utilization, utilization_per_minute
 from coupling.results.result import Result
 from coupling.results.summary import MindGain, hops_by_size, mind_gain_of, wait_by_size
+from fabricsim.checking.documents import json_fields, json_value
 
 
 def metrics_document(results: Sequence[Result], baseline: str) -> dict[str, Any]:
@@ -61,7 +62,7 @@ def _run_document(result: Result, gain: MindGain | None) -> dict[str, Any]:
         "instantaneous_utilization": {str(name): float(part) for name, part in events.items()},
         "wait_by_size": _size_records(wait_by_size(result.jobs)),
         "hops_by_size": _size_records(hops_by_size(result.jobs)),
-        "mind_gain": None if gain is None else gain.to_dict(),
+        "mind_gain": json_value(gain),
     }
 
 
@@ -108,7 +109,7 @@ def _gain_table(gains: Mapping[str, MindGain], baseline: str) -> RenderableType:
     heads[0] += f" {baseline}"
     rows = []
     for name, gain in gains.items():
-        known = gain.to_dict()
+        known = json_fields(gain)
         parts = [percent(known[key]) for key in ("overall", "small", "large", "by_node_time")]
         p = known["p"]
         test = [number(known["t"]), "-" if p is None else f"{p:.1g}"]

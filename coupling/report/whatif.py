@@ -45,10 +45,7 @@ def whatif_answer(found: WhatIf, top: int | None = None, *, why: bool = True) ->
             for leaf in found.leaves[:top]
         ],
         whole=(0,),
-        notes=[
-            line.replace("switchs", "switches")
-            for line in more(found.leaves, top, "leaf switch", "--json")
-        ],
+        notes=more(found.leaves, top, "leaf switch", "--json"),
     )
     return Answer(
         "What the change does",

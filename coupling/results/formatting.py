@@ -116,10 +116,11 @@ def counted(count: int, what: str) -> str:
     """
     Write how many there are of something.
 
-    >>> counted(1, "job"), counted(1200, "job")
-    ('1 job', '1,200 jobs')
+    >>> counted(1, "job"), counted(1200, "job"), counted(2, "switch")
+    ('1 job', '1,200 jobs', '2 switches')
     """
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+    several = "es" if what.endswith("ch") else "s"
+    return f"{count:,} {what}{several if count != 1 else ''}"
 
 
 def counted_remark(count: int, what: str) -> str:

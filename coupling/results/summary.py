@@ -1,8 +1,8 @@
 """Metrics of a run: from the job table to the numbers people compare, also by size."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from math import isfinite, nan
+from dataclasses import dataclass
+from math import nan
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -291,10 +291,6 @@ class MindGain:
     # nothing improved; NaN where all differences are equal
     t: float
     p: float
-
-    def to_dict(self) -> dict[str, float | None]:
-        """Return the numbers for JSON. Result: by name; None for NaN."""
-        return {name: value if isfinite(value) else None for name, value in asdict(self).items()}
 
 
 def mind_gain(sizes: Ints, node_s: Floats, before: Floats, after: Floats) -> MindGain:

@@ -37,6 +37,7 @@ from coupling.results.summary import network_volume, summarize, times_of_queue
 from coupling.runs.assembly import RunParts, assemble
 from coupling.runs.setup import Setup, baseline_slowdowns, check_parts
 from coupling.stopping import few_collections, require_callable
+from fabricsim.checking.documents import json_fields
 from netsim.registries.accuracy import setting_of
 from netsim.registries.routings import limits_of
 from netsim.topology.base import Topology
@@ -319,7 +320,7 @@ def _result_remarks(
         found["assumed_fabric"] = "; ".join(filled_in)
     if network is not None and (limits := limits_of(network.routing)):
         found["routing_limits"] = "; ".join(limits)
-    found["network"] = setting_of(  # by which the known error of the model is looked up
+    setting = setting_of(  # by which the known error of the model is looked up
         setup.parts.topology,
         None if network is None else network.routing,
         model=setup.experiment.model,
@@ -328,7 +329,8 @@ def _result_remarks(
         options=setup.experiment.model_options,
         traffic_class=dominant_class(() if network is None else network.traffic_classes.items()),
         hot_spot="" if network is None else network.hot_spot,
-    ).to_dict()
+    )
+    found["network"] = json_fields(setting)
     return found
 
 

@@ -1,11 +1,12 @@
 """What is said of a machine at one moment: jobs, links, node-hours."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from coupling.inputs.snapshot import JobId
 from fabricsim.checking import shortened
+from fabricsim.checking.documents import NOT_JSON, json_fields
 from netsim.common.arrays import Ints, Tabled
 from netsim.registries.accuracy import Setting, known_accuracy
 from netsim.topology.base import Topology
@@ -90,56 +91,36 @@ class Now(Tabled):
     """
 
     source: str
-    topology: Topology
+    topology: Topology = field(metadata=NOT_JSON)
     jobs: tuple[JobNow, ...]
     links: tuple[LinkNow, ...]
     samples: int
-    lost: LostHours
-    to_others: LostHours
-    used_nodes: int
-    job_nodes: Mapping[JobId, Ints]
+    lost: LostHours = field(metadata=NOT_JSON)
+    to_others: LostHours = field(metadata=NOT_JSON)
+    used_nodes: int = field(metadata=NOT_JSON)
+    job_nodes: Mapping[JobId, Ints] = field(metadata=NOT_JSON)
     assumed: tuple[str, ...]
     remarks: tuple[str, ...]
     unknown_hosts: tuple[str, ...]
     left_out: Mapping[str, int]
-    setting: Setting
+    setting: Setting = field(metadata=NOT_JSON)
 
     def __repr__(self) -> str:
         lost = f"{self.lost.median:,.0f} node-hours lost a day"
         return f"<Now {shortened(self.source)!r}: {len(self.jobs)} jobs, {lost}>"
 
-    def _table_rows(self) -> list[dict[str, Any]]:
-        """Return the jobs."""
-        return [asdict(job) for job in self.jobs]
-
     def to_dict(self) -> dict[str, Any]:
-        """
-        Return what `fabricsim now --json` prints.
-
-        Returns
-        -------
-        dict
-            Fields as in docs/reference/commands.
-        """
-        return {
-            "source": self.source,
-            "fabric": self.topology.summary,
-            "samples": self.samples,
-            "machine": {
-                "jobs": len(self.jobs),
-                "used_nodes": self.used_nodes,
-                "nodes": int(self.topology.usable_nodes.size),
-                "lost_node_hours_per_day": asdict(self.lost),
-                "lost_to_others_per_day": asdict(self.to_others),
-            },
-            "jobs": self._table_rows(),
-            "links": [
-                asdict(link) | {"jobs": [{"job": job, "busy": own} for job, own in link.jobs]}
-                for link in self.links
-            ],
-            "assumed": list(self.assumed),
-            "remarks": list(self.remarks),
-            "unknown_hosts": list(self.unknown_hosts),
-            "left_out": dict(self.left_out),
-            "network": known_accuracy(self.setting),
+        """Return what `fabricsim now --json` prints."""
+        machine = {
+            "jobs": len(self.jobs),
+            "used_nodes": self.used_nodes,
+            "nodes": int(self.topology.usable_nodes.size),
+            "lost_node_hours_per_day": json_fields(self.lost),
+            "lost_to_others_per_day": json_fields(self.to_others),
         }
+        links = [
+            json_fields(link) | {"jobs": [{"job": job, "busy": own} for job, own in link.jobs]}
+            for link in self.links
+        ]
+        more = {"machine": machine, "links": links, "network": known_accuracy(self.setting)}
+        return {"fabric": self.topology.summary} | json_fields(self) | more

@@ -1,11 +1,12 @@
 """What is said of a machine before and after a change, and of its failures."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from coupling.inputs.snapshot import JobId
 from coupling.site.answers import LostHours
 from fabricsim.checking import shortened
+from fabricsim.checking.documents import NOT_JSON, json_fields, json_value
 from netsim.common.arrays import Tabled
 from netsim.topology.base import Topology
 
@@ -48,7 +49,7 @@ class JobChange:
 
     def summary(self) -> dict[str, Any]:
         """Return the fields, seconds where they are known."""
-        found = asdict(self)
+        found = json_fields(self)
         return found if self.before_s is not None else dict(list(found.items())[:-2])
 
 
@@ -94,15 +95,15 @@ class WhatIf(Tabled):
     """
 
     source: str
-    topology: Topology
+    topology: Topology = field(metadata=NOT_JSON)
     changes: tuple[str, ...]
     jobs: tuple[JobChange, ...]
     leaves: tuple[LeafChange, ...]
     samples: int
-    lost_before: LostHours
-    lost_after: LostHours
-    lost_more: LostHours
-    cut_off_hours: float
+    lost_before: LostHours = field(metadata=NOT_JSON)
+    lost_after: LostHours = field(metadata=NOT_JSON)
+    lost_more: LostHours = field(metadata=NOT_JSON)
+    cut_off_hours: float = field(metadata=NOT_JSON)
     assumed: tuple[str, ...]
     remarks: tuple[str, ...]
 
@@ -120,26 +121,15 @@ class WhatIf(Tabled):
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `fabricsim whatif --json` prints."""
-        return {
-            "source": self.source,
-            "fabric": self.topology.summary,
-            "changes": list(self.changes),
-            "samples": self.samples,
-            "machine": {
-                "jobs": len(self.jobs),
-                "cut_off": self.cut_off,
-                "cut_off_node_hours_per_day": self.cut_off_hours,
-                "lost_node_hours_per_day": {
-                    "before": asdict(self.lost_before),
-                    "after": asdict(self.lost_after),
-                    "more": asdict(self.lost_more),
-                },
-            },
-            "jobs": self._table_rows(),
-            "leaves": [asdict(leaf) for leaf in self.leaves],
-            "assumed": list(self.assumed),
-            "remarks": list(self.remarks),
+        lost = {"before": self.lost_before, "after": self.lost_after, "more": self.lost_more}
+        machine = {
+            "jobs": len(self.jobs),
+            "cut_off": self.cut_off,
+            "cut_off_node_hours_per_day": self.cut_off_hours,
+            "lost_node_hours_per_day": json_value(lost),
         }
+        more = {"machine": machine, "jobs": self._table_rows()}
+        return {"fabric": self.topology.summary} | json_fields(self) | more
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +145,8 @@ class Failure:
     lost_node_hours: float
     low: float
     high: float
-    jobs: tuple[JobChange, ...] = ()  # On GPU clusters: jobs that stop or whose iteration changes
+    # On GPU clusters: jobs that stop or whose iteration changes
+    jobs: tuple[JobChange, ...] = field(default=(), metadata=NOT_JSON)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +154,7 @@ class Ranking(Tabled):
     """Which failure would hurt most."""
 
     source: str  # File of the jobs
-    topology: Topology  # The fabric
+    topology: Topology = field(metadata=NOT_JSON)  # The fabric
     kind: str  # switch, cable, rail, NIC: what fails
     failures: tuple[Failure, ...]  # Those that hurt most first
     idle: int  # Cables or adapters that carry nothing now and were not tried
@@ -171,30 +162,18 @@ class Ranking(Tabled):
     # assumed, remarks: what had to be assumed; what is odd
     assumed: tuple[str, ...]
     remarks: tuple[str, ...]
-    stopped: bool = False  # Before all were tried
+    stopped: bool = field(default=False, metadata=NOT_JSON)  # Before all were tried
+    _ROWS = "failures"
 
     def __repr__(self) -> str:
         return (
             f"<Ranking {shortened(self.source)!r}: {len(self.failures)} failures of a {self.kind}>"
         )
 
-    def _table_rows(self) -> list[dict[str, Any]]:
-        """Return the failures, without jobs."""
-        names = ("what", "cut_off", "slowed", "lost_node_hours", "low", "high")
-        return [{name: getattr(failure, name) for name in names} for failure in self.failures]
-
     def to_dict(self) -> dict[str, Any]:
         """Return what `fabricsim whatif --each-switch --json` prints."""
-        return {
-            "source": self.source,
-            "fabric": self.topology.summary,
-            "kind": self.kind,
-            "samples": self.samples,
-            "failures": [
-                row | ({"jobs": [job.summary() for job in own.jobs]} if own.jobs else {})
-                for row, own in zip(self._table_rows(), self.failures, strict=True)
-            ],
-            "idle": self.idle,
-            "assumed": list(self.assumed),
-            "remarks": list(self.remarks),
-        }
+        failures = [
+            row | ({"jobs": [job.summary() for job in own.jobs]} if own.jobs else {})
+            for row, own in zip(self._table_rows(), self.failures, strict=True)
+        ]
+        return {"fabric": self.topology.summary} | json_fields(self) | {"failures": failures}

@@ -107,14 +107,7 @@ class EffectiveBisection(Tabled):
         return self.worst_links()
 
     def to_dict(self) -> dict[str, Any]:
-        """
-        Return what `fabricsim ebb --json` prints.
-
-        Returns
-        -------
-        dict
-            Fields as in reference/commands.
-        """
+        """Return what `fabricsim ebb --json` prints."""
         each, (cut, full) = self.shares.mean(axis=1), self.cut
         return {
             "fabric": self.topology.name,

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from coupling.errors import SnapshotError
 from coupling.inputs.snapshot import PlacedJob, Snapshot, require_snapshot
 from fabricsim.checking import whole
+from fabricsim.checking.documents import NOT_JSON, json_fields
 from netsim.common.arrays import Floats, Tabled
 from netsim.common.errors import NetsimError
 from netsim.flows.traffic import bytes_per_link
@@ -57,7 +58,7 @@ class EcmpAudit(Tabled):
     links: tuple[tuple[str, int, float], ...]
     seeds: int
     qps: int
-    topology: Topology
+    topology: Topology = field(metadata=NOT_JSON)
 
     def __repr__(self) -> str:
         return f"<EcmpAudit: {len(self.jobs)} jobs over {self.seeds} seeds>"
@@ -71,21 +72,10 @@ class EcmpAudit(Tabled):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """
-        Return what `fabricsim ecmp-audit --json` prints.
-
-        Returns
-        -------
-        dict
-            Fields as in reference/commands.
-        """
+        """Return what `fabricsim ecmp-audit --json` prints."""
         names = ("link", "seeds", "most_s")
-        return {
-            "seeds": self.seeds,
-            "qps": self.qps,
-            "jobs": self._table_rows(),
-            "links": [dict(zip(names, row, strict=True)) for row in self.links],
-        }
+        links = [dict(zip(names, row, strict=True)) for row in self.links]
+        return json_fields(self) | {"jobs": self._table_rows(), "links": links}
 
 
 def ecmp_audit(

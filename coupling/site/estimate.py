@@ -1,7 +1,7 @@
 """Estimate: what jobs of a snapshot do to each other, and what other placements would do."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -21,6 +21,7 @@ from coupling.site.predictions import (
 from coupling.site.step_parts import ClassBytes, StepPart, class_bytes, step_parts
 from coupling.stopping import few_collections
 from fabricsim.checking import flag
+from fabricsim.checking.documents import NOT_JSON, json_fields, json_value
 from netsim.common.arrays import Tabled
 from netsim.common.errors import NetsimError
 from netsim.flows.traffic import Overlap, TrafficTimes, bytes_per_link
@@ -54,29 +55,15 @@ class JobEstimate:
     end_s: float | None
     # Share of each other job in together - alone, largest first; empty where nothing is lost.
     # Shares add up to 1.
-    blame: tuple[tuple[JobId, float], ...] = ()
+    blame: tuple[tuple[JobId, float], ...] = field(default=(), metadata=NOT_JSON)
     # 99th percentile of the iterations among the others, under the model `packets`
     p99_s: float | None = None
     # On GPU clusters: parts of an iteration, whose exposed times add up to `together_s`, and what
     # it sends by class of link
-    parts: tuple[StepPart, ...] = ()
-    bytes_by_class: tuple[ClassBytes, ...] = ()
+    parts: tuple[StepPart, ...] = field(default=(), metadata=NOT_JSON)
+    bytes_by_class: tuple[ClassBytes, ...] = field(default=(), metadata=NOT_JSON)
     # Collectives that take longer alone than the computation beside them; None where all are hidden
-    overlap: Overlap | None = None
-
-    def summary(self) -> dict[str, Any]:
-        """Return the fields without blame."""
-        return {
-            "id": self.id,
-            "alone_s": self.alone_s,
-            "together_s": self.together_s,
-            "network_slowdown": self.network_slowdown,
-            "interference": self.interference,
-            "placement_factor": self.placement_factor,
-            "worst_link": self.worst_link,
-            "end_s": self.end_s,
-            "p99_s": self.p99_s,
-        }
+    overlap: Overlap | None = field(default=None, metadata=NOT_JSON)
 
     def parts_to_dict(self) -> dict[str, Any]:
         """Return the parts of an iteration; empty off GPU clusters."""
@@ -87,12 +74,11 @@ class JobEstimate:
             if part.dimension:
                 exposed_s[part.dimension] = exposed_s.get(part.dimension, 0.0) + part.exposed_s
         return {
-            "parts": [asdict(part) for part in self.parts],
+            "parts": json_value(self.parts),
             "exposed_s_by_dimension": exposed_s,
-            "bytes_by_class": [asdict(own) for own in self.bytes_by_class],
-            "overlap": None
-            if self.overlap is None
-            else asdict(self.overlap) | {"exposed_s": self.overlap.exposed_s},
+            "bytes_by_class": json_value(self.bytes_by_class),
+            "overlap": self.overlap
+            and json_fields(self.overlap) | {"exposed_s": self.overlap.exposed_s},
         }
 
 
@@ -101,7 +87,7 @@ class CandidateEstimate:
     """What another placement of one job would do."""
 
     candidate: int  # Place in the snapshot's list of candidates
-    job: JobEstimate  # What would happen to the job
+    job: JobEstimate = field(metadata=NOT_JSON)  # What would happen to the job
     # Mean slowdown of the other jobs, each weighted by its nodes; 1 without others
     others_network_slowdown: float
     # 1 for the best placement given for this job: least time together, of equals the one that
@@ -143,32 +129,20 @@ class Estimate(Tabled):
     def __repr__(self) -> str:
         return f"<Estimate: {len(self.jobs)} jobs, {len(self.candidates)} candidates>"
 
-    def _table_rows(self) -> list[dict[str, Any]]:
-        """Return the jobs, without blame."""
-        return [job.summary() for job in self.jobs]
-
     def to_dict(self) -> dict[str, Any]:
-        """
-        Return what `fabricsim estimate --json` prints.
-
-        Returns
-        -------
-        dict
-            Fields as in docs/reference/commands.
-        """
-        queues = [asdict(queue) for queue in self.queues]
-        return ({"queues": queues} if queues else {}) | {
+        """Return what `fabricsim estimate --json` prints."""
+        return ({"queues": json_value(self.queues)} if self.queues else {}) | {
             "jobs": [
-                job.summary()
+                json_fields(job)
                 | {"blame": [{"job": k, "share": share} for k, share in job.blame]}
                 | job.parts_to_dict()
                 for job in self.jobs
             ],
             "links": [dict(zip(_OF_LOAD, astuple(load), strict=True)) for load in self.links],
             "candidates": [
-                {"candidate": entry.candidate, "job": entry.job.id, "rank": entry.rank}
-                | {key: value for key, value in entry.job.summary().items() if key != "id"}
-                | {"others_network_slowdown": entry.others_network_slowdown}
+                {key: value for key, value in json_fields(entry.job).items() if key != "id"}
+                | json_fields(entry)
+                | {"job": entry.job.id}
                 for entry in self.candidates
             ],
             "ranking": [{"job": job, "candidates": order} for job, order in self.ranking.items()],

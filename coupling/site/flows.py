@@ -12,6 +12,7 @@ from coupling.inputs.fabric import routing_of, topology_of
 from coupling.inputs.files import Table
 from coupling.inputs.messages import message_bytes
 from fabricsim.checking import brief
+from fabricsim.checking.documents import json_value
 from netsim.common.arrays import Tabled
 from netsim.common.errors import NetsimError
 from netsim.flows.maxmin import FAIRNESS
@@ -66,18 +67,10 @@ class Flows(Tabled):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """
-        Return what `fabricsim flows --json` prints.
-
-        Returns
-        -------
-        dict
-            Fields as in reference/commands.
-        """
+        """Return what `fabricsim flows --json` prints."""
         report, name = self.report, link_names(self.topology)
-        rates = [rate if np.isfinite(rate) else None for rate in report.rates.tolist()]
         return {
-            "rates_bytes_per_s": rates,
+            "rates_bytes_per_s": json_value(report.rates.tolist()),
             "finish_s": report.finish_s.tolist(),
             "routes": [
                 [name(link) for link in report.routes.of_flow(flow).tolist()]

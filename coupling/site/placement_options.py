@@ -1,11 +1,12 @@
 """What is said of placements of one more job."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from coupling.inputs.snapshot import JobId
 from fabricsim.checking import shortened
+from fabricsim.checking.documents import NOT_JSON, json_fields
 from netsim.common.arrays import Tabled
 from netsim.topology.base import Topology
 
@@ -16,7 +17,7 @@ class PlacementOption:
 
     # Its allocator; ``swaps``: the search from the best of them; none: one of all placements
     allocators: tuple[str, ...]
-    nodes: tuple[int, ...]  # Its nodes
+    nodes: tuple[int, ...] = field(metadata=NOT_JSON)  # Its nodes
     # switches, fragments: switches that its nodes are on, and ranges of `nodelist`: among equals
     # fewer are better
     switches: int
@@ -32,7 +33,7 @@ class PlacementOption:
     most_hurt: JobId | None  # Job that it slows down most
     most_hurt_by: float  # Slowdown of that job with / without the new one, mean
     links: tuple[str, ...] = ()  # Directed links that it owns
-    owned: tuple[int, ...] = ()  # Their numbers
+    owned: tuple[int, ...] = field(default=(), metadata=NOT_JSON)  # Their numbers
     # Whether no other job sends over them, and they carry every permutation of its nodes
     certified: bool = False
     proof: str = ""  # How that is known
@@ -92,7 +93,7 @@ class Placing(Tabled):
     """
 
     source: str
-    topology: Topology
+    topology: Topology = field(metadata=NOT_JSON)
     nodes: int
     free: int
     connected: int
@@ -121,24 +122,4 @@ class Placing(Tabled):
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `fabricsim place --json` prints."""
-        return {
-            "source": self.source,
-            "fabric": self.topology.summary,
-            "nodes": self.nodes,
-            "free": self.free,
-            "connected": self.connected,
-            "isolated": self.isolated,
-            "options": [
-                row | {"allocators": list(row["allocators"]), "links": list(row["links"])}
-                for row in self._table_rows()
-            ],
-            "tried": self.tried,
-            "all_tried": self.all_tried,
-            "later": None
-            if self.later is None
-            else asdict(self.later) | {"ended": list(self.later.ended)},
-            "samples": self.samples,
-            "refused": dict(self.refused),
-            "assumed": list(self.assumed),
-            "remarks": list(self.remarks),
-        }
+        return {"fabric": self.topology.summary} | json_fields(self)

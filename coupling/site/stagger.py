@@ -1,7 +1,7 @@
 """Stagger: shifts of start that interleave the communication phases of jobs that share links."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy as np
 from coupling.errors import SnapshotError
 from coupling.inputs.snapshot import PlacedJob, Snapshot, require_snapshot
 from coupling.site.predictions import predictor
+from fabricsim.checking.documents import NOT_JSON, json_fields, json_value
 from netsim.common.arrays import Floats, Ints, Tabled
 from netsim.common.errors import NetsimError
 from netsim.flows.contention import step_hides_s
@@ -58,7 +59,7 @@ class Stagger(Tabled):
     jobs: tuple[StaggeredJob, ...]
     cycle_s: float
     slack_s: float
-    topology: Topology
+    topology: Topology = field(metadata=NOT_JSON)
 
     def __repr__(self) -> str:
         return f"<Stagger: {len(self.jobs)} jobs, cycle {self.cycle_s:g} s>"
@@ -68,26 +69,10 @@ class Stagger(Tabled):
         """Iterations of the longest job after which half of the gain is gone, at 0.1 % drift."""
         return self.slack_s / (_DRIFT * max(job.alone_s for job in self.jobs))
 
-    def _table_rows(self) -> list[dict[str, Any]]:
-        """Return the jobs."""
-        names = ("id", "shift_s", "alone_s", "best_s", "mean_s", "worst_s")
-        return [{name: getattr(job, name) for name in names} for job in self.jobs]
-
     def to_dict(self) -> dict[str, Any]:
-        """
-        Return what `fabricsim stagger --json` prints.
-
-        Returns
-        -------
-        dict
-            Fields as in reference/commands.
-        """
-        last = np.isfinite(self.slack_s)
-        return {
-            "jobs": self._table_rows(),
-            "cycle_s": self.cycle_s,
-            "slack_s": self.slack_s if last else None,
-            "iterations_at_drift": self.iterations if last else None,
+        """Return what `fabricsim stagger --json` prints."""
+        return json_fields(self) | {
+            "iterations_at_drift": json_value(self.iterations),
             "drift": _DRIFT,
         }
 

@@ -12,6 +12,7 @@ from coupling.inputs.snapshot import JobId, PlacedJob, Snapshot, require_snapsho
 from coupling.site.partition_check import reached_links
 from coupling.site.permutations import Pairs, flows_by_job, read_permutation
 from fabricsim.checking import flag, whole
+from fabricsim.checking.documents import json_value
 from netsim.common.arrays import Ints, Tabled
 from netsim.common.errors import NetsimError, PartitionError, RoutingError, TopologyError
 from netsim.flows.host_tree import HostTree, host_tree
@@ -35,9 +36,6 @@ RANDOM = 100  # permutations tried by default
 _MOST_RANDOM = 1_000_000
 _FEW_MATRICES, _ALL_MATRICES = 2_000, 200_000  # leaf-to-leaf flow matrices tried one by one
 _BATCH = 200_000  # flows routed at once: tens of MB
-
-_SHIFTS = ("shifts", "shifts_clean", "shifts_worst")
-_TABLE = (*_SHIFTS, "random", "random_clean", "random_worst", "random_mean")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,14 +132,7 @@ class Verification(Tabled):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """
-        Return what `fabricsim verify --json` prints.
-
-        Returns
-        -------
-        dict
-            Fields as in docs/reference/commands.
-        """
+        """Return what `fabricsim verify --json` prints."""
         return {"passed": self.passed, "jobs": [self._job_fields(job) for job in self.jobs]}
 
     def _job_fields(self, job: JobVerdict) -> dict[str, Any]:
@@ -153,18 +144,13 @@ class Verification(Tabled):
             "shares": [{"link": name(link), "with": ids} for link, ids in job.shares.items()],
             "conditions": {
                 "holds": job.conditions.holds,
-                "broken": [
-                    {"condition": breach.condition, "reason": breach.reason}
-                    for breach in job.conditions.broken or ()
-                ],
+                "broken": json_value(job.conditions.broken or ()),
             },
             "rearrangeable": self._verdict_fields(job.rearrangeable),
-            "static_table": None,
+            "static_table": json_value(job.static_table),
         }
         if job.conditions.broken is None:
             fields["conditions"]["reason"] = job.conditions.reason
-        if job.static_table is not None:
-            fields["static_table"] = {name: getattr(job.static_table, name) for name in _TABLE}
         if job.unroutable:
             fields["unroutable"] = job.unroutable
         if job.permutation is not None:

@@ -90,7 +90,7 @@ class CostEstimate:
     cpu_s: float  # CPU seconds of those that are missing
     disk_bytes: float  # That these will take
     # Finished cells from which it is estimated; 0: from the first jobs of each policy
-    measured: int
+    measured_cells: int
 
 
 def missing(plan: Plan, folder: Path, among: Sequence[int]) -> list[int]:

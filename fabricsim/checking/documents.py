@@ -1,9 +1,11 @@
-"""Documents: JSON and TOML, parsed with bounds on what they may hold."""
+"""Documents: JSON and TOML, parsed with bounds on what they may hold; answers as JSON."""
 
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
 from fabricsim.checking.values import MOST_DEPTH, MOST_WHOLE, WHOLE, brief, too_deep
@@ -13,6 +15,9 @@ MOST_VALUES = 10_000_000
 
 MOST_TOML = 4 * 2**20
 """Letters of a TOML document, of which the standard library reads a million in a second."""
+
+NOT_JSON = {"json": False}
+"""Metadata of the fields of an answer that JSON does not have."""
 
 _LONG = 4300  # digits that the interpreter refuses to read
 _DIGITS = re.compile(f"[0-9_]{{{_LONG}}}")
@@ -128,3 +133,27 @@ def _value_faults(value: object, where: str, *, strict: bool) -> Iterator[tuple[
     elif not (_is_finite if strict else _is_known)(value):
         kinds = {str: "text", int: WHOLE, float: "a finite number"}
         yield where, value, kinds[type(value)]
+
+
+def json_fields(answer: Any) -> dict[str, Any]:  # noqa: ANN401 (a data class)
+    """Return the fields of an answer as `--json` prints them."""
+    return {
+        own.name: json_value(getattr(answer, own.name))
+        for own in fields(answer)
+        if own.metadata.get("json", True)
+    }
+
+
+def json_value(value: Any) -> Any:  # noqa: ANN401 (whatever an answer holds)
+    """Return a value as JSON has it: fields by name, lists, None for a number that is none."""
+    if is_dataclass(value):
+        return json_fields(value)
+    if hasattr(value, "tolist"):  # of NumPy
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {key: json_value(own) for key, own in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [json_value(own) for own in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return str(value) if isinstance(value, Path) else value

@@ -1,10 +1,11 @@
 """Types of arrays, their checks, and records of arrays as tables."""
 
-from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from fabricsim.checking.documents import json_fields, json_value
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,14 +83,20 @@ def _as_line(values: object, expected: str, error: type[ValueError]) -> np.ndarr
     return array
 
 
-class Tabled(ABC):
-    """Base of answers with rows, which notebooks show as a table."""
+class Tabled:
+    """Base of answers, data classes with rows, which notebooks show as a table."""
 
     __slots__ = ()
+    _ROWS: ClassVar[str] = "jobs"  # field that holds the rows
 
-    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` prints: fields as in docs/reference/commands."""
+        return json_fields(self)
+
     def _table_rows(self) -> list[dict[str, Any]]:
         """Return the rows: fields by name."""
+        rows: list[dict[str, Any]] = json_value(getattr(self, self._ROWS))
+        return rows
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the rows as a table: one for each job or flow."""

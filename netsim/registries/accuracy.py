@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fabricsim.checking.documents import json_fields
 from netsim.common.arrays import Ints
 from netsim.flows.contention import Traffic
 from netsim.infiniband.lft import LFT
@@ -234,10 +235,6 @@ class Setting:
         }
         return cls(**own)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields for JSON."""
-        return {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(self).items()}
-
 
 def routing_kind(routing: Routing, *, owned: bool = False) -> str:
     """Return the key of a routing in `ROUTINGS`; of ``jigsaw``, that of the half that it is."""
@@ -366,7 +363,7 @@ def outside(setting: Setting, rows: Sequence[Comparison]) -> tuple[str, ...]:
 def known_accuracy(setting: Setting) -> dict[str, Any]:
     """Return what is known of the error of a result, for JSON."""
     rows = nearest_comparisons(setting)
-    return setting.to_dict() | {
+    return json_fields(setting) | {
         "compared_with_packets": [asdict(row) for row in rows],
         "outside": list(outside(setting, rows)) if rows else [],
         "accuracy": accuracy_line(setting),

@@ -19,6 +19,7 @@ from coupling.report import page
 from coupling.report.summary_text import headlines, network_matters, reading
 from coupling.report.terminal import comparison_table
 from coupling.results.notes import accuracy_lines
+from fabricsim.checking.documents import json_fields
 from netsim.registries.accuracy import Setting
 
 PERCENT = r"(< 0\.1|> -0\.1|-?[\d,]+\.\d|0) %"
@@ -283,7 +284,7 @@ def test_where_every_alternative_is_worse_baseline_is_named_as_the_best():
 
 def with_model(result, model):
     """Return a run that says on what network it was computed."""
-    network = Setting(model, "per-sender", "torus", ("minimal",), (1,), 0.0).to_dict()
+    network = json_fields(Setting(model, "per-sender", "torus", ("minimal",), (1,), 0.0))
     return replace(result, summary={**result.summary, "network": network})
 
 

@@ -9,6 +9,7 @@ from coupling import Experiment
 from coupling.results.notes import accuracy_lines, accuracy_of
 from coupling.results.result import Result
 from coupling.runs.engine import run
+from fabricsim.checking.documents import json_fields
 from netsim.registries.accuracy import Setting
 from scheduler.allocation import Allocation
 from scheduler.allocators.baselines import FirstFree
@@ -20,7 +21,7 @@ from scheduler.job import Job
 @pytest.mark.parametrize(("model", "told"), [("flow-level", True), ("fluid", False)])
 def test_a_run_under_exact_says_that_states_were_compared_and_not_runs(model, told):
     setting = Setting(model, "per-sender", "full fat-tree", ("d-mod-k",), (1,), 65536.0)
-    result = SimpleNamespace(name="one", summary={"network": setting.to_dict()})
+    result = SimpleNamespace(name="one", summary={"network": json_fields(setting)})
 
     (line,) = accuracy_lines([result])
 
@@ -45,7 +46,7 @@ OWN = Setting("fluid", "per-sender", "full fat-tree", ("d-mod-k", "wraparound"),
 )
 def test_where_jobs_share_no_link_a_run_says_that_interference_is_no_estimate(change, most, apart):
     setting = replace(OWN, **({"routings": ()} if apart is None else {}), **change)
-    summary = {"network": setting.to_dict(), "mean_interference": 1.0, "max_interference": most}
+    summary = {"network": json_fields(setting), "mean_interference": 1.0, "max_interference": most}
     result = SimpleNamespace(name="one", summary=summary)
 
     (line,) = accuracy_lines([result])

@@ -22,6 +22,7 @@ from coupling.results.summary import (
     wait_by_size,
 )
 from coupling.runs.engine import run
+from fabricsim.checking.documents import json_fields
 
 # Ten nodes: 6 until 100 s (and 1 held idle), 4 from 100 on, 3 waiting from 0 to 40.
 ROWS = [  # submit, start, end, nodes, idle
@@ -262,7 +263,7 @@ def test_gains_in_mind_pair_jobs_by_number_and_leave_out_who_did_not_run():
 def test_nothing_changed_is_no_gain_and_has_no_test():
     jobs = table([(0.0, 0.0, 10.0, 2, 0)] * 40, 2.0)
 
-    found = mind_gain_of(jobs, jobs).to_dict()
+    found = json_fields(mind_gain_of(jobs, jobs))
 
     assert (found["overall"], found["by_node_time"], found["t"], found["p"]) == (0, 0, None, None)
 

@@ -283,11 +283,11 @@ def test_an_estimate_is_of_the_cells_that_are_missing(spec, done, tmp_path):
     next(done.glob("marks/*.json")).unlink()
     one_less = estimate(Plan.load(done), done)
 
-    assert (fresh.cells, fresh.finished, fresh.measured) == (8, 0, 0)
+    assert (fresh.cells, fresh.finished, fresh.measured_cells) == (8, 0, 0)
     assert fresh.cpu_s > 0
     assert fresh.disk_bytes > 0
     assert (finished.finished, finished.cpu_s, finished.disk_bytes) == (8, 0, 0)
-    assert (one_less.finished, one_less.measured) == (7, 7)
+    assert (one_less.finished, one_less.measured_cells) == (7, 7)
     assert not (tmp_path / "new").exists()
 
 
