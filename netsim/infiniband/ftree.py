@@ -7,6 +7,7 @@ from itertools import count
 
 import numpy as np
 
+from netsim.common.arrays import Ints
 from netsim.common.errors import RoutingError
 from netsim.infiniband.discover import IbFabric
 from netsim.topology.levels import steps_from
@@ -57,8 +58,17 @@ def ftree_tables(fabric: IbFabric, nodes: Sequence[int], roots: Sequence[int]) -
     routes to the switches, by GUID, not counted on the way up.
     """
     run = _Ftree(fabric, nodes, roots)
-    run.index()
-    return FtreeTables(tuple(run.route_nodes()), run.route_switches())
+    numbers = run.numbers()
+    run.route_nodes(numbers)
+    return FtreeTables(tuple(node for _, _, node in numbers), run.route_switches())
+
+
+def ftree_order(fabric: IbFabric, nodes: Sequence[int], roots: Sequence[int]) -> Ints:
+    """Return the number of every device in the ca-order (D,), -1 where it has none."""
+    order = np.array([node for _, _, node in _Ftree(fabric, nodes, roots).numbers()])
+    number = np.full(len(fabric.devices), -1, dtype=np.int64)
+    number[order[order >= 0]] = np.flatnonzero(order >= 0)
+    return number
 
 
 class _Ftree:
@@ -104,7 +114,7 @@ class _Ftree:
                 )
         return self._rank[first]
 
-    def index(self) -> None:
+    def _index(self) -> None:
         """Give switches a place, with the first digit that is free as seen from a neighbour."""
         first = self._leaves[0]
         self._place[first] = (self._bottom, *[0] * self._bottom)
@@ -128,26 +138,27 @@ class _Ftree:
                     waiting.append(bundle.peer)
                 self._sort(bundles)
 
-    def route_nodes(self) -> list[int]:
-        """Fill the tables towards the nodes; return their order."""
+    def numbers(self) -> list[tuple[int, int, int]]:
+        """Return leaf, port and node of every number of the ca-order; port, node -1: a dummy."""
+        self._index()
         leaves = sorted(
             (i for i in self._place if self._rank[i] == self._bottom), key=self._place.__getitem__
         )
         last = max(x for x, i in enumerate(leaves) if self._nodes[i])
-        leaves = leaves[: last + 1]
         most = max(len(self._nodes[i]) for i in leaves)
-        order: list[int] = []
-        for leaf in leaves:
-            for port, node in self._nodes[leaf]:
-                self._begin(leaf, port, 1)
-                self._climb(leaf, -1, 1, main=True)
+        return [
+            (leaf, port, node)
+            for leaf in leaves[: last + 1]
+            for port, node in (self._nodes[leaf] + [(-1, -1)] * most)[:most]
+        ]
+
+    def route_nodes(self, numbers: Sequence[tuple[int, int, int]]) -> None:
+        """Fill the tables towards the nodes."""
+        for leaf, port, node in numbers:
+            self._begin(leaf, port, 1)
+            self._climb(leaf, -1, 1, main=True)
+            if node >= 0:
                 self._keep(node)
-                order.append(node)
-            for _ in range(most - len(self._nodes[leaf])):
-                self._begin(leaf, -1, 1)
-                self._climb(leaf, -1, 1, main=True)
-                order.append(-1)
-        return order
 
     def route_switches(self) -> dict[int, dict[int, int]]:
         """Fill the tables towards the switches; return all."""

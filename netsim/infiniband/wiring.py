@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import prod
 
 import numpy as np
 
@@ -10,7 +9,7 @@ from netsim.common.arrays import Ints
 from netsim.common.errors import RoutingError, TopologyError
 from netsim.common.units import Quantity, parse_rate
 from netsim.infiniband.discover import IbFabric
-from netsim.infiniband.ftree import ftree_tables
+from netsim.infiniband.ftree import ftree_order
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from netsim.topology.structure.recognise import (
@@ -80,7 +79,11 @@ def wire_fat_tree(fabric: IbFabric, bandwidth: Quantity = "1 B/s") -> Wiring:
     found = recognise_tree(graph.topology, graph.port, name)
     wiring = found_wiring(graph, found)
     tree = found.tree
-    order = opensm_order(fabric, tree, wiring.device)
+    try:
+        order = _ftree_numbers(wiring, tree)
+    except RoutingError:  # nodes on one leaf: by port
+        there = wiring.device[: tree.n_nodes] >= 0
+        order = np.where(there, np.cumsum(there) - 1, -1)
     if tree.order is not None or np.any(order != np.arange(tree.n_nodes)):
         wiring = replace(wiring, topology=replace(tree, order=order))
     return wiring
@@ -105,15 +108,10 @@ def wire_damaged_tree(
             raise
         found = recognise_damaged_tree(*ends, by_port=False)
     wiring, tree = found_wiring(graph, found), found.tree
-    nodes, roots = wiring.device[: tree.n_nodes], wiring.device[-tree.counts[-1] :]
     try:
-        ca_order = ftree_tables(fabric, *(own[own >= 0].tolist() for own in (nodes, roots))).order
+        order = _ftree_numbers(wiring, tree)
     except RoutingError as error:
         raise irregular(str(error).rstrip(".")) from None
-    number = np.full(len(fabric.devices), -1, dtype=np.int64)
-    taken = np.array(ca_order)
-    number[taken[taken >= 0]] = np.flatnonzero(taken >= 0)
-    order = np.where(nodes >= 0, number[nodes], -1)
     tree = replace(tree, absent=np.flatnonzero(wiring.port < 0), order=order)
     return replace(wiring, topology=tree, whole=False)
 
@@ -140,33 +138,11 @@ def _device_names(graph: Wiring) -> Callable[[int], str]:
     return name
 
 
-def opensm_order(fabric: IbFabric, tree: FatTree, device: Ints) -> Ints:
-    """
-    Return each node's number d in OpenSM's ftree (n_nodes,), -1 for missing nodes.
-
-    Counting starts at the leaf whose GUID is least when its bytes are read backwards (GUIDs are
-    keys in network byte order); at every level the subtree of that leaf comes first and its
-    siblings follow by port. On each leaf the present nodes count in port order, and every leaf
-    takes as many numbers as the fullest. Found by comparison with the ca-order of OpenSM 3.3.23 on
-    fabrics with random GUIDs.
-    """
-    there = device[: tree.n_nodes] >= 0
-    on_leaf = there.reshape(-1, tree.nodes_per_leaf)
-    guid = {
-        x: fabric.devices[int(device[tree.n_nodes + x])].guid
-        for x in np.flatnonzero(on_leaf.any(axis=1)).tolist()
-    }
-    start = min(guid, key=lambda x: guid[x].to_bytes(8, "little"))
-
-    # subtrees from the top down; that of the first leaf comes before its siblings
-    sizes = [prod(tree.children[1:level]) for level in range(tree.levels, 0, -1)]
-    keys = {x: [-1 if x // n == start // n else x // n for n in sizes] for x in guid}
-    order = np.full(tree.n_nodes, -1, dtype=np.int64)
-    width = int(on_leaf.sum(axis=1).max())
-    for rank, leaf in enumerate(sorted(guid, key=keys.__getitem__)):
-        nodes = leaf * tree.nodes_per_leaf + np.flatnonzero(on_leaf[leaf])
-        order[nodes] = rank * width + np.arange(nodes.size)
-    return order
+def _ftree_numbers(wiring: Wiring, tree: FatTree) -> Ints:
+    """Return each node's number d in OpenSM's ftree (n_nodes,), -1 for missing nodes."""
+    nodes, roots = wiring.device[: tree.n_nodes], wiring.device[-tree.counts[-1] :]
+    number = ftree_order(wiring.fabric, *(own[own >= 0].tolist() for own in (nodes, roots)))
+    return np.where(nodes >= 0, number[nodes], -1)
 
 
 def missing_parts(wiring: Wiring) -> list[str]:
