@@ -26,7 +26,7 @@ from patterns.messages import message_step, within_groups
 
 @dataclass(frozen=True, slots=True)
 class AllToAll(Collective):
-    """Every rank sends a message of its own to every other (MPI_Alltoall; M_a2a of Yang)."""
+    """Every rank to every other (MPI_Alltoall; M_a2a of Yang)."""
 
     # "direct", "pairwise", "bruck", "mpich": all messages at once; n - 1 rounds in which a rank
     # exchanges with one other; messages gathered and passed on in log2 n steps (Bruck); or what
@@ -44,7 +44,7 @@ class AllToAll(Collective):
 @dataclass(frozen=True, slots=True)
 class SubAllToAll(Template):
     """
-    All-to-all inside the lines of a process grid, one dimension after the other.
+    All-to-all in the lines of a process grid, axis after axis.
 
     Sub-a2a of Pollard18, section V: "sub-communicator based all-to-all communication on a 3D
     process grid", over two of the dimensions or over all.
@@ -88,7 +88,7 @@ class OneToAll(Rooted):
 
 @dataclass(frozen=True, slots=True)
 class AllToOne(Rooted):
-    """Every rank sends a message to one of them, all at once: M_a2o of Yang."""
+    """Every rank sends to one of them, all at once: M_a2o of Yang."""
 
     def _steps(self, n_ranks: int) -> list[Step]:
         root = check_root(self.root, n_ranks)

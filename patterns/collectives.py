@@ -130,7 +130,7 @@ class RootedCollective(Collective):
 @dataclass(frozen=True, slots=True)
 class AllReduce(Collective):
     """
-    Every rank gives a vector of `nbytes` and gets the sum of all (MPI_Allreduce).
+    MPI_Allreduce: every rank gets the sum of vectors of `nbytes`.
 
     Binomial is a reduction to rank 0 and a broadcast; MPICH chooses by size.
     """
@@ -147,7 +147,7 @@ class AllReduce(Collective):
 
 @dataclass(frozen=True, slots=True)
 class AllGather(Collective):
-    """Every rank gives a block of `nbytes` and gets those of all (MPI_Allgather)."""
+    """MPI_Allgather: every rank gets the blocks of `nbytes` of all."""
 
     algorithms: ClassVar[Mapping[str, Algorithm]] = {
         "mpich": allgather_mpich,
@@ -159,7 +159,7 @@ class AllGather(Collective):
 
 @dataclass(frozen=True, slots=True)
 class ReduceScatter(Collective):
-    """Every rank gives a vector of `nbytes` and gets 1/n of the sum (MPI_Reduce_scatter_block)."""
+    """MPI_Reduce_scatter_block: every rank gets 1/n of the sum."""
 
     algorithms: ClassVar[Mapping[str, Algorithm]] = {
         "mpich": reduce_scatter_mpich,
@@ -187,7 +187,7 @@ class Broadcast(RootedCollective):
 
 @dataclass(frozen=True, slots=True)
 class Gather(RootedCollective):
-    """One rank gets a block from each (MPI_Gather), up a tree, as MPICH, or all at once."""
+    """MPI_Gather: a block from each, up a tree, as MPICH, or all at once."""
 
     algorithms: ClassVar[Mapping[str, Algorithm]] = {
         "binomial": gather_binomial,
@@ -197,7 +197,7 @@ class Gather(RootedCollective):
 
 @dataclass(frozen=True, slots=True)
 class Scatter(RootedCollective):
-    """One rank has a block for each (MPI_Scatter), down a tree, as MPICH, or all at once."""
+    """MPI_Scatter: a block for each, down a tree, as MPICH, or all at once."""
 
     algorithms: ClassVar[Mapping[str, Algorithm]] = {
         "binomial": scatter_binomial,
@@ -215,7 +215,7 @@ class RecursiveDoubling(Sized):
 
 @dataclass(frozen=True, slots=True)
 class RecursiveHalvingVectorDoubling(Sized):
-    """Allreduce by recursive halving, then vector doubling: RHVD of Mishra20."""
+    """Allreduce by recursive halving, vector doubling: RHVD of Mishra20."""
 
     def _steps(self, n_ranks: int) -> list[Step]:
         return halving_doubling(n_ranks, self.nbytes)
@@ -223,7 +223,7 @@ class RecursiveHalvingVectorDoubling(Sized):
 
 @dataclass(frozen=True, slots=True)
 class Rabenseifner(Sized):
-    """Allreduce by Rabenseifner's algorithm as in MPICH: most bytes travel to near ranks."""
+    """Allreduce by Rabenseifner's algorithm, as MPICH: most bytes go near."""
 
     def _steps(self, n_ranks: int) -> list[Step]:
         return rabenseifner(n_ranks, self.nbytes)

@@ -94,7 +94,7 @@ class Sequence(Template):
 
 @dataclass(frozen=True, slots=True)
 class Mix(Template):
-    """Collectives in sequence: mixes A to E of compute and communication, Mishra20, figure 6."""
+    """Mixes A to E of compute and communication (Mishra20, figure 6)."""
 
     # "A", "B", "C", "D", "E": A, B, C: RHVD, 33, 50 and 70 % of the run time; D: 15 % RD, 35 %
     # binomial; E: 21 % RD, 49 % binomial. D and E are those like CMC2D.

@@ -90,7 +90,7 @@ def grid_lines(grid: tuple[int, ...], dimension: int) -> Ints:
 @dataclass(frozen=True, slots=True)
 class UnstructuredMesh(Template):
     """
-    Exchange with the nearest neighbours of random points in a cube, in one step.
+    Exchange with the nearest of random points in a cube.
 
     Each rank is a random point in its cell of the near-cubic 3D process grid, so ranks with near
     numbers tend to be near, as a partitioner numbers them. Two ranks exchange messages when either

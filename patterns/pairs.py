@@ -12,7 +12,7 @@ from patterns.messages import exchange_step, message_step, seeded
 @dataclass(frozen=True, slots=True)
 class Pairs(Template):
     """
-    Random disjoint pairs of ranks that exchange messages, in one step; an odd rank is idle.
+    Random pairs of ranks exchange messages; an odd rank is idle.
 
     Pairs of Pollard18, section V: "random-pairs communication".
     """
@@ -70,7 +70,7 @@ class Permutation(Template):
 @dataclass(frozen=True, slots=True)
 class Shift(Template):
     """
-    Every rank i sends to rank i + distance, modulo the number of ranks, in one step.
+    Every rank i sends to rank i + distance, modulo the ranks.
 
     A distance that is a multiple of the number of ranks sends nothing.
     """
@@ -90,7 +90,7 @@ class Shift(Template):
 @dataclass(frozen=True, slots=True)
 class Ring(Sized):
     """
-    Every rank exchanges with the next and the previous of a ring, in one step.
+    Every rank exchanges with the next and the previous of a ring.
 
     With two ranks, both neighbours are the same rank and get one message.
     """
@@ -102,7 +102,7 @@ class Ring(Sized):
 
 @dataclass(frozen=True, slots=True)
 class NearestNeighbor(Sized):
-    """Every rank exchanges with the ranks one below and one above: M_nn of Yang."""
+    """Ranks exchange with those one below and one above: M_nn of Yang."""
 
     def _steps(self, n_ranks: int) -> list[Step]:
         here = np.arange(n_ranks - 1)

@@ -465,7 +465,7 @@ class PlacedPattern(Template):
 @dataclass(frozen=True, slots=True)
 class GpuCollective(PlacedPattern):
     """
-    One collective of all GPUs of a job, as NCCL runs it; on a GPU cluster.
+    A collective of all GPUs of a job, as NCCL runs it; on GPU clusters.
 
     A ring has a channel for each adapter of the hosts, which visits all GPUs of a host and leaves
     by that adapter. ``tree`` is NCCL's double binary tree of hosts with chains inside these,

@@ -9,75 +9,7 @@ from coupling.inputs.plugins import REGISTRIES, load_installed
 from netsim.topology.machines import MACHINES
 from scheduler.workload.registry import GENERATORS
 
-_LINES: Mapping[str, Mapping[str, str]] = {
-    "allocators": {
-        "adaptive": "of greedy and balanced the one that costs less (Mishra20)",
-        "balanced": "powers of two nodes, so that exchanges stay on a leaf (Mishra20)",
-        "closest-fit": "free nodes in a row whose largest gap is least",
-        "closest-fit-mind": "free nodes in a row with the least mean distance",
-        "compact-contiguous": "the most compact free box of a torus (Yang)",
-        "contiguous": "lowest run of free nodes that is long enough",
-        "emergent-adaptive": "the placement that the contention model rates best",
-        "fifo": "large jobs from the front of the list, small ones from its end",
-        "fifo-fit": "First Fit from the front for large jobs, from the end for small",
-        "first-fit": "first run of free nodes that is long enough, else two halves",
-        "first-free": "lowest-numbered free nodes (Baseline)",
-        "greedy": "whole leaves in the order of their communication ratio (Mishra20)",
-        "jigsaw": "nodes and links of its own: no interference (Smith21)",
-        "laas": "links of its own, three levels reduced to two (LaaS)",
-        "largest-fit": "longest runs of free nodes",
-        "lc": "links of its own, any number of nodes on a leaf (Smith21)",
-        "lc+s": "as lc, with links shared up to 80 % of their bandwidth (Smith21)",
-        "non-contiguous": "first free nodes along an ordering of a torus",
-        "random": "free nodes at random",
-        "slurm-best-fit": "Slurm topology/tree: lowest switch, fullest leaves first",
-        "ta": "topology-aware: no two jobs share a link (Pollard18)",
-        "torus-chunk": "a free box of a given shape of a torus",
-        "varying-fit": "First Fit with a gap that grows with the size of the job",
-    },
-    "queues": {
-        "batsim": "an external scheduler that speaks Batsim's protocol",
-        "cautious": "wait for the preferred shape if that pays (Yang)",
-        "conservative": "backfilling; every job in the window has a reservation",
-        "easy": "EASY backfilling; the first job has a reservation",
-        "fcfs": "first come, first served; no backfilling",
-        "multifactor": "Slurm's priority by weighted factors; EASY backfilling",
-        "partitions": "node sets with a queue and limits each",
-        "priority": "by wait, size, requested time or fair share; EASY backfilling",
-        "reckless": "all-to-all jobs wait for their preferred shape (Yang)",
-        "sjf": "shortest job first; EASY backfilling",
-    },
-    "patterns": {
-        "stencil": "halo exchange with neighbours on a grid",
-        "unstructured-mesh": "exchange with the nearest of random points in a cube",
-        "pairs": "random pairs of ranks",
-        "permutation": "every rank sends one message and receives one",
-        "shift": "rank i to rank i + distance",
-        "ring": "next and previous rank of a ring",
-        "nearest-neighbor": "ranks one below and one above",
-        "all-to-all": "every rank to every other (MPI_Alltoall)",
-        "sub-all-to-all": "all-to-all along the lines of a grid",
-        "one-to-all": "one rank to every other at once",
-        "all-to-one": "every rank to one at once (incast)",
-        "recursive-doubling": "allreduce: whole vectors at distances 1, 2, 4, ...",
-        "rhvd": "allreduce: recursive halving, vector doubling",
-        "binomial": "broadcast down a binomial tree",
-        "bruck": "allgather by Bruck's algorithm",
-        "rabenseifner": "allreduce as in MPICH for long vectors",
-        "pairwise": "all-to-all in n - 1 rounds of pairs",
-        "allreduce": "MPI_Allreduce, algorithm by size",
-        "allgather": "MPI_Allgather, algorithm by size",
-        "reduce-scatter": "MPI_Reduce_scatter_block, algorithm by size",
-        "broadcast": "MPI_Bcast, algorithm by size",
-        "gather": "MPI_Gather",
-        "scatter": "MPI_Scatter",
-        "hybrid": "weighted sum of patterns in one step",
-        "sequence": "patterns one after the other",
-        "mix": "collectives as in the experiment sets of Mishra20",
-        "matrix": "a measured matrix of messages",
-        "gpu-collective": "a collective of GPUs as NCCL runs it, by hosts and adapters",
-        "training": "an iteration of training a transformer (DP, TP, PP)",
-    },
+_LINES: Mapping[str, Mapping[str, str]] = {  # of those whose makers have none
     "topologies": {
         "fat-tree": "by radix and levels, or PGFT(children; parents; parallel)",
         "gpu-cluster": "hosts of GPUs and adapters: rails, Clos or two planes",
@@ -118,33 +50,7 @@ _LINES: Mapping[str, Mapping[str, str]] = {
         "adaptive": "switches choose the path of each packet by queues",
         "spray": "switches send packets round robin over all shortest paths",
     },
-    "models": {
-        "fluid": "shares of links with bursts, queues and blocking; the default",
-        "flow-level": "every flow of every job, max-min fair (as SimGrid)",
-        "packets": "every packet; the reference, for short logs",
-        "null": "an infinite network",
-        "hop-cost": "for comparison: time grows with hops",
-        "assumed": "for comparison: speed-ups that a paper assumes",
-    },
-    "generators": {
-        "synth": "sizes and times of Synth-16, -22 and -28 (Smith21)",
-        "laas": "as the example that comes with LaaS",
-        "lublin": "model of Lublin and Feitelson",
-        "hector-like": "job sizes of HECToR, Cray XE6",
-    },
-    "readers": {
-        "swf": "Standard Workload Format",
-        "alea-swf": "Alea: SWF with hosts, queue, nodespec, GPUs or DAGs",
-        "sacct": "Slurm: sacct -X -P",
-        "squeue-json": "Slurm: squeue --json",
-        "csv": "table with a header",
-        "parquet": "the same as Parquet, such as jobs.parquet of a result",
-        "batsim-json": "workload of Batsim",
-        "flux-json": "Flux: flux jobs -a --json",
-        "placement-log": "log of placements and removals",
-    },
 }
-KINDS = tuple(_LINES)
 _REGISTRY = {"models": "contention_models"}
 
 
@@ -170,10 +76,10 @@ def names_of(kind: str) -> Names:
     load_installed()
     registry: Mapping[str, Any] = REGISTRIES.get(_REGISTRY.get(kind, kind), GENERATORS)
     names = [*sorted(registry), *(sorted(MACHINES) if kind == "topologies" else ())]
-    lines = _LINES[kind]
+    lines = _LINES.get(kind, {})
     return Names({name: lines.get(name) or _first_line(registry[name]) for name in names})
 
 
 def _first_line(made: Callable[..., object]) -> str:
     """Return the first line of a docstring."""
-    return (getdoc(made) or "").partition("\n")[0].rstrip(".")
+    return (getdoc(made) or "").partition("\n")[0].rstrip(".").replace("`", "")

@@ -103,7 +103,7 @@ class HopJob:
 
 class HopCost(Recomputed[HopJob]):
     """
-    Interference by Mishra20, equations (2) to (7): communication takes longer by the costs.
+    For comparison: cost in hops, equations (2) to (7) of Mishra20.
 
     The job's cost among others over its cost alone on the same placement. A node's leaf is the
     switch of its first link, and a distance the length of a route, which on a tree is equation (4).

@@ -178,7 +178,7 @@ def _check_size(
 
 def flow_level(topology: Topology, *, fairness: str, seed: int = 0) -> Recomputed[Traffic]:
     """
-    Build the model `flow-level`.
+    Build the model `flow-level`: every flow, max-min fair, as SimGrid.
 
     `fairness` {"per-sender", "per-flow"}: weight of a flow among others.
 

@@ -21,7 +21,7 @@ _RECOUNT_EVERY = 512  # events; rounding of the totals stays far below any toler
 
 class Fluid:
     """
-    Fair shares, bursts, queues and head-of-line blocking on shared links.
+    The default: fair shares, bursts, queues, head-of-line blocking.
 
     Only jobs that a start or end touches are evaluated again, from where they stood; jobs that all
     start at once are a snapshot.

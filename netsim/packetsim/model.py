@@ -34,7 +34,7 @@ _MOST_SAMPLES, _MOST_ITERATIONS = 1000, 10**6
 
 class PacketModel(Recomputed[Traffic]):
     """
-    The packet simulation as a contention model, and with starts and iterations of jobs.
+    Every packet: the reference, also with starts and iterations of jobs.
 
     `fairness` {"per-sender"}: links share as the switch makes them; any other rule is refused.
     `switch`: the table `[switch]`, or the name of a preset. `iterations`: of the slowest of the

@@ -87,7 +87,7 @@ class _RunningLoads:
 @dataclass(slots=True, eq=False)
 class EmergentAdaptive:
     """
-    Emergent-adaptive: asks the contention model instead of counting hops.
+    The placement that the contention model rates best.
 
     The placements of balanced, greedy, slurm-best-fit and first-free are tried in the model
     `fluid`, together with the running jobs that use the same links most. The one with the smallest

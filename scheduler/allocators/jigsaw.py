@@ -403,7 +403,7 @@ class _Partitions:
 @dataclass(slots=True)
 class Jigsaw(_Partitions):
     """
-    Jigsaw, Algorithm 1 of Smith21: nodes and links that fulfil conditions (1)-(6).
+    Jigsaw (Smith21, Algorithm 1): conditions (1)-(6), no interference.
 
     A job goes into one pod if any legal placement exists there, else over pods, where every leaf
     but the remainder leaf is used whole (section 4).
@@ -429,7 +429,7 @@ class Jigsaw(_Partitions):
 @dataclass(slots=True)
 class Laas(_Partitions):
     """
-    LaaS as Smith21, section 5.2.1 compares it: three levels reduced to two.
+    LaaS as in Smith21, section 5.2.1: three levels reduced to two.
 
     In one pod a job gets exactly its nodes, as under Jigsaw. Over pods, leaves take the place of
     nodes: the size is rounded up to whole leaves and the nodes beyond the request are held idle

@@ -235,7 +235,7 @@ _ID_RANGE = 1 << 63  # job ids below zero are mapped here: seeds are not negativ
 @dataclass(slots=True)
 class LeastConstrained:
     """
-    LC: nodes and links that fulfil conditions (1)-(6), whatever the number per leaf.
+    LC: conditions (1)-(6) with any number of nodes on a leaf (Smith21).
 
     The *least constrained* approach of Smith21, sections 4 and 5.2.3, links exclusive. The paper
     gives up after 5 s; steps do not depend on the machine that runs the simulation, and utilisation
@@ -268,7 +268,7 @@ class LeastConstrained:
 @dataclass(slots=True)
 class LeastConstrainedShared:
     """
-    LC+S: placements as under LC, on links shared up to 80 % of their bandwidth.
+    LC+S: as LC, on links shared up to 80 % of their bandwidth.
 
     Each job needs one of four bandwidths on every link of its placement: 1 to 4 units of a link's
     10, of which 8 may be taken. The class is drawn by the job's id.

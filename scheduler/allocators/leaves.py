@@ -81,7 +81,7 @@ def best_switch(size: int, counts: list[int], tree: FatTree) -> range:
 @dataclass(frozen=True, slots=True)
 class SlurmBestFit:
     """
-    Slurm's topology/tree: lowest common switch, then the leaves with the fewest free nodes.
+    Slurm's topology/tree: lowest switch, fullest leaves first.
 
     Of the switches at the lowest level that have enough free nodes below them, the one with the
     fewest is taken; its leaves give all their free nodes in ascending order of how many these are.
@@ -246,7 +246,7 @@ class Greedy:
 @dataclass(frozen=True, slots=True)
 class Balanced:
     """
-    Balanced: portions of a power of two nodes, so that most exchanges stay on a leaf.
+    Balanced: powers of two nodes, so that exchanges stay on a leaf.
 
     Below the lowest switch with enough free nodes, a job that communicates takes from the leaves,
     most free nodes first, the largest power of two that fits and does not exceed the portion
@@ -313,7 +313,7 @@ _STAND_IN = RecursiveDoubling()  # of a job that has no pattern
 @dataclass(frozen=True, slots=True)
 class Adaptive:
     """
-    Adaptive: of greedy's and balanced's placement the one with the lower communication cost.
+    Adaptive (Mishra20): of greedy and balanced the one that costs less.
 
     Jobs that do not communicate get the one with the higher cost, which leaves the better nodes to
     others.

@@ -141,7 +141,7 @@ class Fifo(OrderedList):
 @dataclass(frozen=True, slots=True)
 class FirstFit(OrderedList):
     """
-    First Fit: the first run of free nodes that is long enough, else two halves.
+    First run of free nodes that is long enough, else two halves.
 
     Stoltzfus13, section 4.2.1, Figure 11 (the corrected version).
     """
@@ -164,7 +164,7 @@ class FirstFit(OrderedList):
 @dataclass(frozen=True, slots=True)
 class LargestFit(OrderedList):
     """
-    Largest Fit: the first run that is long enough, else the longest and so on for the rest.
+    Largest Fit: first run that is long enough, else the longest ones.
 
     Stoltzfus13, section 5.1.1, Figure 18.
     """
@@ -189,7 +189,7 @@ class LargestFit(OrderedList):
 @dataclass(frozen=True, slots=True)
 class FifoFit(OrderedList):
     """
-    FifoFit: First Fit from the front of the list for large jobs, from its end for small ones.
+    First Fit from the front for large jobs, from the end for small.
 
     Stoltzfus13, section 5.2; it prints no code. When a job is halved, the size of the whole job
     goes on deciding from which end both halves come.
@@ -215,7 +215,7 @@ class FifoFit(OrderedList):
 @dataclass(frozen=True, slots=True)
 class VaryingFit(OrderedList):
     """
-    Varying Fit: First Fit with a gap that grows with the logarithm of the job's size.
+    Varying Fit: First Fit with a gap that grows with the job.
 
     Stoltzfus13, section 5.3, Figure 21: "the integer value of the natural logarithm of the job size
     multiplied by 2". The factor is taken into the logarithm, ln(2 n): only so does the gap begin
@@ -255,7 +255,7 @@ class ClosestFit(OrderedList):
 @dataclass(frozen=True, slots=True)
 class ClosestFitMind(OrderedList):
     """
-    Closest Fit (MIND): the successive free nodes with the least mean inter-node distance.
+    Closest Fit (MIND): free nodes in a row with the least mean distance.
 
     Stoltzfus13, section 5.4.1, the variation of Figure 23; the first window of equals. The gap at
     which Figure 23 stops early is a length on the list and has no meaning for MIND, so all windows

@@ -21,7 +21,7 @@ SORTED = "sorted"
 @dataclass(frozen=True, slots=True)
 class TopologyAware:
     """
-    TA, Algorithm 1 of Pollard18 (section III-C): no two jobs can meet on a link.
+    TA (Pollard18, Algorithm 1): no two jobs can meet on a link.
 
     A job of at most a leaf's nodes (T1) stays on one leaf, one of at most a pod's nodes (T2) in one
     pod, larger ones (T3) spread over pods. A leaf serves at most one T2 or T3 job and a pod at most

@@ -158,7 +158,7 @@ _BALANCE = ("any", "balanced", "unbalanced")
 @dataclass(frozen=True, slots=True)
 class TorusChunk:
     """
-    A free box of routers of a given shape: 3D, 2D or 1D, balanced or not.
+    A free box of routers of a given shape, balanced or not.
 
     Yang, section VI-A, Table 1, and section VIII (a chunk {x, y, z} has x * y * z nodes), for any
     number of axes, every orientation, and boxes that go round a ring.

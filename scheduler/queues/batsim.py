@@ -29,7 +29,7 @@ Event = Mapping[str, Any]
 
 class Batsim:
     """
-    Lets a scheduler written for Batsim decide, such as those of pybatsim and batsched.
+    An external scheduler that speaks Batsim's protocol.
 
     The scheduler is a process of its own, started for each simulation. At each instant it is sent
     what happened, and answers which jobs start on which resources; resource i is the i-th node

@@ -16,7 +16,7 @@ from scheduler.queues.waiting import LinePolicy, WaitingLine
 
 class Conservative(LinePolicy):
     """
-    Conservative backfilling: no job that overtakes delays a job within reach.
+    Conservative backfilling: each job within reach has a reservation.
 
     A. W. Mu'alem and D. G. Feitelson, IEEE TPDS 12(6), 2001, with the allocator in the place of
     node counts: a job coming within reach books the first time at which the allocator finds a place

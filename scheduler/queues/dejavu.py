@@ -80,7 +80,7 @@ class Offer:
 
 class Reckless(LinePolicy):
     """
-    Reckless (Yang, section VIII-A): only all-to-all jobs wait for their preferred shape.
+    Reckless (Yang): all-to-all jobs wait for their preferred shape.
 
     At every event the jobs of the window are taken in order. One whose preferred shape is free
     starts there. Else, if any place is free, an all-to-all job reserves its preferred shape and
@@ -176,7 +176,7 @@ class Reckless(LinePolicy):
 
 class Cautious(Reckless):
     """
-    Cautious (Yang, section VIII-B): a job does not wait for its preferred shape too long.
+    Cautious (Yang): wait for the preferred shape if that pays.
 
     As Reckless, but every job that could start on another shape than it prefers is put to
     Evaluate(): with t_now and t_best the expected run times (estimate x stretch on record) on

@@ -349,7 +349,7 @@ _verdict = lru_cache(maxsize=1024)(Verdict)  # the same are given at instant aft
 
 class Easy(LinePolicy):
     """
-    EASY: the head of the queue holds a reservation, others may start if they do not delay it.
+    EASY backfilling: the head of the queue has a reservation.
 
     A job that is expected to end by the head's reserved time may start wherever it fits (D. G.
     Feitelson and A. M. Weil, IPPS 1998). For the others:

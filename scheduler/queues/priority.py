@@ -77,7 +77,7 @@ DAY_S = 86400.0
 
 class Sjf(Easy):
     """
-    Shortest job first: waiting jobs by their expected run time, with EASY backfilling.
+    Shortest job first, by expected run time, with EASY backfilling.
 
     Long jobs may starve while shorter ones are submitted. A newcomer at the front takes over the
     reservation.

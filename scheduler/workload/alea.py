@@ -79,7 +79,7 @@ class _Shape(NamedTuple):
 
 def read_alea_swf(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     """
-    Read a log of the Alea simulator: SWF with hosts, queue and nodespec, with GPUs, or with a DAG.
+    Read a log of Alea: SWF with hosts, queue, nodespec, GPUs or DAGs.
 
     Fields 19 to 21 are hosts in braces, the name of the queue and, in most logs, what was asked of
     nodes (``2:ppn=12:x86_64``); or GPUs, a soft walltime and properties (``all:2x4:excl``); or the

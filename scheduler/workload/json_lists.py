@@ -92,7 +92,7 @@ def _flux_entry(table: Mapping[str, Any], place: str) -> Entry:
 
 def read_batsim_json(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     """
-    Read a workload of Batsim: jobs of ``delay`` profiles, whose name is a further column.
+    Read a workload of Batsim: ``delay`` jobs, their profile as a column.
 
     The run time of other profiles follows from a platform that is not in the file, so they are
     dropped. ``res`` counts processors, where nodes have several. A moldable job, which Batsim has

@@ -83,7 +83,7 @@ def slurm_duration(text: str) -> float | None:
 
 def read_sacct(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     """
-    Read accounting records of Slurm, as ``sacct -X -P`` or ``sacct --json`` prints them.
+    Read records of Slurm, as of ``sacct -X -P`` or ``sacct --json``.
 
     Needs a header line, or `columns`, with JobID, Submit, NNodes (or NodeList, AllocTRES, NCPUS)
     and Elapsed (or Start and End); uses JobIDRaw, Timelimit, State, JobName, UID or User, GID,

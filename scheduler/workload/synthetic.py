@@ -92,7 +92,7 @@ def synth(mean_nodes: float, n_jobs: int = 10_000, seed: int = 1) -> Workload:
 
 def laas(mean_nodes: float = 8.0, n_jobs: int = 10_000, seed: int = 1) -> Workload:
     """
-    Sample a workload like the example that comes with LaaS: all jobs submitted at 0.
+    Sample a workload like the example of LaaS: all submitted at 0.
 
     Zahavi et al., *Links as a Service (LaaS)*, ANCS 2016. The rule for sizes is read off the
     example that ships with LaaS 1.0 (exponential, mean 8; 10,000 tenants): sizes are rounded down,
@@ -112,7 +112,7 @@ def laas(mean_nodes: float = 8.0, n_jobs: int = 10_000, seed: int = 1) -> Worklo
 
 def hector_like(n_jobs: int = 50_000, seed: int = 1, load: float = 0.8) -> Workload:
     """
-    Sample a workload with the job sizes of HECToR, a Cray XE6, with random (Poisson) arrivals.
+    Sample jobs with the sizes of HECToR, a Cray XE6; Poisson arrivals.
 
     `load`: node-seconds asked for / node-seconds of `HECTOR_NODES` nodes, on average. Stoltzfus13,
     section 4.1 and 6.2: jobs of one node are most frequent, those of 9-16 nodes nearly as many,
@@ -149,7 +149,7 @@ def kalos_like(
     n_jobs: int = 5_000, seed: int = 1, load: float = 0.7, n_nodes: int = 256
 ) -> Workload:
     """
-    Sample GPU jobs with the published sizes and run times of Kalos, with Poisson arrivals.
+    Sample GPU jobs with the sizes and times of Kalos; Poisson arrivals.
 
     `n_nodes`: hosts of 8 GPUs; `load`: GPU-seconds asked for over those of the hosts. Published
     are the mean, median and largest number of GPUs and the mean and median run time (AcmeTrace,

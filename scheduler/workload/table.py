@@ -104,7 +104,7 @@ def _csv_rows(source: Source) -> Iterator[tuple[str, list[str]]]:
 
 
 def read_parquet(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
-    """Read a Parquet table, such as the ``jobs.parquet`` of a result, as `read_csv` does."""
+    """Read a Parquet table, such as ``jobs.parquet``, as `read_csv` does."""
     filters = Filters(**options)
     source = read_source(path, binary=True)
     table = parquet_table(source.data, source.name, MOST_ENTRIES, MOST_BYTES, WorkloadError)
