@@ -23,7 +23,7 @@ from fabricsim.checking.onuse import on_use
 from fabricsim.checking.siblings import check_siblings
 
 if TYPE_CHECKING:
-    from coupling.api import write_report
+    from coupling.api import estimate, verify, write_report
     from coupling.errors import CouplingError, ExperimentError, ResultError, SnapshotError
     from coupling.inputs.experiment import Experiment
     from coupling.inputs.snapshot import Snapshot, read_snapshot
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from coupling.results.result import Result
     from coupling.results.summary import speedup, summarize
     from coupling.runs.campaign import Campaign, run_campaign
-    from coupling.site.estimate import Estimate, estimate
-    from coupling.site.verify import Verification, verify
+    from coupling.site.estimate import Estimate
+    from coupling.site.verify import Verification
     from coupling.sweep.sweep import Comparison, Sweep
 
 __all__ = [

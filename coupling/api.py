@@ -107,7 +107,20 @@ def estimate(
     Raises
     ------
     CouplingError
-        If a field is unknown, missing or wrong.
+        If a field is unknown, missing or wrong, or does not fit the fabric.
+
+    Examples
+    --------
+    Two jobs of two nodes, one on each leaf, always communicating. Their flows up from leaf 0
+    both go to even nodes, so D-mod-k lets them share one cable.
+
+    >>> pair = {"steps": [[[0, 1, "1 MB"]]], "compute_s": 0}
+    >>> scene = {
+    ...     "topology": {"kind": "fat-tree", "radix": 4, "levels": 2},
+    ...     "jobs": [{"id": "a", "nodes": [0, 2], **pair}, {"id": "b", "nodes": [1, 4], **pair}],
+    ... }
+    >>> [round(job.interference, 1) for job in estimate(scene).jobs]
+    [2.0, 2.0]
     """
     return estimating.estimate(_snapshot_of(snapshot, fields), blame=blame)
 
@@ -134,15 +147,17 @@ def verify(
     any_routing : bool, default False
         Ask about isolation under every minimal routing instead of the one in force.
     permutation : sequence of (int, int), str or Path, optional
-        Flows (source, destination) to be routed, or a file of them.
+        Flows (source, destination), at most one from and to each node, to be routed with one flow a
+        link; or a file of them.
     random : int, default 100
         Random permutations to try.
     exhaustive : bool, default False
-        Try all permutations, up to 200,000 kinds.
+        Try up to 200,000 leaf-to-leaf flow matrices instead of 2000.
     allow_unknown : bool, default False
         Accept checks that are not decided.
     fail : sequence of str, optional
-        Switches, and cables ``A>B``, that fail first.
+        Switches, and cables ``A>B``, that fail first: jobs keep their nodes and what works of
+        their links, and the routing avoids what has failed.
     **fields
         Without `snapshot`: its fields as keywords, ``topology`` and ``jobs`` among them.
 
@@ -154,7 +169,12 @@ def verify(
     Raises
     ------
     CouplingError
-        If a field is unknown, missing or wrong.
+        If a field is unknown, missing or wrong, or the permutation does not fit the jobs.
+
+    Notes
+    -----
+    A job is isolated where none of the links that could carry traffic between any two of its
+    nodes, and none that it owns, is such a link of another job.
     """
     return verifying.verify(
         _snapshot_of(snapshot, fields),

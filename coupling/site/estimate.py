@@ -165,42 +165,7 @@ class Estimate(Tabled):
 
 
 def estimate(snapshot: Snapshot | Mapping[str, Any], *, blame: bool | None = None) -> Estimate:
-    """
-    Estimate how much the jobs of a snapshot slow each other down.
-
-    Parameters
-    ----------
-    snapshot : Snapshot or mapping
-        Jobs on a fabric, with all they send; a mapping has the fields of a snapshot file
-        (docs/reference/commands).
-    blame : bool, optional
-        Whether to share lost time out among the jobs; for models that do not tell
-        themselves (all but `fluid`) that takes a prediction per job. Default: all models but
-        `packets`.
-
-    Returns
-    -------
-    Estimate
-        Times and slowdowns of every job, loads of links, candidates ranked.
-
-    Raises
-    ------
-    SnapshotError
-        If a field is unknown, missing or wrong, or does not fit the fabric.
-
-    Examples
-    --------
-    Two jobs of two nodes, one on each leaf, always communicating. Their flows up from leaf 0
-    both go to even nodes, so D-mod-k lets them share one cable.
-
-    >>> pair = {"steps": [[[0, 1, "1 MB"]]], "compute_s": 0}
-    >>> scene = {
-    ...     "topology": {"kind": "fat-tree", "radix": 4, "levels": 2},
-    ...     "jobs": [{"id": "a", "nodes": [0, 2], **pair}, {"id": "b", "nodes": [1, 4], **pair}],
-    ... }
-    >>> [round(job.interference, 1) for job in estimate(scene).jobs]
-    [2.0, 2.0]
-    """
+    """Estimate how much the jobs of a snapshot slow each other down; see `fabricsim.estimate`."""
     with few_collections():
         snapshot = require_snapshot(snapshot)
         if blame is None:

@@ -215,43 +215,7 @@ def verify(
     allow_unknown: bool = False,
     fail: Sequence[str] = (),
 ) -> Verification:
-    """
-    Check that jobs are isolated from each other and that their partitions are non-blocking.
-
-    Parameters
-    ----------
-    snapshot : Snapshot or mapping
-        Jobs on a fabric; what they send is not looked at.
-    any_routing : bool, default False
-        Ask about isolation under every minimal routing instead of the one in force.
-    permutation : sequence of (source, destination), str or Path, optional
-        Flows between nodes, at most one from and to each, to be routed with one flow a link; or a
-        file of them (docs/reference/commands).
-    random : int, default 100
-        Random permutations to try.
-    exhaustive : bool, default False
-        Try up to 200,000 leaf-to-leaf flow matrices instead of 2000.
-    allow_unknown : bool, default False
-        Let a question without an answer pass.
-    fail : sequence of str, optional
-        Switches, and cables ``A>B``, that fail first: jobs keep their nodes and what works of
-        their links, and the routing avoids what has failed.
-
-    Returns
-    -------
-    Verification
-        Verdicts on all jobs.
-
-    Raises
-    ------
-    SnapshotError
-        If the snapshot is wrong, or the permutation does not fit its jobs.
-
-    Notes
-    -----
-    A job is isolated where none of the links that could carry traffic between any two of its
-    nodes, and none that it owns, is such a link of another job.
-    """
+    """Check isolation and non-blocking partitions; see `fabricsim.verify`."""
     snapshot = require_snapshot(snapshot)
     whole("random", random, 0, _MOST_RANDOM, error=SnapshotError)
     flag("exhaustive", exhaustive, error=SnapshotError)
