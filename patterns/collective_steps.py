@@ -217,14 +217,10 @@ def broadcast_binomial(n_ranks: int, nbytes: float) -> list[Step]:
     return [message_step(src, dst, nbytes) for src, dst, _ in _tree_levels(n_ranks)]
 
 
-def reduce_binomial(n_ranks: int, nbytes: float) -> list[Step]:
-    """Return a reduction up the tree."""
-    return _reversed_steps(broadcast_binomial(n_ranks, nbytes))
-
-
 def allreduce_binomial(n_ranks: int, nbytes: float) -> list[Step]:
     """Return an allreduce made of a reduction to rank 0 and a broadcast."""
-    return reduce_binomial(n_ranks, nbytes) + broadcast_binomial(n_ranks, nbytes)
+    down = broadcast_binomial(n_ranks, nbytes)
+    return _reversed_steps(down) + down
 
 
 def scatter_binomial(n_ranks: int, nbytes: float) -> list[Step]:

@@ -139,8 +139,8 @@ def _step(edges: _Edges, rounds: int = 1) -> Step:
     return Step(ends[0], ends[1], np.array(list(total.values())), rounds, ends[2])
 
 
-def _rings(group: _Group, factor: float, hosts: Sequence[int], *, closed: bool = True) -> _Edges:
-    """Return the edges of a ring for each channel, `factor` / k bytes each; or of open chains."""
+def _rings(group: _Group, factor: float, hosts: Sequence[int]) -> _Edges:
+    """Return the edges of a ring for each channel, `factor` / k bytes each."""
     edges: _Edges = []
     channels = group.channels if len(hosts) > 1 else 1
     share = factor / channels
@@ -148,8 +148,6 @@ def _rings(group: _Group, factor: float, hosts: Sequence[int], *, closed: bool =
         for at, host in enumerate(hosts):
             order = group.in_turn(host, channel).tolist()
             edges += [(a, b, -1, share) for a, b in itertools.pairwise(order)]
-            if at + 1 == len(hosts) and not closed:
-                continue
             following = hosts[(at + 1) % len(hosts)]
             target = group.in_turn(following, channel).tolist()[0]
             nic = -1 if following == host else group.nics[following][channel]

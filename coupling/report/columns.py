@@ -94,9 +94,9 @@ def copied_lines(*texts: str) -> Text:
     return Text("\n".join(map(visible, texts)), no_wrap=True, overflow="ignore")
 
 
-def text_of(*parts: RenderableType, width: int | None = None) -> str:
+def text_of(*parts: RenderableType) -> str:
     """Write tables and lines as text, coloured only on a terminal."""
-    console = Console(width=width, highlight=False, markup=False)
+    console = Console(highlight=False, markup=False)
     with console.capture() as captured:
         for place, part in enumerate(parts):
             if place:

@@ -22,6 +22,7 @@ _CAPTIONS = {
     "the dashed one, jobs have to wait, whatever the scheduler does.",
     "arrivals": "When jobs are submitted.",
 }
+_NAMED = 12  # columns that a line names
 Rows = list[tuple[str, ...]]
 
 
@@ -211,7 +212,7 @@ def _missing_lines(numbers: Numbers) -> str:
     return f"Missing: {units.listing(gaps)}." if gaps else ""
 
 
-def _brief_list(names: Sequence[str], most: int = 12) -> str:
+def _brief_list(names: Sequence[str]) -> str:
     """List names, not all of many."""
-    more = len(names) - most
-    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")

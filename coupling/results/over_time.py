@@ -52,18 +52,18 @@ def binned(timeline: "pd.DataFrame", column: str, edges: Floats) -> Floats:
     return means
 
 
-def utilization_per_minute(jobs: Table, n_nodes: int, step_s: float = MINUTE_S) -> "pd.DataFrame":
-    """Return begin and mean utilisation, by nodes asked for, of each step."""
+def utilization_per_minute(jobs: Table, n_nodes: int) -> "pd.DataFrame":
+    """Return begin and mean utilisation, by nodes asked for, of each minute."""
     import pandas as pd  # noqa: PLC0415 (slow to import)
 
     start, end, size = map(ran(jobs), ("start_s", "end_s", NODES_USED))
-    steps = int(np.ceil(end.max(initial=0.0) / step_s))
-    edges = np.arange(steps + 1) * step_s
+    steps = int(np.ceil(end.max(initial=0.0) / MINUTE_S))
+    edges = np.arange(steps + 1) * MINUTE_S
     instants = np.unique(np.concatenate([[0.0], start, end]))
     busy = _in_use(instants, start, end, size)
     area = np.concatenate([[0.0], np.cumsum(busy[:-1] * np.diff(instants))])
     used = np.diff(np.interp(edges, instants, area))
-    return pd.DataFrame({"time_s": edges[:-1], "utilization": used / (n_nodes * step_s)})
+    return pd.DataFrame({"time_s": edges[:-1], "utilization": used / (n_nodes * MINUTE_S)})
 
 
 def lost_capacity(jobs: Table, n_nodes: int) -> dict[str, float | None]:

@@ -92,7 +92,7 @@ def summarize(jobs: Table, n_nodes: int) -> dict[str, float | int | None]:
         "mean_placement_factor_by_node_seconds": float(np.average(placement, weights=size * run)),
         **node_seconds_lost(jobs),
         "mean_aph": float(done("aph").mean()),
-        "mean_communication_cost": _mean_or_none(cost[cost > 0]),
+        "mean_communication_cost": float(cost[cost > 0].mean()) if (cost > 0).any() else None,
     }
 
 
@@ -126,11 +126,6 @@ def node_seconds_lost(jobs: Table) -> dict[str, float]:
         "node_seconds_lost_to_interference": float(np.sum(size * interference_delay_s)),
         "node_seconds_lost_to_placement": float(np.sum(size * stretched_s)),
     }
-
-
-def _mean_or_none(values: Floats) -> float | None:
-    """Return a mean; None of nothing."""
-    return float(values.mean()) if values.size else None
 
 
 def size_class(n_nodes: "pd.Series") -> "pd.Series":

@@ -17,11 +17,7 @@ _MANY = 200
 
 
 def mean_interval(
-    values: Floats,
-    *,
-    level: float = LEVEL,
-    seed: int = 1,
-    possible: tuple[float, float] = (-inf, inf),
+    values: Floats, *, possible: tuple[float, float] = (-inf, inf)
 ) -> tuple[float, float]:
     """
     Return an interval for the mean of what independent samples gave.
@@ -37,20 +33,18 @@ def mean_interval(
     if count < FEWEST:
         return nan, nan
     if count < FEW:
-        reach = _student_reach(count, level) * float(values.std(ddof=1)) / sqrt(count)
+        reach = _student_reach(count) * float(values.std(ddof=1)) / sqrt(count)
         least, most = possible
         mean = float(values.mean())
         return max(mean - reach, min(least, mean)), min(mean + reach, max(most, mean))
-    low, high = _interval_quantiles(count, level)
-    means = np.concatenate(
-        [values[rows].mean(axis=1) for rows in _resampled_rows(count, count, seed)]
-    )
+    low, high = _interval_quantiles(count)
+    means = np.concatenate([values[rows].mean(axis=1) for rows in _resampled_rows(count, count)])
     ends = np.quantile(means, [low, high])
     return float(ends[0]), float(ends[1])
 
 
 def block_interval(
-    here: Floats, there: Floats, *, length: int | None = None, level: float = LEVEL, seed: int = 1
+    here: Floats, there: Floats, *, length: int | None = None
 ) -> tuple[float, float]:
     """
     Return an interval for the ratio of two sums over days that depend on each other.
@@ -62,10 +56,10 @@ def block_interval(
     length = max(1, round(days ** (1 / 3))) if length is None else length
     if days < FEWEST * length:
         return nan, nan
-    low, high = _interval_quantiles(days // length, level)
+    low, high = _interval_quantiles(days // length)
     steps: Ints = np.arange(length)
     ratios = []
-    for starts in _resampled_rows(days, ceil(days / length), seed):
+    for starts in _resampled_rows(days, ceil(days / length)):
         rows = ((starts[:, :, None] + steps) % days).reshape(len(starts), -1)[:, :days]
         below = there[rows].sum(axis=1)
         ratios.append(here[rows].sum(axis=1) / np.where(below == 0, nan, below))
@@ -73,24 +67,24 @@ def block_interval(
     return float(ends[0]), float(ends[1])
 
 
-def _interval_quantiles(count: int, level: float) -> tuple[float, float]:
+def _interval_quantiles(count: int) -> tuple[float, float]:
     """Return the quantiles of resampled means that an interval ends at."""
     from scipy.stats import norm  # noqa: PLC0415 (slow to import)
 
-    share = float(norm.cdf(-sqrt(count / (count - 1)) * _student_reach(count, level)))
+    share = float(norm.cdf(-sqrt(count / (count - 1)) * _student_reach(count)))
     return share, 1.0 - share
 
 
-def _student_reach(count: int, level: float) -> float:
+def _student_reach(count: int) -> float:
     """Return how many standard errors Student's interval reaches to each side."""
     from scipy.stats import t  # noqa: PLC0415 (slow to import)
 
-    return float(t.ppf((1 + level) / 2, count - 1))
+    return float(t.ppf((1 + LEVEL) / 2, count - 1))
 
 
-def _resampled_rows(count: int, picked: int, seed: int) -> Iterator[Ints]:
+def _resampled_rows(count: int, picked: int) -> Iterator[Ints]:
     """Yield rows of numbers below a count, drawn with replacement; all rows together."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(1)
     left = RESAMPLES if count <= _MANY else RESAMPLES // 5  # their quantiles are less far out
     rows = max(1, min(left, _AT_ONCE // max(count, picked)))
     while left > 0:

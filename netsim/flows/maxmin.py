@@ -31,8 +31,7 @@ def max_min_rates(
         Bytes per second of each directed link, positive and finite; links of one channel
         have the same.
     weights : (F,) float array, optional
-        Positive weights: on a bottleneck, flows get rates in proportion. 1 when absent; see
-        `sender_weights`.
+        Positive weights: on a bottleneck, flows get rates in proportion. 1 when absent.
     channel : (E,) int array, optional
         Channel of each link, in 0..E-1: links of one channel share one capacity
         (`Topology.channel`). Absent: a channel for every link.
@@ -100,13 +99,6 @@ def _filled_rates(hops: Hops, capacity: Floats, weights: Floats) -> Floats:
     kernels = load_kernels("netsim.flows.maxmin_kernels", "max-min solver", seconds=3)
     rates: Floats = kernels.progressive_filling(*hops, capacity, weights)
     return rates
-
-
-def sender_weights(sender: Ints, routes: Routes) -> Floats:
-    """Return 1 / (flows open at its sender) of each flow: a card serves messages in turn."""
-    outside = routes.hops > 0
-    n_open = np.bincount(sender[outside], minlength=int(sender.max(initial=-1)) + 1)
-    return 1.0 / np.maximum(n_open, 1)[sender]
 
 
 def is_per_sender(fairness: str) -> bool:

@@ -7,7 +7,6 @@ import numpy as np
 
 from netsim.common.arrays import Ints
 from netsim.common.errors import RoutingError, TopologyError
-from netsim.common.units import Quantity, parse_rate
 from netsim.infiniband.discover import IbFabric
 from netsim.infiniband.ftree import ftree_order
 from netsim.topology.base import Topology
@@ -34,7 +33,7 @@ class Wiring:
     whole: bool = True
 
 
-def wire_graph(fabric: IbFabric, bandwidth: Quantity = "1 B/s") -> Wiring:
+def wire_graph(fabric: IbFabric) -> Wiring:
     """Take a fabric as a graph: nodes by GUID of leaf and port, switches by GUID."""
     devices = fabric.devices
     first = {i: end for (i, _), end in sorted(fabric.cables.items(), reverse=True)}
@@ -56,7 +55,7 @@ def wire_graph(fabric: IbFabric, bandwidth: Quantity = "1 B/s") -> Wiring:
         link_tail=tail,
         link_head=head,
         link_cable=cable,
-        capacity=np.full(tail.size, parse_rate(bandwidth)),
+        capacity=np.ones(tail.size),
         channel=np.arange(tail.size),
     )
     return Wiring(topology, fabric, np.array(order, dtype=np.int64), port)
@@ -67,14 +66,14 @@ def device_name(fabric: IbFabric, device: int) -> str:
     return f"{fabric.devices[device].name!r} ({fabric.devices[device].guid:016x})"
 
 
-def wire_fat_tree(fabric: IbFabric, bandwidth: Quantity = "1 B/s") -> Wiring:
+def wire_fat_tree(fabric: IbFabric) -> Wiring:
     """
     Recognise a whole PGFT with its ports in OpenSM's order; holes are missing nodes and leaves.
 
     Down-ports first and up-ports after them; up-port q of an element leads to parent ``q mod w`` on
     cable ``q div w``. Adapters are numbered by the rule that OpenSM follows.
     """
-    graph = wire_graph(fabric, bandwidth)
+    graph = wire_graph(fabric)
     name = _device_names(graph)
     found = recognise_tree(graph.topology, graph.port, name)
     wiring = found_wiring(graph, found)
@@ -89,16 +88,14 @@ def wire_fat_tree(fabric: IbFabric, bandwidth: Quantity = "1 B/s") -> Wiring:
     return wiring
 
 
-def wire_damaged_tree(
-    fabric: IbFabric, bandwidth: Quantity = "1 B/s", like: FatTree | None = None
-) -> Wiring:
+def wire_damaged_tree(fabric: IbFabric, like: FatTree | None = None) -> Wiring:
     """
     Recognise a PGFT in which something is missing, as it would be whole.
 
     `like`: the tree that it was. Subtrees and classes are numbered by the ports that lead to them,
     where all switches of a level are cabled alike; else in the order of ports and GUIDs.
     """
-    graph = wire_graph(fabric, bandwidth)
+    graph = wire_graph(fabric)
     name = _device_names(graph)
     ends = graph.topology, graph.port, name
     try:

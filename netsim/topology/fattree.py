@@ -161,12 +161,6 @@ class FatTree(Topology):
         """Two-level subtrees; 1 in a two-level tree."""
         return prod(self.children[2:])
 
-    @property
-    def is_full(self) -> bool:
-        """Whether no level is tapered: as many up-ports as down-ports m * p below the top."""
-        below = zip(self.children[:-1], self.parallel[:-1], self.ports[1:], strict=True)
-        return all(m * p == up for m, p, up in below)
-
     def position(self, vertex: int) -> tuple[int, int]:
         """
         Return level and position of a vertex.

@@ -49,7 +49,7 @@ def trace_numbers(workload: Workload, n_nodes: int | None = None) -> Numbers:
         "dropped": len(workload.dropped_jobs),
         "dropped_by_reason": dict(workload.dropped),
         "not_in_order_of_submission": workload.n_unsorted,
-        "repeated": _repeated_jobs(jobs),
+        "repeated": int(jobs.drop(columns="id").duplicated().sum()) if len(jobs) else 0,
         "cancelled": len(cancelled(workload.jobs)),
         "running": len(running(workload.jobs)),
         "recorded": {
@@ -201,8 +201,3 @@ def _further_columns(workload: Workload) -> list[str]:
     """Return the names of columns that readers keep without using them."""
     names = dict.fromkeys(key for job in workload.jobs for key, _ in job.extra)
     return [name for name in names if name not in _LABELS]
-
-
-def _repeated_jobs(jobs: pd.DataFrame) -> int:
-    """Count jobs that equal an earlier one in all but the number."""
-    return int(jobs.drop(columns="id").duplicated().sum()) if len(jobs) else 0

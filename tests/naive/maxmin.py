@@ -2,6 +2,8 @@
 
 from fractions import Fraction
 
+import numpy as np
+
 
 def max_min_rates(lists, capacity, weights=None, channel=None):
     """
@@ -30,3 +32,10 @@ def max_min_rates(lists, capacity, weights=None, channel=None):
             rates[flow] = least * weights[flow]
         rising -= stopped
     return rates
+
+
+def sender_weights(sender, routes):
+    """Return 1 / (flows open at its sender) of each flow: a card serves messages in turn."""
+    outside = routes.hops > 0
+    n_open = np.bincount(sender[outside], minlength=int(sender.max(initial=-1)) + 1)
+    return 1.0 / np.maximum(n_open, 1)[sender]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from naive import maxmin as naive
 
 from netsim.common.errors import NetsimError
-from netsim.flows.maxmin import is_per_sender, max_min_rates, sender_weights
+from netsim.flows.maxmin import is_per_sender, max_min_rates
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import fat_tree_of_radix
 from netsim.topology.routes import Routes
@@ -61,7 +61,7 @@ def test_thousands_of_random_flows_on_a_fat_tree_carry_the_certificate(per_sende
     rng = np.random.default_rng(5)
     src, dst = rng.integers(tree.n_nodes, size=(2, 8000))
     routes = DModK(tree).routes(src, dst)
-    weights = sender_weights(src, routes) if per_sender else np.ones(src.size)
+    weights = naive.sender_weights(src, routes) if per_sender else np.ones(src.size)
 
     rates = max_min_rates(routes, tree.capacity, weights)
 
@@ -92,7 +92,7 @@ def test_senders_with_many_flows_get_no_more_than_senders_with_one():
     """Node 0 sends two flows and node 1 one over a shared link: halves for the senders."""
     routes = Routes.from_lists([[0, 2], [0, 2], [1, 2]], 3)
 
-    weights = sender_weights(np.array([0, 0, 1]), routes)
+    weights = naive.sender_weights(np.array([0, 0, 1]), routes)
     rates = max_min_rates(routes, np.array([10.0, 10.0, 8.0]), weights)
 
     np.testing.assert_allclose(weights, [0.5, 0.5, 1.0])
@@ -102,7 +102,7 @@ def test_senders_with_many_flows_get_no_more_than_senders_with_one():
 def test_a_flow_inside_a_node_is_not_open_at_its_sender():
     routes = Routes.from_lists([[], [0]], 1)
 
-    weights = sender_weights(np.array([0, 0]), routes)
+    weights = naive.sender_weights(np.array([0, 0]), routes)
 
     assert weights[1] == 1.0
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import exact as naive
+from naive.maxmin import sender_weights
 from simgridcases import (
     FAT_TREE_FLOWS,
     OTHER_FLOWS,
@@ -15,7 +16,7 @@ from simgridcases import (
 )
 
 from netsim.common.errors import NetsimError
-from netsim.flows.maxmin import max_min_rates, sender_weights
+from netsim.flows.maxmin import max_min_rates
 from netsim.flowsim.flow_report import finish_times, report_flows
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import build_fat_tree

@@ -67,7 +67,7 @@ def test_a_full_tree_of_radix_r_has_a_quarter_of_its_cube_of_nodes(radix, nodes)
 
     degree = np.bincount(tree.link_tail)[tree.n_nodes :]
     assert tree.n_nodes == nodes
-    assert tree.is_full
+    assert tree.oversubscription == 1.0
     assert set(degree.tolist()) == {radix}
     assert (tree.n_pods, tree.leaves_per_pod, tree.nodes_per_leaf) == (
         radix,
@@ -92,7 +92,9 @@ def test_a_two_level_tree_of_radix_r_has_half_of_its_square_of_nodes():
     ],
 )
 def test_a_tree_is_full_when_as_much_goes_up_as_comes_in(parents, parallel, full):
-    assert build_fat_tree((4, 4, 8), parents, parallel, 1e9).is_full == full
+    assert build_fat_tree((4, 4, 8), parents, parallel, 1e9).oversubscription == (
+        1.0 if full else 2.0
+    )
 
 
 def test_classes_of_links_follow_the_levels():

@@ -29,7 +29,7 @@ def test_cab_has_the_switches_of_its_description():
     cab = make_topology("cab")
 
     assert cab.counts == (1296, 72, 72, 36)
-    assert cab.is_full
+    assert cab.oversubscription == 1.0
     assert cab.counts[2] * cab.ports[2] == cab.counts[3] * 36
 
 

@@ -64,7 +64,7 @@ def test_switches_with_one_parent_get_as_many_cables_as_nodes_below():
 
     assert isinstance(tree, FatTree)
     assert (tree.children, tree.parents, tree.parallel) == ((3, 2, 2), (1, 1, 1), (1, 3, 6))
-    assert tree.is_full
+    assert tree.oversubscription == 1.0
     said = " ".join(tree.origin.assumed)
     assert "uplinks" in said
     assert "core: a single switch" in said
@@ -178,7 +178,7 @@ def test_a_node_table_becomes_an_untapered_tree_with_holes():
     tree = imported("nodes.csv")
 
     assert tree.children == (2, 2, 2)
-    assert tree.is_full
+    assert tree.oversubscription == 1.0
     assert tree.usable_nodes.tolist() == list(range(7))
     assert tree.vertex_number("l4") == tree.n_nodes + 3
 
