@@ -31,8 +31,7 @@ from coupling.report.pictures import blame_rows, moment_scene
 from coupling.report.plots.blame import blame_matrix
 from coupling.report.plots.fabric import job_colours
 from coupling.results.formatting import percent, ratio, volume
-from coupling.site.estimate import Estimate, JobEstimate, estimate
-from coupling.site.loads import LinkLoad
+from coupling.site.estimate import Estimate, JobEstimate, LinkLoad, estimate
 from netsim.common.arrays import Floats, Ints
 from netsim.common.errors import TopologyError
 from netsim.registries.accuracy import accuracy_line

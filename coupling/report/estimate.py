@@ -10,9 +10,8 @@ from coupling.report.answer import Answer, Section
 from coupling.report.columns import seconds
 from coupling.report.sketches import Bar, SlowdownBars, on_terminal
 from coupling.results.formatting import counted, listing, percent, ratio, volume
-from coupling.site.estimate import Estimate, JobEstimate
+from coupling.site.estimate import Estimate, JobEstimate, LinkLoad
 from coupling.site.flows import Flows
-from coupling.site.loads import LinkLoad
 from netsim.common.arrays import Floats
 from netsim.registries.accuracy import accuracy_line
 from netsim.topology.base import Topology

@@ -8,7 +8,6 @@ from typing import Any
 from coupling.errors import CouplingError, SnapshotError
 from coupling.inputs.snapshot import Candidate, JobId, PlacedJob, Snapshot, require_snapshot
 from coupling.site.attribution import Shares, lost_time_shares
-from coupling.site.loads import LinkLoad, LinkQueue, queues_of, within_links
 from coupling.site.predictions import (
     Placed,
     Predict,
@@ -25,8 +24,10 @@ from fabricsim.checking.documents import NOT_JSON, json_fields, json_value
 from netsim.common.arrays import Tabled
 from netsim.common.errors import NetsimError
 from netsim.flows.traffic import Overlap, TrafficTimes, bytes_per_link
+from netsim.packetsim.running import LinkUse
 from netsim.registries.accuracy import Setting, known_accuracy
 from netsim.registries.routings import limits_of
+from netsim.topology.base import Topology
 from netsim.topology.gpucluster import GpuCluster
 from netsim.topology.multipath import link_names
 from netsim.topology.switches import assumptions_of
@@ -35,6 +36,27 @@ from scheduler.traffic import PlacedTraffic, TrafficOf
 
 _OF_LOAD = ("link", "job", "bytes", "utilization")
 _LONGEST_S = 1e15  # beyond, numbers lose their meaning
+
+
+@dataclass(frozen=True, slots=True)
+class LinkQueue:
+    """Queues of packets before one link."""
+
+    link: str  # Directed link
+    utilization: float  # Share of the time in which the link sent
+    waited_s: float  # Mean seconds that a packet waited for a place on it and for its turn
+
+
+@dataclass(frozen=True, slots=True)
+class LinkLoad:
+    """What one job puts on one link."""
+
+    link: str  # Directed link
+    job: JobId  # The job
+    nbytes: float  # Bytes per iteration
+    # Share of the link's capacity that the job takes on average, among the others; None where the
+    # length of an iteration is unknown
+    utilization: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,3 +384,29 @@ def _rank_key(job: JobEstimate, others: float) -> tuple[float, float]:
     """Return the key by which placements of a job are ranked; differences in rounding tie."""
     time = job.network_slowdown if job.together_s is None else job.together_s
     return float(f"{time:.9g}"), float(f"{others:.9g}")
+
+
+def queues_of(topology: Topology, use: LinkUse | None) -> tuple[LinkQueue, ...]:
+    """Name the queues of a packet simulation; none where no packets were simulated."""
+    if use is None:
+        return ()
+    rows = zip(use.links.tolist(), use.utilization.tolist(), use.waited_s.tolist(), strict=True)
+    return tuple(
+        LinkQueue(topology.link_name(link), busy, waited_s) for link, busy, waited_s in rows
+    )
+
+
+def within_links(loads: Sequence[LinkLoad], queues: Sequence[LinkQueue]) -> tuple[LinkLoad, ...]:
+    """Return loads that no link exceeds."""
+    # Packets give mean iterations of jobs in windows of their own, so few may add up to too much.
+    if not queues:
+        return tuple(loads)
+    total: dict[str, float] = {}
+    for load in loads:
+        total[load.link] = total.get(load.link, 0.0) + (load.utilization or 0.0)
+    return tuple(
+        replace(load, utilization=load.utilization / max(1.0, total[load.link]))
+        if load.utilization
+        else load
+        for load in loads
+    )
