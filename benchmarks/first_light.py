@@ -25,7 +25,8 @@ from pathlib import Path
 from benchmarks.evidence import record, verdict
 from coupling.inputs.experiment import Experiment
 from coupling.inputs.experiment_fields import DEFAULT_MODEL
-from coupling.report.terminal import ProgressDisplay, markdown_table
+from coupling.report.terminal import ProgressDisplay
+from coupling.results.comparison import comparison_rows, present_columns, write_column
 from coupling.results.result import Result
 from coupling.runs.campaign import run_campaign
 
@@ -229,6 +230,19 @@ def logs_page(runs: Mapping[str, Sequence[Result]]) -> str:
         parts += [f"## {name.capitalize()}", "", markdown_table(results)]
         parts += ["Node-hours of the whole run:", "", *where_time_goes(results), ""]
     return "\n".join(parts).rstrip() + "\n"
+
+
+def markdown_table(results: Sequence[Result]) -> str:
+    """Write the numbers of a comparison as a Markdown table."""
+    rows = comparison_rows(results)
+    columns = present_columns(rows)
+    cells = [write_column(column, [row[column.key] for row in rows]) for column in columns]
+    lines = [
+        ["run", *(column.title for column in columns)],
+        ["---", *("---:" for _ in columns)],
+        *zip([result.name for result in results], *cells, strict=True),
+    ]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def main() -> None:

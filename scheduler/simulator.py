@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from math import inf
-from operator import add
+from operator import add, attrgetter
 from typing import Any, cast
 
 import numpy as np
@@ -221,7 +221,7 @@ def simulate(
         require_sharing(policy)
         allocator = cast("Allocator", Sharing(allocator))
     run = _Simulation(
-        machine=Machine(cluster, allocator, estimate_s or _runtime_s),
+        machine=Machine(cluster, allocator, estimate_s or attrgetter("runtime_s")),
         policy=policy,
         rates=rates or UncoupledRateModel(),
         kill_at_limit=kill_at_limit,
@@ -251,11 +251,6 @@ def simulate(
         tuple(run.waiting.values()),
         tuple(run.held.values()),
     )
-
-
-def _runtime_s(job: Job) -> float:
-    """Let the scheduler know the run time."""
-    return job.runtime_s
 
 
 @dataclass(slots=True, eq=False)

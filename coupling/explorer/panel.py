@@ -22,7 +22,6 @@ from scheduler.traffic import RankFlows
 
 _MOST = 128  # rows of a matrix of ranks; more are put together
 _LIGHT = 140  # place in the ramp from which letters are dark
-_OTHERS = "others"
 
 
 @dataclass(frozen=True, slots=True)

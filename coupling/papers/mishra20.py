@@ -136,7 +136,6 @@ def individual(runs: Runs, names: Mapping[str, Mapping[int, tuple[str, str, str]
 DEFAULT = "slurm-best-fit"
 OURS = ("greedy", "balanced", "adaptive")
 PATTERNS = {"rhvd": "RHVD", "recursive-doubling": "RD", "binomial": "binomial"}
-LOGS = ("intrepid", "theta", "mira")
 SYNTHETIC = "synthetic"
 COST_CLASSES = (2, 33, 129, 513, 10**9)
 ONLY_LOG = "theta"  # of experiment files that do not vary it

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from coupling.errors import ExperimentError
-from coupling.rates.base import RunInput, SimulationRates
+from coupling.rates.base import RateSource, RunInput, SimulationRates
 from fabricsim.checking import build
 from netsim.baselines.assumed import Assumption
 from netsim.baselines.hop_cost import modified_runtime
@@ -176,7 +176,7 @@ class HopCostRateModel:
         return job_rates
 
 
-class HopCostRates:
+class HopCostRates(RateSource):
     """Run times as a placement is priced, without a network: the model `hop-cost-ratio`."""
 
     emergent: ClassVar[bool] = False
@@ -191,14 +191,6 @@ class HopCostRates:
         """Begin a simulation."""
         del allocator
         return SimulationRates(HopCostRateModel(self._tree, self._ratio))
-
-    @classmethod
-    def baseline_slowdowns(
-        cls, jobs: Sequence[Job], options: Mapping[str, Any], seed: int
-    ) -> Mapping[int, float] | None:
-        """Let a simulation tell."""
-        del jobs, options, seed
-        return None
 
     @classmethod
     def described(

@@ -12,11 +12,10 @@ from netsim.common.errors import ContentionError
 from netsim.flows.contention import ContentionModel
 from netsim.registries.contention_models import CONTENTION_MODELS, make_contention_model
 from scheduler.allocators.base import Allocator
-from scheduler.job import Job
 from scheduler.rates import UncoupledRateModel
 
 
-class NetworkRates:
+class NetworkRates(RateSource):
     """Slowdowns emerge from links that jobs share, by any contention model. `scene`: The run."""
 
     emergent: ClassVar[bool] = True
@@ -48,14 +47,6 @@ class NetworkRates:
             options=scene.options,
             seed=None if scene.model == "fluid" else scene.seed,  # phases as in a snapshot
         )
-
-    @classmethod
-    def baseline_slowdowns(
-        cls, jobs: Sequence[Job], options: Mapping[str, Any], seed: int
-    ) -> Mapping[int, float] | None:
-        """Let a simulation tell."""
-        del jobs, options, seed
-        return None
 
     @classmethod
     def described(

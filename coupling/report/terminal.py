@@ -206,19 +206,6 @@ def comparison_table(
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
-def markdown_table(results: Sequence[Result], baseline: str | None = None) -> str:
-    """Write the numbers of `ComparisonTable` as a Markdown table."""
-    rows = comparison_rows(results, baseline)
-    columns = present_columns(rows)
-    cells = [write_column(column, [row[column.key] for row in rows]) for column in columns]
-    lines = [
-        ["run", *(column.title for column in columns)],
-        ["---", *("---:" for _ in columns)],
-        *zip([result.name for result in results], *cells, strict=True),
-    ]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
 class ProgressDisplay:
     """
     Shows how far runs are, on stderr, also several at once; a context, called now and then.

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import inf
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,6 @@ from netsim.topology.switches import assumed_fabric, assumed_switch
 from scheduler.allocators.base import Allocator, Bounded
 from scheduler.cluster import Cluster
 from scheduler.events import MachineEvents
-from scheduler.job import Job
 from scheduler.observer import Observer
 from scheduler.rates import UncoupledRateModel
 from scheduler.simulator import Schedule, simulate
@@ -285,22 +285,14 @@ def _simulate_workload(
         allocator,
         setup.policy(free_from_s),
         rates=pacing.rates,
-        estimate_s=_requested_s if parts.estimates == "requested" else pacing.runtime_s,
+        estimate_s=attrgetter("requested_s")
+        if parts.estimates == "requested"
+        else pacing.runtime_s,
         kill_at_limit=setup.experiment.kill_at_limit,
         ends_s=setup.ends_s(free_from_s),
         observers=watchers,
         events=events,
     )
-
-
-def _requested_s(job: Job) -> float:
-    """Let the scheduler know what the user asked for."""
-    return job.requested_s
-
-
-def _runtime_s(job: Job) -> float:
-    """Let the scheduler know the run time."""
-    return job.runtime_s
 
 
 def _result_remarks(

@@ -35,7 +35,6 @@ from netsim.topology.routes import Routes
 RANDOM = 100  # permutations tried by default
 _MOST_RANDOM = 1_000_000
 _FEW_MATRICES, _ALL_MATRICES = 2_000, 200_000  # leaf-to-leaf flow matrices tried one by one
-_BATCH = 200_000  # flows routed at once: tens of MB
 
 
 @dataclass(frozen=True, slots=True)

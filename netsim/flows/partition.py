@@ -10,7 +10,7 @@ from netsim.common.arrays import Bools, Ints, distinct_numbers, numbers_below
 from netsim.common.errors import PartitionError
 from netsim.topology.fattree import FatTree
 
-_TWO_LEVELS, _THREE_LEVELS = 2, 3
+_THREE_LEVELS = 3
 _MOST = 2**40  # nodes and links are fewer on every fabric
 
 

@@ -15,7 +15,6 @@ from netsim.common.jit import njit
 _INTS = types.Array(int64, 1, "C", readonly=True)
 _FLOATS = types.Array(float64, 1, "C", readonly=True)
 _BOOLS = types.Array(boolean, 1, "C", readonly=True)
-_TABLE = types.Array(int64, 2, "C")
 
 
 class TreeLinks(NamedTuple):

@@ -12,7 +12,6 @@ from scheduler.machine import Machine
 from scheduler.queues.easy import Easy, reach_of
 from scheduler.workload.slurm import slurm_duration
 
-DAY_S = 86400.0
 WEIGHTS = ("PriorityWeightAge", "PriorityWeightFairshare", "PriorityWeightJobSize")
 _TIMES = ("PriorityMaxAge", "PriorityDecayHalfLife")
 _FAVOR_SMALL = "PriorityFavorSmall"

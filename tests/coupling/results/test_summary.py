@@ -257,7 +257,7 @@ def test_gains_in_mind_pair_jobs_by_number_and_leave_out_who_did_not_run():
 
     assert found.jobs == 2
     assert found.by_node_time == pytest.approx(1 - (20 * 0.5 + 120 * 4.0) / (140 * 2.0))
-    assert found.to_dict()["overall"] is None
+    assert json_fields(found)["overall"] is None
 
 
 def test_nothing_changed_is_no_gain_and_has_no_test():
