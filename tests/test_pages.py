@@ -17,24 +17,17 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 COMMANDS = sorted((ROOT / "docs" / "reference" / "commands").glob("*.md"))
 
 
-@pytest.mark.parametrize(
-    "command", re.findall(r"^```sh\nfabricsim (.+)\n```", README, re.MULTILINE)
-)
-def test_each_question_of_the_readme_is_answered(command):
-    arguments = shlex.split(command)
+@pytest.mark.parametrize("words", re.findall(r"^```sh\nfabricsim (.+)\n```", README, re.MULTILINE))
+def test_each_question_of_the_readme_is_answered(command, monkeypatch, words):
+    arguments = shlex.split(words)
     if arguments[0] == "sweep":
         arguments.append("--dry-run")  # minutes of CPU time
+    monkeypatch.chdir(ROOT)
 
-    done = subprocess.run(  # noqa: S603 (the page's own commands)
-        [sys.executable, "-m", "fabricsim", *arguments],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    status, out, err = command(*arguments)
 
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
+    assert status == 0, err
+    assert out
 
 
 @pytest.mark.heavy

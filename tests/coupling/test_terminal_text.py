@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from sampling import sampled
 
 from coupling.terminal_text import visible
 
@@ -14,6 +15,16 @@ EVIL = "\x1b]0;mine\x07\x1b[31mred\nfabricsim: all is well\r\x9b1A\u202e [red]x[
 NAME = "\x1bc\x07\x9b1A\u202e\x7fx"
 NAME_SHOWN = r"\x1bc\x07\x9b1A\u202e\x7fx"
 TREE = {"kind": "fat-tree", "radix": 4}
+PRINTING = ("topology inspect synth-1024", "--help", "run exp.toml")
+READING = (
+    "run -",
+    "estimate -",
+    "verify -",
+    "flows -",
+    "topology inspect -",
+    "trace inspect - --format swf",
+    "trace inspect - --format csv",
+)
 EXPERIMENT = """
 topology = "synth-1024"
 [workload]
@@ -43,6 +54,14 @@ def shell(tmp_path):
     return call
 
 
+@pytest.fixture
+def here(command, tmp_path, monkeypatch):
+    """Return a function that runs the command in this process, in the same folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "300")
+    return command
+
+
 def snapshot(folder, job="1", **fields):
     pattern = {"name": "all-to-all", "nbytes": 1e6}
     job = {"id": job, "nodes": [0, 4], "pattern": pattern, "compute_s": 1.0, **fields}
@@ -53,12 +72,14 @@ def snapshot(folder, job="1", **fields):
 def fabric(tmp_path):
     """Write a fabric whose odd switch has a name that acts on terminals."""
     name = json.dumps(NAME)[1:-1]  # JSON's escapes are YAML's too
-    (tmp_path / "topology.yaml").write_text(
+    path = tmp_path / "topology.yaml"
+    path.write_text(
         "- topology: t\n  tree:\n    switches:\n"
         '      - {switch: s1, nodes: "a,b"}\n'
         f'      - {{switch: "{name}", nodes: "c,d,e"}}\n'
         f'      - {{switch: r, children: "s1,{name}"}}\n'
     )
+    return path
 
 
 @pytest.mark.parametrize(
@@ -84,21 +105,19 @@ def test_an_error_that_quotes_its_input_is_one_line_without_control_characters(
     assert "\x9b" not in done.stderr.decode()
 
 
-@pytest.mark.usefixtures("fabric")
-def test_names_in_tables_are_shown_as_they_are_without_control_characters(shell):
-    done = shell("$F topology inspect topology.yaml")
+def test_names_in_tables_are_shown_as_they_are_without_control_characters(here, fabric):
+    status, out, err = here("topology", "inspect", fabric)
 
-    assert done.returncode == 0, done.stderr
-    assert f"{NAME_SHOWN} has 6" in done.stdout.decode()
-    assert b"\x1b" not in done.stdout
+    assert status == 0, err
+    assert f"{NAME_SHOWN} has 6" in out
+    assert "\x1b" not in out
 
 
-@pytest.mark.usefixtures("fabric")
-def test_json_holds_names_as_they_are(shell):
-    done = shell("$F topology inspect topology.yaml --json")
+def test_json_holds_names_as_they_are(here, fabric):
+    _, out, _ = here("topology", "inspect", fabric, "--json")
 
-    assert f"{NAME} has 6" in json.loads(done.stdout)["irregular"][1]
-    assert not {0x1B, 0x7F, 0x07} & set(done.stdout)
+    assert f"{NAME} has 6" in json.loads(out)["irregular"][1]
+    assert not {"\x1b", "\x7f", "\x07"} & set(out)
 
 
 @pytest.mark.usefixtures("fabric")
@@ -120,17 +139,18 @@ def test_on_a_terminal_only_our_own_colours_are_left(tmp_path):
     assert b"\x07" not in shown
 
 
-def test_run_and_folder_names_are_no_markup(shell, tmp_path):
+def test_run_and_folder_names_are_no_markup(here, tmp_path):
     """`[red]` would be swallowed, and `[/]` closes what was never opened: an error."""
     (tmp_path / "[red]a.toml").write_text(EXPERIMENT)
 
-    done = shell("$F run '[red]a.toml' --out '[/]'")
-    again = shell("$F run '[red]a.toml'")
-    both = shell("mv '[' plain; $F compare plain/] 'results/[red]a'")
+    status, _, err = here("run", "[red]a.toml", "--out", "[/]")
+    again, _, _ = here("run", "[red]a.toml")
+    (tmp_path / "[").rename(tmp_path / "plain")
+    both, out, problem = here("compare", "plain/]", "results/[red]a")
 
-    assert done.returncode == again.returncode == both.returncode == 0, done.stderr + both.stderr
-    assert b"are in [/]; pictures: fabricsim report [/]\n" in done.stderr
-    assert b"\n[red]a/first-free  " in both.stdout
+    assert status == again == both == 0, err + problem
+    assert "are in [/]; pictures: fabricsim report [/]\n" in err
+    assert "\n[red]a/first-free  " in out
 
 
 def test_a_reader_that_has_enough_ends_the_command_as_the_system_would(shell, tmp_path):
@@ -142,7 +162,7 @@ def test_a_reader_that_has_enough_ends_the_command_as_the_system_would(shell, tm
     assert done.stderr == b"141\n"
 
 
-@pytest.mark.parametrize("command", ["topology inspect synth-1024", "--help", "run exp.toml"])
+@pytest.mark.parametrize("command", sampled(PRINTING, {"--help", "run exp.toml"}))
 def test_output_that_cannot_be_written_is_one_line(shell, tmp_path, command):
     (tmp_path / "exp.toml").write_text(EXPERIMENT)
 
@@ -165,16 +185,7 @@ def test_closed_standard_error_changes_no_status(shell):
 
 
 @pytest.mark.parametrize(
-    "command",
-    [
-        "run -",
-        "estimate -",
-        "verify -",
-        "flows -",
-        "topology inspect -",
-        "trace inspect - --format swf",
-        "trace inspect - --format csv",
-    ],
+    "command", sampled(READING, {"run -", "estimate -", "trace inspect - --format csv"})
 )
 def test_a_closed_standard_input_is_one_line(shell, command):
     done = shell(f"$F {command} <&-")

@@ -54,7 +54,7 @@ def started(tmp_path, workers=1):
 @pytest.mark.parametrize(
     ("number", "workers"),
     [
-        (signal.SIGTERM, 1),
+        pytest.param(signal.SIGTERM, 1, marks=pytest.mark.heavy),
         (signal.SIGTERM, 2),
         (signal.SIGINT, 1),
         pytest.param(signal.SIGINT, 2, marks=pytest.mark.heavy),

@@ -38,7 +38,10 @@ def test_a_record_beside_what_asks_for_runs_is_refused(command, tmp_path, beside
     assert f"expected one of --recorded and {beside[0]}" in told
 
 
-def test_a_record_makes_the_page_where_told_and_nothing_else(command, sampled, tmp_path):
+def test_a_record_makes_the_page_where_told_and_nothing_else(
+    command, sampled, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("coupling.report.plots.style.Picture.file", lambda *_: b"")
     sampled("smith21").save(tmp_path / "record.json")
     status, printed, _ = command(
         "paper",

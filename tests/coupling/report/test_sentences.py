@@ -13,7 +13,8 @@ from math import isclose
 import numpy as np
 import pytest
 from drawn_runs import NAMES, Ran, Scene, scenes
-from hypothesis import assume, given, settings
+from hypothesis import assume
+from sampling import drawn
 
 from coupling.report import page
 from coupling.report.summary_text import headlines, network_matters, reading
@@ -23,9 +24,6 @@ from fabricsim.checking.documents import json_fields
 from netsim.registries.accuracy import Setting
 
 PERCENT = r"(< 0\.1|> -0\.1|-?[\d,]+\.\d|0) %"
-
-
-MANY = settings(max_examples=30, deadline=None)
 
 
 def holds(said, value):
@@ -68,8 +66,7 @@ def gain(text):
     )
 
 
-@MANY
-@given(scenes())
+@drawn(10, 30, scenes())
 def test_what_is_said_to_be_lost_is_what_interference_and_placement_cost(scene):
     text = " ".join(reading(scene.results()))
 
@@ -96,8 +93,7 @@ def test_what_is_said_to_be_lost_is_what_interference_and_placement_cost(scene):
             assert holds(said[4], lost - by_others)
 
 
-@MANY
-@given(scenes(same_jobs=False))
+@drawn(10, 30, scenes(same_jobs=False))
 def test_every_line_starts_with_its_number_or_says_that_there_is_none(scene):
     for line in headlines(scene.results()):
         assert re.match(
@@ -107,8 +103,7 @@ def test_every_line_starts_with_its_number_or_says_that_there_is_none(scene):
         assert not re.search(r"\bnan\b|\binf\b|None|\(\)|  ", line), line
 
 
-@MANY
-@given(scenes())
+@drawn(10, 30, scenes())
 def test_runs_are_named_from_the_greatest_loss_down(scene):
     text = reading(scene.results())[0]
 
@@ -119,8 +114,7 @@ def test_runs_are_named_from_the_greatest_loss_down(scene):
     assert all(here >= there - 1e-12 for here, there in pairwise(losses))
 
 
-@MANY
-@given(scenes())
+@drawn(10, 30, scenes())
 def test_a_run_is_called_shorter_longer_or_equal_as_its_times_are(scene):
     text = " ".join(reading(scene.results()))
     said = gain(text)
@@ -153,8 +147,7 @@ def test_a_run_is_called_shorter_longer_or_equal_as_its_times_are(scene):
         assert same(speed, 1) if equal else differs(said["speed"], speed - 1)
 
 
-@MANY
-@given(scenes())
+@drawn(10, 30, scenes())
 def test_jobs_killed_in_one_run_only_are_told_beside_its_times(scene):
     """A run that kills jobs looks shorter without having done the work."""
     text = " ".join(reading(scene.results()))
@@ -168,8 +161,7 @@ def test_jobs_killed_in_one_run_only_are_told_beside_its_times(scene):
         assert all(f"{len(ids)} under {name}" in text for name, ids in killed.items())
 
 
-@MANY
-@given(scenes(same_jobs=False))
+@drawn(10, 30, scenes(same_jobs=False))
 def test_runs_of_other_jobs_are_never_weighed_against_each_other(scene):
     text = " ".join(headlines(scene.results()))
     jobs = {frozenset(job.id for job in ran) for ran in scene.runs.values()}
@@ -183,8 +175,7 @@ def test_runs_of_other_jobs_are_never_weighed_against_each_other(scene):
     assert "The runs differ in their jobs" in text
 
 
-@MANY
-@given(scenes())
+@drawn(10, 30, scenes())
 def test_the_job_called_slowest_has_the_largest_slowdown_of_all(scene):
     lines = headlines(scene.results())
     jobs = [(name, job) for name, ran in scene.runs.items() for job in ran]
@@ -209,8 +200,7 @@ def test_the_job_called_slowest_has_the_largest_slowdown_of_all(scene):
     assert int(more or 0) == sum(one.network_slowdown == most for _, one in jobs) - 1
 
 
-@MANY
-@given(scenes())
+@drawn(10, 30, scenes())
 def test_the_network_is_said_to_change_what_it_changes(scene):
     """On the infinite network the jobs wait as long and run for their work alone."""
     results = scene.results()
@@ -238,8 +228,7 @@ def test_the_network_is_said_to_change_what_it_changes(scene):
     assert abs(change[name]) >= max(map(abs, change.values())) - 1e-12
 
 
-@MANY
-@given(scenes(same_jobs=False))
+@drawn(10, 30, scenes(same_jobs=False))
 def test_a_table_is_printed_of_whatever_ran(scene):
     text = comparison_table(scene.results(), width=80)
 

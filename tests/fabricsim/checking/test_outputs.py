@@ -141,6 +141,7 @@ def contents(folder):
     return {each.name: each.read_bytes() for each in folder.iterdir() if each.is_file()}
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("name", ["{}", "link-{}", "second-{}"])
 def test_functions_of_python_do_not_overwrite_what_was_read_for_them(tmp_path, name):
     """The fabric with all files that it includes, the log, and the inputs of results."""

@@ -1,7 +1,7 @@
 """
 Thousands of allocations on machines in use, each checked by the independent checkers.
 
-The default suite makes 8,000 allocations and ``pytest -m heavy`` 200,000; a million by
+The default suite makes 4,000 allocations and ``pytest -m heavy`` 200,000; a million by
 
     FABRICSIM_ALLOCATIONS=1000000 pytest -m heavy tests/scheduler/allocators
 """
@@ -39,7 +39,7 @@ CASES = {
     "ta-whole": ("ta", {"whole_leaves": True}),
 }
 N_RUNS = len(RADICES) * len(CASES)
-DEFAULT_RUN = 8_000  # allocations over all runs
+DEFAULT_RUN = 4_000  # allocations over all runs
 HEAVY_RUN = int(os.environ.get("FABRICSIM_ALLOCATIONS", "200000"))
 
 
@@ -108,7 +108,7 @@ def check(case, radix, n_allocations):
 @pytest.mark.parametrize("radix", RADICES)
 @pytest.mark.parametrize("case", CASES)
 def test_every_allocation_is_isolated_and_legal(case, radix):
-    """8,000 allocations in all; LC+S keeps its bandwidth cap instead of isolation."""
+    """4,000 allocations in all; LC+S keeps its bandwidth cap instead of isolation."""
     check(case, radix, -(-DEFAULT_RUN // N_RUNS))
 
 
