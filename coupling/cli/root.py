@@ -150,6 +150,7 @@ def main() -> None:
     0: done; 1: a check said no; 2: bad input, one line on stderr; 3: an error of fabricsim or of a
     plug-in, one line that says where the traceback is; 128 + signal: interrupted.
     """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # else numpy starts threads: 0.1 s
     atexit.register(gc.freeze)  # to look through what goes anyway takes a fifth of a second
     before = {number: signal.signal(number, stop) for number in STOPPING}
     try:

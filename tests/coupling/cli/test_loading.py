@@ -53,11 +53,14 @@ def test_an_estimate_answers_without_loading_pandas():
 def test_an_estimate_of_the_shipped_snapshot_loads_little():
     snapshot = Path(__file__).parents[3] / "examples/placed_jobs.json"
     code = (
-        f"import sys\nsys.argv = ['fabricsim', 'estimate', {str(snapshot)!r}]\n"
+        "import sys\nfrom pathlib import Path\n"
+        f"sys.argv = ['fabricsim', 'estimate', {str(snapshot)!r}]\n"
         "from coupling.cli.root import main\n"
         "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
         "slow = {'pandas', 'networkx', 'matplotlib', 'simpy', 'scipy.stats'} & sys.modules.keys()\n"
         "assert not slow, slow\n"
+        "tasks = Path('/proc/self/task')\n"
+        "assert not tasks.exists() or len(list(tasks.iterdir())) == 1, 'threads of numpy'\n"
     )
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
