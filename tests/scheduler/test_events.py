@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import sampled
 
 from netsim.topology.fattree import fat_tree_of_radix
 from scheduler.allocators import make_allocator
@@ -130,7 +131,9 @@ every_queue = pytest.mark.parametrize(
 
 
 @every_queue
-@pytest.mark.parametrize("allocator", ["first-free", "jigsaw", "laas", "random"])
+@pytest.mark.parametrize(
+    "allocator", sampled(["first-free", "jigsaw", "laas", "random"], {"first-free", "jigsaw"})
+)
 @settings(deadline=None, max_examples=12)
 @given(drawn=ROWS, windows=WINDOWS, events=EVENTS)
 def test_no_job_runs_where_it_may_not(queue, allocator, drawn, windows, events):

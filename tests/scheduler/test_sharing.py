@@ -48,9 +48,10 @@ def jobs_of(seed, n_jobs=40):
         )
 
 
+@pytest.mark.parametrize("seeds", [16, pytest.param(40, marks=pytest.mark.heavy)])
 @pytest.mark.parametrize("node", [NODE, NodeUnits(8), NodeUnits(0, 2, 0), NodeUnits(8, 0, 64)])
-def test_jobs_share_nodes_as_the_naive_scheduler_places_them(node):
-    for seed in range(40):
+def test_jobs_share_nodes_as_the_naive_scheduler_places_them(node, seeds):
+    for seed in range(seeds):
         jobs = list(jobs_of(seed))
 
         assert played(jobs, window=1000, node=node)[0] == easy(jobs, 16, node), seed

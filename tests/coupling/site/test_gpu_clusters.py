@@ -66,9 +66,9 @@ def test_in_two_planes_the_other_port_carries_twice_as_much():
 @pytest.mark.parametrize(
     ("failed", "rule", "longer"),
     [
-        ({"failed_switches": ["s1.0"]}, "respread", 8 / 7),
+        pytest.param({"failed_switches": ["s1.0"]}, "respread", 8 / 7, marks=pytest.mark.heavy),
         ({"failed_switches": ["s1.0", "s1.3"]}, "respread", 8 / 6),
-        ({"failed_switches": ["s1.0"]}, "double", 2),
+        pytest.param({"failed_switches": ["s1.0"]}, "double", 2, marks=pytest.mark.heavy),
         ({"failed_links": ["n5>s1.3"]}, "respread", 8 / 7),  # of one host: what it sends and gets
         ({"failed_links": ["n5>s1.3"]}, "double", 2),
     ],
@@ -406,10 +406,10 @@ def test_beside_a_job_that_always_sends_less_is_hidden():
 
     Interference 147.5 / 108.75 = 1.356, without overlap 177.5 / 138.75 = 1.279.
     """
-    other = phased([{"collectives": [RING]}], parallel={"tp": 8}, id="b", iterations=100)
+    other = phased([{"collectives": [RING]}], parallel={"tp": 8}, id="b", iterations=40)
     serial = [{"compute_s": "100 ms", "collectives": [RING]}]
     for phases, together in ((BACKWARD, 147.5), (serial, 177.5)):
-        job = phased(phases, parallel={"tp": 8}, iterations=20)
+        job = phased(phases, parallel={"tp": 8}, iterations=8)
 
         found = times(job, other, shared=True, model="flow-level", fairness="per-flow")
 

@@ -100,7 +100,7 @@ def crossing(rails, flows, links):
         pytest.param(16, 16, 8, (4.19, 2.44, 1.68), marks=pytest.mark.heavy),
         pytest.param(32, 32, 1, (3.54, 2.19, 1.56), marks=pytest.mark.heavy),
         pytest.param(32, 32, 8, (4.67, 2.62, 1.77), marks=pytest.mark.heavy),
-        (64, 64, 1, (3.95, 2.35, 1.63)),
+        pytest.param(64, 64, 1, (3.95, 2.35, 1.63), marks=pytest.mark.heavy),
         pytest.param(64, 64, 8, (5.08, 2.81, 1.83), marks=pytest.mark.heavy),
         (64, 32, 1, (5.41, 3.59, 2.76)),
         pytest.param(64, 32, 8, (6.89, 4.21, 3.05), marks=pytest.mark.heavy),

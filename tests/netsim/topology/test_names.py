@@ -207,7 +207,7 @@ def test_several_and_nested_brackets_give_all_combinations(text, parts):
         f"n[0-{MOST_NAMES}]",
         "n[0-999999999999999999]",
         "n[0-999][0-999]",
-        "n" + "[0-9]" * 7,
+        pytest.param("n" + "[0-9]" * 7, marks=pytest.mark.heavy),
         "n[" + ",".join(["0-99999"] * 4) + "]",
         ",".join(["n[0-99999]"] * 4),
     ],
@@ -226,10 +226,11 @@ def test_a_list_that_names_too_many_is_refused_before_the_memory_is_full(text):
     ("form", "head", "line"),
     [
         ("slurm-conf", "", "SwitchName={k} Nodes={k}[0-199999]"),
-        (
+        pytest.param(
             "slurm-yaml",
             "- topology: t\n  tree:\n    switches:",
             '    - {{switch: {k}, nodes: "{k}[0-199999]"}}',
+            marks=pytest.mark.heavy,
         ),
         ("node-csv", "node,leaf", "{k}[0-199999],{k}"),
     ],

@@ -32,6 +32,7 @@ def jobs_of(seed, largest):
         yield Job(number, submit_s, size, run_s, run_s, user=chance.randint(0, 3))
 
 
+@pytest.mark.parametrize("seeds", [12, pytest.param(30, marks=pytest.mark.heavy)])
 @pytest.mark.parametrize(
     ("limits", "most"),
     [
@@ -44,8 +45,8 @@ def jobs_of(seed, largest):
 @pytest.mark.parametrize(
     ("queue", "order"), [("easy", None), ("sjf", lambda job: (job.runtime_s, job.id))]
 )
-def test_limits_hold_jobs_back_as_a_naive_scheduler_does(queue, order, limits, most):
-    for seed in range(30):
+def test_limits_hold_jobs_back_as_a_naive_scheduler_does(queue, order, limits, most, seeds):
+    for seed in range(seeds):
         jobs = list(jobs_of(seed, min(12, most[1])))
 
         found = placed(jobs, make_policy(queue, {"limits": limits}))

@@ -92,9 +92,10 @@ def test_the_template_of_a_queue_policy_is_easy(allocator, window, jobs):
     assert found == schedule(jobs, make_policy("easy", {"window": window}), allocator, TREE)
 
 
-def test_the_template_is_easy_on_a_thousand_random_logs():
+@pytest.mark.parametrize("logs", [250, pytest.param(1000, marks=pytest.mark.heavy)])
+def test_the_template_is_easy_on_random_logs(logs):
     policy = template()
-    for seed in range(1000):
+    for seed in range(logs):
         rng = random.Random(seed)  # noqa: S311 (jobs of a test, not secrets)
         jobs, submit_s = [], 0.0
         for number in range(rng.randint(3, 15)):

@@ -241,8 +241,19 @@ rows = st.lists(
 )
 
 
-@pytest.mark.parametrize("allocator", ["ta", "jigsaw", "laas", "first-free"])
-@pytest.mark.parametrize("rule", ["R2", "node-count"])
+@pytest.mark.parametrize(
+    ("allocator", "rule"),
+    [
+        ("ta", "R2"),
+        ("jigsaw", "node-count"),
+        ("laas", "R2"),
+        ("first-free", "R2"),
+        pytest.param("ta", "node-count", marks=pytest.mark.heavy),
+        pytest.param("jigsaw", "R2", marks=pytest.mark.heavy),
+        pytest.param("laas", "node-count", marks=pytest.mark.heavy),
+        pytest.param("first-free", "node-count", marks=pytest.mark.heavy),
+    ],
+)
 @settings(deadline=None, max_examples=6)
 @given(rows=rows)
 def test_isolation_is_the_reason_where_any_free_nodes_would_do_and_only_there(

@@ -79,9 +79,9 @@ def test_thunder_counts_what_it_drops_by_reason(shared):
     ("name", "per_node", "n_jobs"),
     [
         ("LLNL-Atlas-2006-2.1-cln", 8, 29_769),
-        ("SDSC-SP2-1998-4.2-cln", 1, 43_117),
+        pytest.param("SDSC-SP2-1998-4.2-cln", 1, 43_117, marks=pytest.mark.heavy),
         ("KTH-SP2-1996-2.1-cln", 1, 28_467),
-        ("ALCF-Theta-2022", 1, 23_911),
+        pytest.param("ALCF-Theta-2022", 1, 23_911, marks=pytest.mark.heavy),
         ("ALCF-Theta-2023", 1, 8_401),
         pytest.param("SDSC-BLUE-2000-4.2-cln", 8, 195_582, marks=pytest.mark.heavy),
         pytest.param("CEA-Curie-2011-2.1-cln", 16, 292_784, marks=pytest.mark.heavy),
