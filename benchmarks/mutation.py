@@ -86,8 +86,6 @@ PARTS = {
         (
             "coupling/results/summary.py",
             "coupling/results/over_time.py",
-            "coupling/results/summary.py",
-            "coupling/results/summary.py",
         ),
         ("tests/coupling/results/test_summary.py",),
     ),

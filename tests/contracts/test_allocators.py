@@ -99,7 +99,13 @@ def test_nodes_and_links_are_given_once_and_come_back(name, machine, examples):
     )
 
 
-@pytest.mark.parametrize(("name", "machine"), PAIRS)
+@pytest.mark.parametrize(
+    ("name", "machine"),
+    [
+        *PAIRS[1::2],
+        *(pytest.param(*pair, marks=pytest.mark.heavy) for pair in PAIRS[::2]),
+    ],
+)
 def test_an_empty_machine_takes_every_size(name, machine):
     """Else a job could wait for ever; an error is for jobs that can never run."""
     churn = churn_of(name, machine)

@@ -155,6 +155,7 @@ def test_what_jobs_did_does_not_depend_on_what_is_otherwise_later(tmp_path):
         assert run.jobs["runtime_reference_s"].tolist() == pytest.approx([75.0, 75.0], rel=CLOSE)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_results_are_ordinary_folders_of_the_same_jobs(tmp_path, command):
     log, out = sacct(tmp_path / "log", *PAIR), tmp_path / "out"
     fabric = tmp_path / "fabric.json"
