@@ -33,7 +33,7 @@ def test_flows_of_small_cases_end_when_they_do_there(shared, variant):
     assert far == []
 
 
-@pytest.mark.parametrize(("title", "every"), [(ALWAYS, 4), (DUTY, 30), (RANKS, 5)])
+@pytest.mark.parametrize(("title", "every"), [(ALWAYS, 4), (DUTY, 30), (RANKS, 8)])
 def test_jobs_of_some_cases_take_as_long_as_there(shared, title, every):
     """A sample of the cases; the bars are those of all, but for the mean of a few jobs."""
     found = judged(title, shared(f"reference/packet/{JUDGED[title]}"), every).quantities()
