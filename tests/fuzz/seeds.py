@@ -371,7 +371,8 @@ def _papers() -> Iterator[Seed]:
     """Yield the record of a paper, of which a page is made again."""
     record = (Path(__file__).parents[2] / "docs" / "research" / "papers" / "yang.json").read_bytes()
     argv = ("paper", "yang", "--recorded", "r.json", "--out", "page", "--json")
-    yield Seed("paper of a record", argv, {"r.json": record}, {"r.json": "foreign-json"}, 0.6)
+    forms = {"r.json": "foreign-json"}
+    yield Seed("paper of a record", argv, {"r.json": record}, forms, 0.6, pictures=True)
 
 
 def _over_inputs() -> Iterator[Seed]:
