@@ -165,7 +165,14 @@ def test_flow_matrices_are_all_contingency_tables():
 
 @pytest.mark.parametrize(
     ("counts", "least"),
-    [((3,), 0), ((2, 1), 2), ((3, 1), 2), ((3, 2), 4), ((3, 1, 1), 5), ((2, 1, 1), 5)],
+    [
+        ((3,), 0),
+        ((2, 1), 2),
+        ((3, 1), 2),
+        ((3, 2), 4),
+        ((3, 1, 1), 5),
+        pytest.param((2, 1, 1), 5, marks=pytest.mark.heavy),
+    ],
 )
 def test_least_numbers_of_uplinks_that_make_one_pod_non_blocking(counts, least):
     """The table of necessity.md: balance takes more, and once less than is needed."""
