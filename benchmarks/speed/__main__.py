@@ -6,6 +6,7 @@ Usage: python -m benchmarks.speed [table] [--log FILE] [--old TREE] [--runs N] [
        python -m benchmarks.speed large [--jobs N] [--old TREE] [--runs N]
        python -m benchmarks.speed fixed [--old TREE] [--runs N]
        python -m benchmarks.speed queues [--jobs N]
+       python -m benchmarks.speed cqsim --log FILE --cqsim SOURCES [--runs N]
        python -m benchmarks.speed stages --log FILE [--jobs N]
        python -m benchmarks.speed fabrics [--old TREE] [--runs N]
        python -m benchmarks.speed finish --old TREE [--runs N]
@@ -15,10 +16,10 @@ Usage: python -m benchmarks.speed [table] [--log FILE] [--old TREE] [--runs N] [
        python -m benchmarks.speed memory --log FILE [--sizes N ...]
 
 FILE is LLNL-Thunder-2007-1.1-cln.swf.gz of the Parallel Workloads Archive, TREE a checkout of an
-older version, which the same environment must be able to run; `instructions` needs Valgrind. Runs
-name no model: the default. Times are CPU seconds of whole processes, user
-and system, in alternating runs after one that is not counted; medians. Each command writes its
-section of the evidence, `stages` the page docs/research/timings.md.
+older version, which the same environment must be able to run, SOURCES a checkout of CQSim;
+`instructions` needs Valgrind. Runs name no model: the default. Times are CPU seconds of whole
+processes, user and system, in alternating runs after one that is not counted; medians. Each command
+writes its section of the evidence, `stages`, `table` and `cqsim` of docs/research/timings.md.
 """
 
 import argparse
@@ -30,6 +31,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.evidence import record
+from benchmarks.speed.cqsim import cqsim
 from benchmarks.speed.process import COLD, cpu_s, cut
 from benchmarks.speed.scale import fabrics, finish, growth, instructions, memory, workers
 from benchmarks.speed.stages import looked_at, parquet_rows, per_job, run_command
@@ -263,6 +265,11 @@ def main() -> None:
         sub.add_argument(name, type=Path)
     sub.add_argument("--runs", type=int, default=3)
     sub.add_argument("--only", nargs="+", default=[], help="rows whose name has one of the words")
+    sub = commands.add_parser("cqsim", help=cqsim.__doc__)
+    sub.set_defaults(work=cqsim)
+    for name in ("--log", "--cqsim"):
+        sub.add_argument(name, type=Path)
+    sub.add_argument("--runs", type=int, default=3)
     works = (coupled, large, fixed, queues, stages, fabrics, finish, workers)
     for work in (*works, growth, instructions, memory):
         sub = commands.add_parser(work.__name__, help=work.__doc__)
