@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from math import log2
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 
@@ -59,6 +60,11 @@ for _ in range(2):  # the first loads or compiles the kernel
 np.save(sys.argv[2], np.append(finish_s, took_s))
 """
 STENCILS = {1024: (16, 8, 8, 16), 4096: (28, 16, 16, 16)}  # radix of the tree, grid
+MACHINES: dict[int, dict[str, Any]] = {
+    1458: {"kind": "fat-tree", "radix": 18},
+    5488: {"kind": "fat-tree", "radix": 28},
+    10_648: {"kind": "fat-tree", "children": [22, 22, 22], "parents": [1, 22, 22]},
+}
 DRAGONFLIES = ((289, 24, 12), (969, 44, 22), (1059, 46, 23))  # groups, routers, nodes a router
 PLAIN = {"NUMBA_CPU_NAME": "generic", "PYTHONHASHSEED": "1"}  # known to Valgrind; repeatable
 OLD_CAN = 100_000  # nodes that the older version inspects without gigabytes
@@ -197,6 +203,7 @@ def growth(options: argparse.Namespace) -> None:
     works: dict[str, tuple[Sequence[int], Callable[[int], object]]] = {
         "jobs of a run, 1458 nodes, jigsaw": ((2000, 4000, 8000), run_jobs),
         "nodes of a run, 2000 jobs of 1/64 of them each": ((1024, 2000, 4394), run_nodes),
+        "nodes of a run, 2000 jobs of 28 each, random": (tuple(MACHINES), run_larger),
         "jobs of a snapshot, 4 nodes each, on 5488": ((320, 640, 1280), snapshot_of),
         "jobs of a snapshot, and nodes of its machine, 4 a job": ((256, 500, 1098), machine_of),
     }
@@ -270,6 +277,18 @@ def run_nodes(n_nodes: int) -> None:
     """Run jobs on so many nodes, of sizes that grow with them."""
     radix = round((4 * n_nodes) ** (1 / 3))
     run(experiment(radix, n_nodes // 64, 2000))
+
+
+def run_larger(n_nodes: int) -> None:
+    """Run jobs of one size at random on so many nodes."""
+    run(
+        Experiment(
+            topology=MACHINES[n_nodes],
+            workload={"generator": "synth", "mean_nodes": 28, "n_jobs": 2000},
+            allocator="random",
+            self_check=False,
+        )
+    )
 
 
 def experiment(radix: int, mean_nodes: int, n_jobs: int) -> Experiment:
