@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from coupling.inputs.snapshot import Snapshot
 from coupling.report.answer import Answer, Section
 from coupling.report.columns import seconds
@@ -12,9 +10,7 @@ from coupling.report.sketches import Bar, SlowdownBars, on_terminal
 from coupling.results.formatting import counted, listing, percent, ratio, volume
 from coupling.site.estimate import Estimate, JobEstimate, LinkLoad
 from coupling.site.flows import Flows
-from netsim.common.arrays import Floats
 from netsim.registries.accuracy import accuracy_line
-from netsim.topology.base import Topology
 from netsim.topology.multipath import link_names
 
 _LINES, _HOT = 10, 20  # links of a table in a terminal, and on a page
@@ -72,7 +68,11 @@ def estimate_answer(snapshot: Snapshot, found: Estimate, *, page: bool = False) 
             *split,
             Section("The fabric", pictures=lambda: load_picture(snapshot, found)),
             blame_section(found.jobs),
-            _busiest_section(snapshot.topology, found.links),
+            Section(
+                "Busiest links, shared ones first",
+                ("link", "busy", "jobs"),
+                _busiest_rows(found.links, page=True),
+            ),
             candidates,
         ],
     )
@@ -87,8 +87,9 @@ def _busy_sections(found: Estimate) -> list[Section]:
     """Return the busiest links that several jobs use, and the longest queues."""
     longest = sorted(found.queues, key=lambda queue: (-queue.waited_s, queue.link))[:_LINES]
     rows = [(own.link, percent(own.utilization), seconds(own.waited_s)) for own in longest]
+    shared = _busiest_rows(found.links, page=False)
     return [
-        Section("", ("shared link", "busy", "jobs"), _shared_rows(found.links), left=(0, 2)),
+        Section("", ("shared link", "busy", "jobs"), shared, left=(0, 2)),
         Section("", ("longest queues", "busy", "mean wait"), rows),
     ]
 
@@ -157,20 +158,17 @@ def _blame_line(job: JobEstimate) -> str:
     return f"{job.id} loses {lost} per iteration: {listing(parts)}."
 
 
-def _shared_rows(links: Sequence[LinkLoad]) -> list[tuple[str, str, str]]:
-    """Return the busiest links that several jobs use."""
+def _busiest_rows(links: Sequence[LinkLoad], *, page: bool) -> list[tuple[str, str, str]]:
+    """Return the busiest links, those of several jobs first; in a terminal these alone."""
     users: dict[str, list[LinkLoad]] = {}
     for load in links:
         users.setdefault(load.link, []).append(load)
-    busy = [
-        (sum(load.utilization or 0.0 for load in loads), link, loads)
-        for link, loads in users.items()
-        if len(loads) > 1
-    ]
-    busy.sort(key=lambda row: (-row[0], row[1]))
+    busy = {name: sum(own.utilization or 0.0 for own in loads) for name, loads in users.items()}
+    shown = [name for name, loads in users.items() if page or len(loads) > 1]
+    shown.sort(key=lambda name: (len(users[name]) == 1, -busy[name], name))
     return [
-        (link, percent(total), listing([str(load.job) for load in loads]))
-        for total, link, loads in busy[:_LINES]
+        (name, percent(busy[name]), listing([str(own.job) for own in users[name]]))
+        for name in shown[: _HOT if page else _LINES]
     ]
 
 
@@ -192,26 +190,6 @@ def _worst_lines(jobs: Sequence[JobEstimate]) -> list[str]:
             f"placement {ratio(worst.placement_factor)}{blame}."
         )
     ]
-
-
-def load_of(topology: Topology, links: Sequence[LinkLoad]) -> Floats:
-    """Return the share of each link that jobs take together."""
-    load = np.zeros(topology.n_links)
-    for own in links:
-        load[topology.link_number(own.link)] += own.utilization or 0.0
-    return load
-
-
-def _busiest_section(topology: Topology, links: Sequence[LinkLoad]) -> Section:
-    """Return the busiest links with the jobs on them, those of several jobs first."""
-    load = load_of(topology, links)
-    users: dict[str, list[str]] = {}
-    for own in links:
-        users.setdefault(own.link, []).append(str(own.job))
-    busy = {name: float(load[topology.link_number(name)]) for name in users}
-    order = sorted(users, key=lambda name: (len(users[name]) == 1, -busy[name]))[:_HOT]
-    rows = [(name, percent(busy[name]), listing(users[name])) for name in order]
-    return Section("Busiest links, shared ones first", ("link", "busy", "jobs"), rows)
 
 
 def flows_answer(answer: Flows, source: str, *, page: bool = False) -> Answer:

@@ -10,7 +10,6 @@ from matplotlib.axes import Axes
 from coupling.inputs.snapshot import PlacedJob, Snapshot
 from coupling.report.answer import Pictures, Section
 from coupling.report.columns import seconds
-from coupling.report.estimate import load_of
 from coupling.report.plots.blame import blame_matrix, blame_picture, named_most
 from coupling.report.plots.fabric import FabricScene, fabric_picture
 from coupling.report.plots.layout import layout_of, part_of
@@ -32,7 +31,9 @@ def moment_scene(snapshot: Snapshot, found: Estimate | None = None) -> FabricSce
     """Return the fabric of a snapshot with the load of its links, and the jobs."""
     found = estimate(snapshot, blame=False) if found is None else found
     jobs = {str(job.id): np.unique(job.partition.nodes) for job in snapshot.jobs}
-    load = load_of(snapshot.topology, found.links)
+    load = np.zeros(snapshot.topology.n_links)
+    for own in found.links:
+        load[snapshot.topology.link_number(own.link)] += own.utilization or 0.0
     return FabricScene(snapshot.topology, load, jobs=jobs, title="Load and jobs")
 
 

@@ -33,7 +33,11 @@ def verify_answer(snapshot: Snapshot, found: Verification, *, page: bool = False
         )
     verdicts = Section("Verdicts", _HEADS, rows)
     if not page:
-        lines = [line for job in found.jobs for line in _reason_lines(found, job)]
+        lines = [
+            f"{job.id} {clause}"
+            for job in found.jobs
+            for clause in _reason_clauses(found.topology, job, _LINES)
+        ]
         unanswered = [str(job.id) for job in found.jobs if not job.answered]
         if unanswered and not found.allow_unknown:
             lines.append(f"No answer for {listing(unanswered)}: no pass without --allow-unknown.")
@@ -52,7 +56,10 @@ def verify_answer(snapshot: Snapshot, found: Verification, *, page: bool = False
                 name if name.startswith("job") else f"Job {name}",
                 ("from", "to"),
                 _witness_rows(snapshot.topology, verdict),
-                notes=_page_reasons(snapshot.topology, verdict),
+                notes=[
+                    f"{clause[0].upper()}{clause[1:]}"
+                    for clause in _reason_clauses(snapshot.topology, verdict, _FAULTS)
+                ],
                 pictures=job_pictures(snapshot.topology, place, placed, verdict),
                 on_demand="The permutation that cannot be routed",
             )
@@ -76,35 +83,21 @@ def _verdict_lines(found: Verification) -> list[str]:
     return lines
 
 
-def _reason_lines(found: Verification, job: JobVerdict) -> list[str]:
-    """Return sentences on a job."""
-    lines = []
-    if job.unroutable:
-        lines.append(f"{job.id} cannot be routed: {job.unroutable}")
-    for link, others in list(job.shares.items())[:_LINES]:
-        name = found.topology.link_name(link)
-        lines.append(f"{job.id} shares {name} with {listing([str(k) for k in others])}.")
-    if len(job.shares) > _LINES:
-        lines.append(f"{job.id} shares {len(job.shares) - _LINES} more links (--json has all).")
+def _reason_clauses(topology: Topology, job: JobVerdict, most: int) -> list[str]:
+    """Return what there is to say of a job, after its name; `most` shared links, and conditions."""
+    clauses = [f"cannot be routed: {job.unroutable}"] if job.unroutable else []
+    for link, others in islice(job.shares.items(), most):
+        clauses.append(f"shares {topology.link_name(link)} with {listing([*map(str, others)])}.")
+    if len(job.shares) > most:
+        clauses.append(f"shares {len(job.shares) - most} more links (--json has all).")
     broken = job.conditions.broken or ()
-    lines += [f"{job.id} breaks ({b.condition}): {b.reason}" for b in broken[:_LINES]]
-    if len(broken) > _LINES:
-        lines.append(f"{job.id} breaks conditions in {len(broken) - _LINES} more places.")
-    lines.append(f"{job.id} non-blocking: {job.rearrangeable.method}.")
+    clauses += [f"breaks ({own.condition}): {own.reason}" for own in broken[:most]]
+    if len(broken) > most:
+        clauses.append(f"breaks conditions in {len(broken) - most} more places.")
+    clauses.append(f"non-blocking: {job.rearrangeable.method}.")
     if job.permutation is not None:
-        lines.append(f"{job.id} permutation given: {job.permutation.method}.")
-    return lines
-
-
-def _page_reasons(topology: Topology, verdict: JobVerdict) -> list[str]:
-    """Return sentences on a job, below its heading on a page."""
-    lines = [f"Non-blocking: {verdict.rearrangeable.method}."]
-    if verdict.unroutable:
-        lines.append(f"Cannot be routed: {verdict.unroutable}")
-    for link, others in islice(verdict.shares.items(), _FAULTS):
-        lines.append(f"Shares {topology.link_name(link)} with {listing([*map(str, others)])}.")
-    broken = verdict.conditions.broken or ()
-    return [*lines, *(f"Breaks ({own.condition}): {own.reason}" for own in broken[:_FAULTS])]
+        clauses.append(f"permutation given: {job.permutation.method}.")
+    return clauses
 
 
 def _witness_rows(topology: Topology, verdict: JobVerdict) -> list[tuple[str, str]]:

@@ -19,6 +19,7 @@ from netsim.flows.contention import (
     refuse_hidden,
     step_rounds,
 )
+from netsim.flows.maxmin import is_per_sender
 from netsim.flows.traffic import TrafficTimes, check_traffic
 from netsim.topology.base import Topology
 
@@ -109,13 +110,14 @@ class HopCost(Recomputed[HopJob]):
     switch of its first link, and a distance the length of a route, which on a tree is equation (4).
     Every running job counts as communication-intensive, by all nodes that send or receive. The
     model looks at switches: jobs on one leaf slow each other down even where they share no link,
-    and bytes do not matter. `fairness` decides the communication share when alone.
+    and bytes do not matter.
     """
 
     def __init__(self, topology: Topology, *, fairness: str) -> None:
         super().__init__(self._job_of, self._solution_of)
         self._topology = topology
-        self._times_of = TrafficTimes(topology, fairness)
+        is_per_sender(fairness)  # refuses what is none; changes nothing
+        self._times_of = TrafficTimes(topology)
         self._nodes = self._nodes_at_vertices(topology.usable_nodes)
 
     def _job_of(self, traffic: Traffic) -> HopJob:

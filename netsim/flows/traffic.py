@@ -12,7 +12,6 @@ from netsim.common.errors import ContentionError
 from netsim.common.jit import load_kernels
 from netsim.flows.contention import STEP, Hops, Traffic, hidden_sum, step_rounds
 from netsim.flows.limiters import limited_hops, limited_links
-from netsim.flows.maxmin import is_per_sender
 from netsim.topology.base import Topology
 from netsim.topology.rails import n_senders, node_bundles
 from netsim.topology.routes import Routes, require_routes
@@ -79,10 +78,9 @@ class StepTimes:
 
 
 class TrafficTimes:
-    """Computes how long the steps of jobs take alone on one fabric; `fairness` is only checked."""
+    """Computes how long the steps of jobs take alone on one fabric."""
 
-    def __init__(self, topology: Topology, fairness: str = "per-sender") -> None:
-        self.per_flow = not is_per_sender(fairness)
+    def __init__(self, topology: Topology) -> None:
         self._kernel = load_kernels(_KERNELS, "traffic kernels", 3).step_times
         bundle, bundle_capacity = node_bundles(topology)
         channel, capacity = limited_links(topology)
