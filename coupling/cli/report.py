@@ -72,7 +72,7 @@ def _report_sweep(
 ) -> None:
     """Write the page of a sweep: into its folder, with its pictures, or to another file."""
     from coupling.inputs.files import write_whole
-    from coupling.report.sweep import sweep_page, write_sweep_page
+    from coupling.report.sweep import sweep_answer, write_sweep_page
     from coupling.sweep.sweep import Sweep
 
     if figures is not None:
@@ -85,7 +85,7 @@ def _report_sweep(
     if out is None:
         page = write_sweep_page(sweep, found, folder)
     else:
-        write_whole(out, sweep_page(sweep, found))
+        write_whole(out, sweep_answer(found, sweep).html())
         page = out
     if as_json:
         print_json({"file": str(page), "cells": len(sweep.cells)})

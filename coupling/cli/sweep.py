@@ -297,10 +297,10 @@ def _show_results(sweep: Sweep, folder: Path, *, as_json: bool) -> None:
 
 def print_comparison(found: Comparison, *, as_json: bool) -> None:
     """Print a comparison of policies."""
-    from coupling.report.sweep import sweep_parts
+    from coupling.report.sweep import sweep_answer
 
     if not as_json:
-        print_parts(*sweep_parts(found))
+        print_parts(*sweep_answer(found).parts())
         return
     tables = {
         "differences": found.differences,

@@ -91,7 +91,7 @@ class Answer:
 
     def parts(self) -> list[RenderableType]:
         """Return what a terminal shows, for `coupling.report.columns.text_of`."""
-        parts: list[RenderableType] = [columns.text_lines(*self.lines)]
+        parts: list[RenderableType] = [columns.text_lines(*self.lines)] if self.lines else []
         for section in self.sections:
             parts += section.parts()
         return [*parts, columns.text_lines(*self.closing)] if self.closing else parts

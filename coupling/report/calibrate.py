@@ -9,7 +9,7 @@ from coupling.report.answer import Answer, Pictures, Section, more
 from coupling.report.columns import assumptions
 from coupling.report.now import short_link
 from coupling.results import formatting as units
-from fabricsim.checking import shortened
+from fabricsim.checking import first_names, shortened
 from netsim.topology.base import Topology
 
 _GROUPS = ("jobs of", "jobs", "nodes", "pattern", "fraction", "90 %", "MB/s node", "slowed")
@@ -134,14 +134,12 @@ def _link_row(link: LinkFit, topology: Topology) -> tuple[str, ...]:
 
 
 def _slow_row(cable: SlowCable, topology: Topology) -> tuple[str, ...]:
-    more = len(cable.jobs) - _USERS
-    users = ", ".join(map(str, cable.jobs[:_USERS])) + (f" and {more} more" if more > 0 else "")
     return (
         short_link(topology, cable.link),
         units.percent(cable.measured),
         units.percent(cable.predicted),
         units.percent(cable.speed, 0),
-        users,
+        first_names([*map(str, cable.jobs)], _USERS),
     )
 
 

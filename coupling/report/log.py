@@ -1,10 +1,11 @@
 """What a job log holds, for people."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from coupling.report.answer import Answer, Pictures, Section
 from coupling.results import formatting as units
+from fabricsim.checking import first_names
 from scheduler.workload import Workload
 from scheduler.workload.statistics import Numbers, job_frame
 
@@ -34,9 +35,8 @@ def remarks(numbers: Numbers) -> list[str]:
     lines += [*_state_lines(numbers), _missing_lines(numbers)]
     lines += [f"{units.counted_remark(count, what)}." for what, count in numbers["remarks"].items()]
     if numbers["further_columns"]:
-        lines.append(
-            f"Further columns, kept for profiles: {_brief_list(numbers['further_columns'])}."
-        )
+        columns = first_names(numbers["further_columns"], _NAMED)
+        lines.append(f"Further columns, kept for profiles: {columns}.")
     return [line for line in lines if line]
 
 
@@ -210,9 +210,3 @@ def _missing_lines(numbers: Numbers) -> str:
         if count
     ]
     return f"Missing: {units.listing(gaps)}." if gaps else ""
-
-
-def _brief_list(names: Sequence[str]) -> str:
-    """List names, not all of many."""
-    more = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -7,6 +7,7 @@ from coupling.report.columns import assumptions
 from coupling.results import formatting as units
 from coupling.site.answers import JobNow, LinkNow, LostHours, Now
 from coupling.site.placement_options import EarliestFit, PlacementOption, Placing
+from fabricsim.checking import first_names
 from netsim.registries.accuracy import accuracy_line
 from netsim.topology.base import Topology
 
@@ -122,13 +123,12 @@ def short_link(topology: Topology, name: str) -> str:
 
 def _link_row(link: LinkNow, topology: Topology) -> tuple[str, ...]:
     """Return the row of a cable."""
-    users = [f"{job} {units.percent(share, 0)}" for job, share in link.jobs[:_USERS]]
-    more = len(link.jobs) - _USERS
+    users = [f"{job} {units.percent(share, 0)}" for job, share in link.jobs]
     return (
         short_link(topology, link.link),
         units.percent(link.busy, 0),
         units.number(link.lost_node_hours),
-        ", ".join(users) + (f" and {more} more" if more > 0 else ""),
+        first_names(users, _USERS),
     )
 
 
@@ -199,8 +199,6 @@ def _wait_line(later: EarliestFit | None, *, isolated: bool) -> str:
 
 
 def _option_row(place: int, own: PlacementOption) -> tuple[str, ...]:
-    names = own.allocators[0] if own.allocators else units.MISSING
-    more = len(own.allocators) - 1
     hurt = units.MISSING
     if own.most_hurt is not None:
         hurt = f"{own.most_hurt} {units.change(own.most_hurt_by)}"
@@ -211,15 +209,14 @@ def _option_row(place: int, own: PlacementOption) -> tuple[str, ...]:
         units.number(own.own_node_hours),
         units.number(own.others_node_hours),
         hurt,
-        names + (f" and {more} more" if more > 0 else ""),
+        first_names(own.allocators, 1) or units.MISSING,
     )
 
 
 def _link_line(own: PlacementOption) -> str:
     """Return the links that a placement owns, and the proof that it is non-blocking."""
-    some = ", ".join(own.links[:_LINKS_NAMED])
-    more = f" and {len(own.links) - _LINKS_NAMED} more" if len(own.links) > _LINKS_NAMED else ""
-    links = f"{units.counted(len(own.links), 'link')}: {some}{more}" if own.links else "no links"
+    some = f"{units.counted(len(own.links), 'link')}: {first_names(own.links, _LINKS_NAMED)}"
+    links = some if own.links else "no links"
     return f"owns {links}; isolated and non-blocking: {own.proof}"
 
 

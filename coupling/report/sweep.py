@@ -1,16 +1,14 @@
 """What a sweep says, for people: lines in a terminal, and a page."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from rich.console import RenderableType
 
 from coupling.inputs.files import write_whole
-from coupling.report.columns import table, text_lines
-from coupling.report.page import Html, bullets, details, figures, page
-from coupling.report.page import table as html_table
+from coupling.report.answer import Answer, Pictures, Section
 from coupling.report.plots.style import Picture
 from coupling.report.plots.sweeps import forest_picture, heat_picture
 from coupling.results.formatting import counted, duration, number, percent
@@ -23,18 +21,52 @@ PAGE = "sweep.html"
 FORMS = ("svg", "png")
 _HEADS = ("policy", "metric", "{0}", "mean", "difference", "95 % interval", "samples")
 _RANK_HEADS = ("policy", "better in", "best of all in")
+_SHARE_HEADS = ("outcome", "depends on", "share")
 _MOST_ROWS = 60  # of a table by class, of the first metric
 
 
-def sweep_parts(found: Comparison) -> list[RenderableType]:
-    """Return what a terminal shows of a comparison, for `coupling.report.columns.text_of`."""
-    heads = [head.format(found.baseline) for head in _HEADS[:-1]]  # as wide as a terminal
-    return [
-        table(heads, [row[:-1] for row in _difference_rows(found, ALL)], left=(0, 1)),
-        table(_RANK_HEADS, _rank_rows(found)),
-        table(("outcome", "depends on", "share"), _variance_shares(found), left=(0, 1)),
-        text_lines(*_result_sentences(found)),
+def sweep_answer(
+    found: Comparison, sweep: Sweep | None = None, heat: tuple[str, str] | None = None
+) -> Answer:
+    """Return what policies differ in; with the `sweep`, for a page: pictures, classes, factors."""
+    pictures = {} if sweep is None else sweep_pictures(found, heat)
+
+    def drawn(name: str) -> Pictures:
+        return [(pictures[name].html(), "")] if name in pictures else []
+
+    heads = [head.format(found.baseline) for head in _HEADS]
+    shown = len(heads) if sweep is not None else -1  # as wide as a terminal
+    differences = [row[:shown] for row in _difference_rows(found, ALL)]
+    sections = [
+        Section(
+            "Differences", heads[:shown], differences, left=(0, 1), pictures=lambda: drawn("forest")
+        ),
+        Section("How often each policy wins", _RANK_HEADS, _rank_rows(found)),
+        Section("What it depends on", _SHARE_HEADS, _variance_shares(found), left=(0, 1)),
     ]
+    sentences = _result_sentences(found)
+    if sweep is None:
+        return Answer("", [], sections, sentences)
+    sections.append(Section("Over two factors", pictures=lambda: drawn("heat")))
+    sections += [
+        Section(
+            f"By {by}",
+            ["class", *heads],
+            _class_rows(found, by),
+            pictures=partial(drawn, f"forest-{by}"),
+            on_demand="The numbers",
+        )
+        for by in ("size", "pattern")
+        if len(found.differences[found.differences["by"] == by])
+    ]
+    spec = sweep.plan.spec
+    factors = [
+        (name, f"{len(values):,}", _first_values([str(label) for label in values.values()]))
+        for name, values in spec.labels.items()
+    ]
+    sections.append(Section("What was varied", ("factor", "values", ""), factors))
+    lead = f"{counted(len(sweep.cells), 'cell')}; {found.baseline} is the baseline"
+    return Answer(f"Sweep {spec.name}", [lead, *sentences], sections)
 
 
 def write_sweep_page(
@@ -44,46 +76,8 @@ def write_sweep_page(
     for name, picture in sweep_pictures(found, heat).items():
         for form in FORMS:
             write_whole(folder / f"{name}.{form}", picture.file(form))
-    write_whole(folder / PAGE, sweep_page(sweep, found, heat))
+    write_whole(folder / PAGE, sweep_answer(found, sweep, heat).html())
     return folder / PAGE
-
-
-def sweep_page(sweep: Sweep, found: Comparison, heat: tuple[str, str] | None = None) -> str:
-    """Return the page of a sweep, its pictures in it."""
-    pictures = sweep_pictures(found, heat)
-    spec = sweep.plan.spec
-    factors = [
-        (name, f"{len(values):,}", _first_values([str(label) for label in values.values()]))
-        for name, values in spec.labels.items()
-    ]
-    heads = [head.format(found.baseline) for head in _HEADS]
-    class_heads = ["class", *heads]
-    sections = [
-        (
-            "Differences",
-            _page_pictures(pictures, "forest") + html_table(heads, _difference_rows(found, ALL)),
-        ),
-        ("How often each policy wins", html_table(_RANK_HEADS, _rank_rows(found))),
-        (
-            "What it depends on",
-            html_table(("outcome", "factor", "share of variance"), _variance_shares(found)),
-        ),
-        ("Over two factors", _page_pictures(pictures, "heat")),
-        *(
-            (
-                f"By {by}",
-                _page_pictures(pictures, f"forest-{by}")
-                + details("The numbers", html_table(class_heads, _class_rows(found, by))),
-            )
-            for by in ("size", "pattern")
-            if len(found.differences[found.differences["by"] == by])
-        ),
-        ("What was varied", html_table(("factor", "values", ""), factors, kind="text")),
-    ]
-    short = bullets(_result_sentences(found))
-    title = f"Sweep {spec.name}"
-    cells = counted(len(sweep.cells), "cell")
-    return page(title, f"{cells}; {found.baseline} is the baseline", short, sections)
 
 
 def sweep_pictures(found: Comparison, heat: tuple[str, str] | None = None) -> dict[str, Picture]:
@@ -118,12 +112,6 @@ def _map_section(found: Comparison, heat: tuple[str, str] | None) -> Picture | N
     if POLICY not in pair:
         title = f"{title}, mean of {counted(len(policies), 'other')}"
     return heat_picture("heat", cells, title)
-
-
-def _page_pictures(pictures: dict[str, Picture], name: str) -> Html:
-    """Return a picture for the page; nothing where there is none."""
-    own = pictures.get(name)
-    return Html() if own is None else figures([(own.html(), "")])
 
 
 def _difference_rows(found: Comparison, by: str) -> list[tuple[str, ...]]:

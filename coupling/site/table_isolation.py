@@ -2,19 +2,22 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from coupling.inputs.snapshot import JobId, PlacedJob, Snapshot
+from coupling.results.formatting import counted
 from coupling.site.partition_check import owned_links, reached_links
+from fabricsim.checking import first_names
 from netsim.common.arrays import Ints
 from netsim.common.errors import PartitionError, RoutingError
 from netsim.flows.isolation import shared_links
 from netsim.infiniband.lft import LFT
 from netsim.infiniband.walk import credit_loop
 
-_NAMED = 3  # links that a line names
+_some_names = partial(first_names, most=3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +55,19 @@ class TableIsolation:
     def lines(self) -> list[str]:
         """Say it in words."""
         lines = [
-            f"Jobs {a} and {b} share {_link_count(links)}: {_some_names(links)}."
+            f"Jobs {a} and {b} share {counted(len(links), 'link')}: {_some_names(links)}."
             for (a, b), links in self.shared.items()
         ]
         lines += [
-            f"Job {job} leaves the links that it owns by {_link_count(links)}: "
+            f"Job {job} leaves the links that it owns by {counted(len(links), 'link')}: "
             f"{_some_names(links)}."
             for job, links in self.outside.items()
         ]
         lines += [f"Job {job} is cut: {reason}" for job, reason in self.unroutable.items()]
         if self.loop:
-            lines.append(f"Credit loop over {_link_count(self.loop)}: {_some_names(self.loop)}.")
+            lines.append(
+                f"Credit loop over {counted(len(self.loop), 'link')}: {_some_names(self.loop)}."
+            )
         else:
             lines.append("No credit loop.")
         if not (self.shared or self.outside or self.unroutable):
@@ -109,14 +114,3 @@ def _used_links(under: Snapshot, job: PlacedJob, unroutable: dict[JobId, str]) -
     except (RoutingError, PartitionError) as error:
         unroutable[job.id] = str(error)
     return np.unique(np.concatenate(parts))
-
-
-def _link_count(names: tuple[str, ...]) -> str:
-    """Count links."""
-    return "1 link" if len(names) == 1 else f"{len(names):,} links"
-
-
-def _some_names(names: tuple[str, ...]) -> str:
-    """Name some links."""
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"{', '.join(names[:_NAMED])}{more}"

@@ -8,6 +8,7 @@ package at the door raises.
 * `path_of` -- a path, given as text or `Path`
 * `wrong`, `brief` -- the error for a value, and the value as errors show it
 * `unknown`, `meant` -- the sentence about a name that is not known, with the closest one that is
+* `first_names` -- some names, and how many more
 * `shortened` -- a name as the `repr` of an object shows it
 * `plain` -- what Python has for the lists, texts and numbers of a file
 * `sheets` -- comma-separated values: how they are written, and cells that are read
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from fabricsim.checking.values import (
         brief,
         choice,
+        first_names,
         flag,
         meant,
         number,
@@ -43,6 +45,7 @@ __all__ = [
     "brief",
     "build",
     "choice",
+    "first_names",
     "flag",
     "look_up",
     "meant",

@@ -1,6 +1,6 @@
 """Checks of one value."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from math import inf, isfinite
 from numbers import Integral, Real
@@ -24,6 +24,12 @@ def shortened(words: str, most: int = 50) -> str:
     """Return a text in one line, cut where it is long."""
     line = " ".join(words.split())
     return line if len(line) <= most else f"{line[: most - 3]}..."
+
+
+def first_names(names: Sequence[str], most: int) -> str:
+    """Join the first names, and count the others."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
 
 
 def brief(value: object) -> str:

@@ -3,10 +3,12 @@
 import re
 from collections import Counter
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from fabricsim.checking import first_names
 from netsim.common.arrays import Bools, Ints
 from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology, require_topology
@@ -16,7 +18,7 @@ from netsim.topology.outage import LeafTapers, leaf_tapers
 from netsim.topology.reach import Unreachable, unreachable
 from netsim.topology.switches import assumptions_of
 
-_LISTED = 20  # names of each kind that are given
+_listed_names = partial(first_names, most=20)
 _FEW = 0.1  # more slow links than this share of a kind are meant to be so
 _GUID = re.compile(r"[HS]-[0-9a-f]{16}")  # as importers call what has no other name
 
@@ -131,12 +133,6 @@ def _odd_bundles(topology: Topology, level: Ints) -> list[str]:
         for switch, own in odd.items()
     ]
     return [f"unequal bundles of cables to the switches above: {_listed_names(parts)}"]
-
-
-def _listed_names(names: list[str]) -> str:
-    """Join names, and count those after the first."""
-    more = len(names) - _LISTED
-    return ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 @dataclass(frozen=True, slots=True)
