@@ -144,10 +144,10 @@ class Replay(Tabled):
 _HOUR_S = 3600.0
 
 
-def _lost_hours(jobs: pd.DataFrame) -> float:
-    """Return the node-hours that the network cost."""
+def with_hours(jobs: pd.DataFrame) -> pd.DataFrame:
+    """Return jobs with their node-hours, and what of them the network cost: `hours`, `lost`."""
     hours = jobs["n_nodes"] * (jobs["end_s"] - jobs["start_s"]) / _HOUR_S
-    return float((hours * (1.0 - 1.0 / jobs["network_slowdown"])).sum())
+    return jobs.assign(hours=hours, lost=hours * (1.0 - 1.0 / jobs["network_slowdown"]))
 
 
 QUANTITIES: dict[str, Callable[[pd.DataFrame], float]] = {
@@ -155,7 +155,7 @@ QUANTITIES: dict[str, Callable[[pd.DataFrame], float]] = {
     "mean_turnaround_s": lambda jobs: float(jobs["turnaround_s"].mean()),
     "mean_network_slowdown": lambda jobs: float(jobs["network_slowdown"].mean()),
     "mean_interference": lambda jobs: float(jobs["interference"].mean()),
-    "lost_node_hours": _lost_hours,
+    "lost_node_hours": lambda jobs: float(with_hours(jobs)["lost"].sum()),
 }
 """What is compared, of the table of the freed jobs."""
 LEAST = dict.fromkeys(QUANTITIES, 0.0) | {"mean_network_slowdown": 1.0, "mean_interference": 1.0}

@@ -6,7 +6,7 @@ from math import exp
 
 import pandas as pd
 
-from coupling.replay.answers import Gain, Replay, Waits
+from coupling.replay.answers import Gain, Replay, Waits, with_hours
 from coupling.report.answer import Answer, Pictures, Section
 from coupling.report.columns import assumptions
 from coupling.results import formatting as units
@@ -96,9 +96,7 @@ def _total_lines(recorded: Result) -> list[str]:
 
 def _loser_section(found: Replay, top: int) -> list[pd.Series]:
     """Return the jobs that lost most."""
-    jobs = found.recorded.jobs
-    hours = jobs["n_nodes"] * (jobs["end_s"] - jobs["start_s"]) / 3600.0
-    jobs = jobs.assign(hours=hours, lost=hours * (1.0 - 1.0 / jobs["network_slowdown"]))
+    jobs = with_hours(found.recorded.jobs)
     ordered = jobs.sort_values(["lost", "id"], ascending=[False, True]).head(top)
     return [row for _, row in ordered.iterrows()]
 
