@@ -109,6 +109,15 @@ class Allocator(Protocol):
         """
 
 
+class OnAnyNodes:
+    """What allocators claim that look at free nodes alone: see `Allocator`."""
+
+    __slots__ = ()
+    isolating: ClassVar[bool] = False
+    monotone_in_size: ClassVar[bool] = True
+    monotone_in_free: ClassVar[bool] = True
+
+
 @runtime_checkable
 class Bounded(Protocol):
     """An allocator whose searches end after so many steps; `out_of_steps` counts those given up."""

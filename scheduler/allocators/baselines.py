@@ -8,14 +8,14 @@ from typing import ClassVar
 import numpy as np
 
 from scheduler.allocation import Allocation, lowest_bits
-from scheduler.allocators.base import check_count, check_size, now_or_later
+from scheduler.allocators.base import OnAnyNodes, check_count, check_size, now_or_later
 from scheduler.allocators.ordering import allocation_of
 from scheduler.cluster import Cluster
 from scheduler.job import Job
 
 
 @dataclass(frozen=True, slots=True)
-class FirstFree:
+class FirstFree(OnAnyNodes):
     """
     Baseline: the lowest-numbered free nodes, wherever they are.
 
@@ -24,9 +24,6 @@ class FirstFree:
     """
 
     name: ClassVar[str] = "first-free"
-    isolating: ClassVar[bool] = False
-    monotone_in_size: ClassVar[bool] = True
-    monotone_in_free: ClassVar[bool] = True
     fits_by_count: ClassVar[bool] = True
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
@@ -52,7 +49,7 @@ class FirstFree:
 
 
 @dataclass(frozen=True, slots=True)
-class Contiguous:
+class Contiguous(OnAnyNodes):
     """
     The lowest run of consecutive free nodes that is long enough.
 
@@ -63,9 +60,6 @@ class Contiguous:
     """
 
     name: ClassVar[str] = "contiguous"
-    isolating: ClassVar[bool] = False
-    monotone_in_size: ClassVar[bool] = True
-    monotone_in_free: ClassVar[bool] = True
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
         """Return consecutive free nodes."""
@@ -107,7 +101,7 @@ _ID_RANGE = 1 << 63  # job ids below zero are mapped here: seeds are not negativ
 
 
 @dataclass(frozen=True, slots=True)
-class Scattered:
+class Scattered(OnAnyNodes):
     """
     Random: free nodes drawn uniformly without replacement.
 
@@ -115,9 +109,6 @@ class Scattered:
     """
 
     name: ClassVar[str] = "random"
-    isolating: ClassVar[bool] = False
-    monotone_in_size: ClassVar[bool] = True
-    monotone_in_free: ClassVar[bool] = True
     fits_by_count: ClassVar[bool] = True
 
     # the draw depends on the seed, the job's id and the free nodes alone, so it is the same in

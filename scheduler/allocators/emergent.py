@@ -14,7 +14,7 @@ from netsim.registries.routings import ROUTINGS, make_routing
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from scheduler.allocation import Allocation
-from scheduler.allocators.base import Allocator, check_choice
+from scheduler.allocators.base import Allocator, OnAnyNodes, check_choice
 from scheduler.allocators.baselines import FirstFree
 from scheduler.allocators.leaves import Adaptive, Balanced, Greedy, SlurmBestFit, require_switches
 from scheduler.cluster import Cluster
@@ -85,7 +85,7 @@ class _RunningLoads:
 
 
 @dataclass(slots=True, eq=False)
-class EmergentAdaptive:
+class EmergentAdaptive(OnAnyNodes):
     """
     The placement that the contention model rates best.
 
@@ -103,9 +103,6 @@ class EmergentAdaptive:
     """
 
     name: ClassVar[str] = "emergent-adaptive"
-    isolating: ClassVar[bool] = False
-    monotone_in_size: ClassVar[bool] = True
-    monotone_in_free: ClassVar[bool] = True
     fits_by_count: ClassVar[bool] = True
 
     # routing that the model assumes; that of the experiment. Where a tree is not regular,

@@ -21,7 +21,7 @@ from netsim.topology.fattree import FatTree
 from patterns.base import Pattern
 from patterns.collectives import RecursiveDoubling
 from scheduler.allocation import Allocation, lowest_bits, mask_bits
-from scheduler.allocators.base import check_choice, check_size, now_or_later
+from scheduler.allocators.base import OnAnyNodes, check_choice, check_size, now_or_later
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError
 from scheduler.geometry import Geometry
@@ -79,7 +79,7 @@ def best_switch(size: int, counts: list[int], tree: FatTree) -> range:
 
 
 @dataclass(frozen=True, slots=True)
-class SlurmBestFit:
+class SlurmBestFit(OnAnyNodes):
     """
     Slurm's topology/tree: lowest switch, fullest leaves first.
 
@@ -95,9 +95,6 @@ class SlurmBestFit:
     """
 
     name: ClassVar[str] = "slurm-best-fit"
-    isolating: ClassVar[bool] = False
-    monotone_in_size: ClassVar[bool] = True
-    monotone_in_free: ClassVar[bool] = True
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
         """Return free nodes below the lowest switch that has enough."""
@@ -211,7 +208,7 @@ def switch_levels(geometry: Geometry) -> Callable[[Ints, Ints], Ints]:
 
 
 @dataclass(frozen=True, slots=True)
-class Greedy:
+class Greedy(OnAnyNodes):
     """
     Greedy: whole leaves in the order of their communication ratio.
 
@@ -226,9 +223,6 @@ class Greedy:
     """
 
     name: ClassVar[str] = "greedy"
-    isolating: ClassVar[bool] = False
-    monotone_in_size: ClassVar[bool] = True
-    monotone_in_free: ClassVar[bool] = True
     fits_by_count: ClassVar[bool] = True
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
@@ -244,7 +238,7 @@ class Greedy:
 
 
 @dataclass(frozen=True, slots=True)
-class Balanced:
+class Balanced(OnAnyNodes):
     """
     Balanced: powers of two nodes, so that exchanges stay on a leaf.
 
@@ -260,9 +254,6 @@ class Balanced:
     """
 
     name: ClassVar[str] = "balanced"
-    isolating: ClassVar[bool] = False
-    monotone_in_size: ClassVar[bool] = True
-    monotone_in_free: ClassVar[bool] = True
     fits_by_count: ClassVar[bool] = True
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
@@ -311,7 +302,7 @@ _STAND_IN = RecursiveDoubling()  # of a job that has no pattern
 
 
 @dataclass(frozen=True, slots=True)
-class Adaptive:
+class Adaptive(OnAnyNodes):
     """
     Adaptive (Mishra20): of greedy and balanced the one that costs less.
 
@@ -324,9 +315,6 @@ class Adaptive:
     """
 
     name: ClassVar[str] = "adaptive"
-    isolating: ClassVar[bool] = False
-    monotone_in_size: ClassVar[bool] = True
-    monotone_in_free: ClassVar[bool] = True
     fits_by_count: ClassVar[bool] = True
 
     # "hops", "hop-bytes": effective hops of the worst pair of each step, as equation (6) is

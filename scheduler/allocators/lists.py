@@ -13,7 +13,7 @@ from netsim.common.jit import load_kernels
 from netsim.topology.base import Topology
 from netsim.topology.torus import Torus
 from scheduler.allocation import Allocation
-from scheduler.allocators.base import check_choice, check_count, check_flag, check_size
+from scheduler.allocators.base import OnAnyNodes, check_choice, check_count, check_flag, check_size
 from scheduler.allocators.ordering import ORDERINGS, NodeOrder, node_order
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError
@@ -80,7 +80,7 @@ def _same_switches(fabric: Topology) -> Ints:
 
 
 @dataclass(frozen=True, slots=True)
-class OrderedList:
+class OrderedList(OnAnyNodes):
     """
     What the allocators of Stoltzfus13 share: they choose from the list of free nodes.
 
@@ -89,9 +89,6 @@ class OrderedList:
     not depend on them.
     """
 
-    isolating: ClassVar[bool] = False
-    monotone_in_size: ClassVar[bool] = True
-    monotone_in_free: ClassVar[bool] = True
     fits_by_count: ClassVar[bool] = True
 
     # the node ordering, a key of `scheduler.allocators.ordering.ORDERINGS`. The paper's is by node
@@ -99,8 +96,11 @@ class OrderedList:
     order: str = "row-major"
 
     def __post_init__(self) -> None:
-        """Check the ordering."""
+        """Check the ordering, and what bounds small jobs and gaps."""
         check_choice("order", self.order, tuple(ORDERINGS))
+        for name, least in (("k", 0), ("gap", 1)):
+            if hasattr(self, name):
+                check_count(name, getattr(self, name), least)
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
         """Return nodes chosen from the list of free ones."""
@@ -129,10 +129,6 @@ class Fifo(OrderedList):
     # free nodes. 32 did best overall (section 4.2.2).
     k: int = 32
 
-    def __post_init__(self) -> None:
-        OrderedList.__post_init__(self)
-        check_count("k", self.k, 0)
-
     def choose(self, free: Ints, size: int, line: NodeOrder) -> Ints:  # noqa: ARG002 (protocol)
         """Take the first or the last free nodes."""
         return free[free.size - size :] if size < self.k else free[:size]
@@ -151,10 +147,6 @@ class FirstFit(OrderedList):
     # nodes of a run are this far apart at most; 1 is strictly consecutive. 8 did best overall on
     # HECToR (section 4.2.1).
     gap: int = 8
-
-    def __post_init__(self) -> None:
-        OrderedList.__post_init__(self)
-        check_count("gap", self.gap, 1)
 
     def choose(self, free: Ints, size: int, line: NodeOrder) -> Ints:  # noqa: ARG002 (protocol)
         """Take the first run, halving as often as needed."""
@@ -178,7 +170,6 @@ class LargestFit(OrderedList):
 
     def __post_init__(self) -> None:
         OrderedList.__post_init__(self)
-        check_count("gap", self.gap, 1)
         check_flag("whole_runs", self.whole_runs)
 
     def choose(self, free: Ints, size: int, line: NodeOrder) -> Ints:  # noqa: ARG002 (protocol)
@@ -199,11 +190,6 @@ class FifoFit(OrderedList):
 
     k: int = 64  # jobs of fewer nodes are small
     gap: int = 8  # nodes of a run are this far apart at most. FifoFit64-8 did best (section 5.2.2).
-
-    def __post_init__(self) -> None:
-        OrderedList.__post_init__(self)
-        check_count("k", self.k, 0)
-        check_count("gap", self.gap, 1)
 
     def choose(self, free: Ints, size: int, line: NodeOrder) -> Ints:  # noqa: ARG002 (protocol)
         """Take the first run as seen from one end of the list."""
@@ -242,10 +228,6 @@ class ClosestFit(OrderedList):
     # the first window without a larger gap is taken at once. 1 is the true minimum, and what the
     # paper's "Closest" stands for; more only saved time (section 5.4.1).
     gap: int = 1
-
-    def __post_init__(self) -> None:
-        OrderedList.__post_init__(self)
-        check_count("gap", self.gap, 1)
 
     def choose(self, free: Ints, size: int, line: NodeOrder) -> Ints:  # noqa: ARG002 (protocol)
         """Take the window with the least largest gap."""

@@ -13,7 +13,13 @@ from netsim.common.arrays import Bools, Ints
 from netsim.topology.base import Topology
 from netsim.topology.torus import Torus
 from scheduler.allocation import Allocation
-from scheduler.allocators.base import check_choice, check_count, check_size, now_or_later
+from scheduler.allocators.base import (
+    OnAnyNodes,
+    check_choice,
+    check_count,
+    check_size,
+    now_or_later,
+)
 from scheduler.allocators.lists import OrderedList
 from scheduler.allocators.ordering import NodeOrder, allocation_of, node_order
 from scheduler.cluster import Cluster
@@ -200,7 +206,7 @@ class TorusChunk:
 
 
 @dataclass(frozen=True, slots=True)
-class CompactContiguous:
+class CompactContiguous(OnAnyNodes):
     """
     CC: nodes that are contiguous, in the most compact free box there is.
 
@@ -211,9 +217,6 @@ class CompactContiguous:
     """
 
     name: ClassVar[str] = "compact-contiguous"
-    isolating: ClassVar[bool] = False
-    monotone_in_size: ClassVar[bool] = True
-    monotone_in_free: ClassVar[bool] = True
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
         """Return the most compact free box."""
