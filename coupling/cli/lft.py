@@ -97,6 +97,7 @@ def load(
     from coupling.inputs.fabric import read_wiring
     from coupling.inputs.files import require_one_stdin
     from coupling.site.table_check import check_tables
+    from fabricsim.checking.documents import json_fields
 
     require_one_stdin({"DUMP": dump, "--fabric": fabric, "--name-map": name_map})
     wiring, irregularity = read_wiring(fabric, name_map)
@@ -109,12 +110,9 @@ def load(
                 "irregularity": irregularity or None,
                 "switches": len(found.ports),
                 "entries": sum(len(ports) for ports in found.ports.values()),
-                "nodes": check.nodes,
-                "pairs": check.pairs,
-                "fault": check.fault or None,
-                "longest_route": check.longest,
-                "pairs_as_d_mod_k": check.as_d_mod_k,
             }
+            | json_fields(check)
+            | {"fault": check.fault or None}
         )
     else:
         print_lines(*_load_lines(wiring, irregularity, found, check))
@@ -257,8 +255,8 @@ def _load_lines(wiring: Wiring, irregularity: str, dump: LftDump, check: TableCh
         lines.append(f"Not all nodes reach each other: {check.fault}")
         return lines
     lines.append(
-        f"All {check.pairs:,} pairs of nodes are connected, by {check.longest} links at most."
+        f"All {check.pairs:,} pairs of nodes are connected, by {check.longest_route} links at most."
     )
-    if check.as_d_mod_k is not None:
-        lines.append(f"{check.as_d_mod_k:,} pairs are routed as by D-mod-k.")
+    if check.pairs_as_d_mod_k is not None:
+        lines.append(f"{check.pairs_as_d_mod_k:,} pairs are routed as by D-mod-k.")
     return lines

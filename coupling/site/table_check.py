@@ -24,10 +24,10 @@ class TableCheck:
     nodes: int
     pairs: int
     fault: str  # First pair that is not connected, and why; empty where all are
-    longest: int  # Links of the longest route
+    longest_route: int  # Links of the longest route
     # Pairs whose route is that of D-mod-k; None on a fabric that is no PGFT, or where the walk
     # ended early
-    as_d_mod_k: int | None
+    pairs_as_d_mod_k: int | None
 
 
 def check_tables(tables: LFT, wiring: Wiring) -> TableCheck:
