@@ -11,15 +11,6 @@ from scheduler.workload.registry import GENERATORS
 
 _LINES: Mapping[str, Mapping[str, str]] = {  # of those whose makers have none
     "topologies": {
-        "fat-tree": "by radix and levels, or PGFT(children; parents; parallel)",
-        "gpu-cluster": "hosts of GPUs and adapters: rails, Clos or two planes",
-        "torus": "torus or mesh of any dimension",
-        "dragonfly": "groups of routers: canonical, Aries and others",
-        "dragonfly+": "groups of leaves and spines, joined at the spines",
-        "hyperx": "grid of routers, all-to-all along each axis",
-        "slim-fly": "2 q² routers, at most two links apart",
-        "switch": "one switch with nodes on it",
-        "file": "ibnetdiscover, topology.conf, GraphML, CSV and others",
         "aries-edison-like": "dragonfly like Edison, Cray XC30",
         "aries-theta-like": "dragonfly like Theta, Cray XC40",
         "bgq-5d": "5D torus of a Blue Gene/Q",

@@ -198,7 +198,7 @@ def _assumed_switches(fields: Fields, topology: Topology) -> tuple[str, ...]:
 
 
 def _fat_tree(fields: Fields, common: Common) -> Topology:
-    """Read a fat-tree: by radix, or as PGFT(h; m; w; p)."""
+    """Read a fat-tree: by radix, or PGFT(children; parents; parallel)."""
     down_cable = fields.text("down_cable", "mirror", ("mirror", "source"))
     by_shape = [name for name in ("children", "parents", "parallel") if name in fields]
     by_radix = [name for name in ("radix", "levels") if name in fields]
@@ -217,7 +217,7 @@ def _fat_tree(fields: Fields, common: Common) -> Topology:
 
 
 def _gpu_cluster(fields: Fields, common: Common) -> Topology:
-    """Read a GPU cluster."""
+    """Read hosts of GPUs and adapters: rails, Clos or two planes."""
     gpus = fields.integer("gpus", 8, least=1)
     fabric = fields.text("fabric", "rail", FABRICS)
     nccl = fields.text("efficiency", "none", EFFICIENCIES) == "nccl"
@@ -286,7 +286,7 @@ def _without_missing(fields: Fields, tree: FatTree) -> FatTree:
 
 
 def _read_torus(fields: Fields, common: Common) -> Topology:
-    """Read a torus or mesh."""
+    """Read a torus or mesh of any dimension."""
     dims = fields.integers("dims")
     return build_torus(
         dims,
@@ -297,7 +297,7 @@ def _read_torus(fields: Fields, common: Common) -> Topology:
 
 
 def _read_dragonfly(fields: Fields, common: Common) -> Topology:
-    """Read a dragonfly."""
+    """Read groups of routers: canonical, Aries and others."""
     fields.require("groups", "routers")
     many = isinstance(fields.raw("routers"), (list, tuple))
     return build_dragonfly(
@@ -312,7 +312,7 @@ def _read_dragonfly(fields: Fields, common: Common) -> Topology:
 
 
 def _read_file(fields: Fields, common: Common) -> Topology:
-    """Read a fabric from a file of one of many formats."""
+    """Read a file: ibnetdiscover, topology.conf, GraphML, CSV and others."""
     # networkx and YAML are slow to import, and the InfiniBand reader builds on this package
     from netsim.formats.importers.registry import FORMATS, read_topology  # noqa: PLC0415
     from netsim.formats.importers.sketch import Settings, in_tree  # noqa: PLC0415
@@ -338,7 +338,7 @@ def _read_switch(fields: Fields, common: Common) -> Topology:
 
 
 def _read_hyperx(fields: Fields, common: Common) -> Topology:
-    """Read a HyperX."""
+    """Read a grid of routers, all-to-all along each axis."""
     return build_hyperx(
         fields.integers("dims"),
         nodes_per_router=fields.integer("nodes_per_router", 1, least=1),
@@ -348,14 +348,14 @@ def _read_hyperx(fields: Fields, common: Common) -> Topology:
 
 
 def _read_slim_fly(fields: Fields, common: Common) -> Topology:
-    """Read a Slim Fly."""
+    """Read a Slim Fly: 2 q² routers, at most two links apart."""
     name = "nodes_per_router"
     nodes = fields.integer(name, least=1) if name in fields else None
     return build_slim_fly(fields.integer("q", least=1), nodes_per_router=nodes, **common)
 
 
 def _read_dragonfly_plus(fields: Fields, common: Common) -> Topology:
-    """Read a Dragonfly+."""
+    """Read groups of leaves and spines, joined at the spines."""
     name = "global_links"
     return build_dragonfly_plus(
         *(fields.integer(count, least=1) for count in ("groups", "leaves", "spines")),
