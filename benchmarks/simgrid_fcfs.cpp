@@ -19,6 +19,7 @@
 #include <vector>
 
 #include <simgrid/s4u.hpp>
+#include <simgrid/version.h>
 
 namespace sg4 = simgrid::s4u;
 
@@ -106,10 +107,20 @@ int main(int argc, char* argv[])
 
   auto add_host = [](sg4::NetZone* zone, const std::vector<unsigned long>&, unsigned long id) {
     hosts.push_back(zone->create_host("n" + std::to_string(id), 1e9));
-    return std::make_pair(hosts.back()->get_netpoint(), static_cast<simgrid::kernel::routing::NetPoint*>(nullptr));
+    return hosts.back();
   };
-  auto* tree = sg4::create_fatTree_zone("tree", nullptr, {levels, m, w, p}, {add_host, {}, {}}, bandwidth * units, 0.0,
-                                        sg4::Link::SharingPolicy::SPLITDUPLEX);
+#if SIMGRID_VERSION >= 40000
+  auto* tree = engine.get_netzone_root()->add_netzone_fatTree("tree", levels, m, w, p, bandwidth * units, 0.0,
+                                                              sg4::Link::SharingPolicy::SPLITDUPLEX);
+  tree->set_host_cb(add_host);
+#else
+  auto add_point = [&add_host](sg4::NetZone* zone, const std::vector<unsigned long>& place, unsigned long id) {
+    auto* point = add_host(zone, place, id)->get_netpoint();
+    return std::make_pair(point, static_cast<simgrid::kernel::routing::NetPoint*>(nullptr));
+  };
+  auto* tree = sg4::create_fatTree_zone("tree", nullptr, {levels, m, w, p}, {add_point, {}, {}}, bandwidth * units,
+                                        0.0, sg4::Link::SharingPolicy::SPLITDUPLEX);
+#endif
   tree->seal();
 
   for (unsigned node = 0; node < hosts.size(); ++node)

@@ -2,16 +2,16 @@
 Strict first come, first served against SimGrid: starts, ends, and CPU time.
 
 Synthetic jobs with default communication on full fat-trees, on the lowest-numbered free nodes,
-shares per flow, at most 20 iterations a job. SimGrid 3.32 simulates the same jobs, which queue and
-nodes included are its own. SimGrid's time is that of its simulation loop; ours is that of the
-event loop, once kernels are loaded, that of a whole fresh Python process which reads the experiment
-and runs it, and that of the whole command `fabricsim run`, which also writes tables and a report;
-both with kernels compiled, medians of three. Needs g++ and
-SimGrid's C++ library (Debian: libsimgrid-dev); where they are absent it says so and exits 0. Exit
-status 1 if a job under `flow-level` starts or ends elsewhen than in SimGrid by more than 1e-6, or
-the event loop takes more than a third of SimGrid's time. Then streams on a tapered tree, as SimGrid
-cuts messages to whole bytes or to smaller parts. With a number, only streams of at most so many
-jobs; below 300 nothing is written.
+shares per flow, at most 20 iterations a job. SimGrid simulates the same jobs, which queue and nodes
+included are its own. SimGrid's time is that of its simulation loop; ours is that of the event loop,
+once kernels are loaded, that of a whole fresh Python process which reads the experiment and runs
+it, and that of the whole command `fabricsim run`, which also writes tables and a report; both with
+kernels compiled, medians of three. Needs g++ and SimGrid's C++ library (Debian: libsimgrid-dev;
+another version: CPATH, LIBRARY_PATH, LD_LIBRARY_PATH); without them it says so and exits 0.
+Exit status 1 if a job under `flow-level` starts or ends elsewhen than in SimGrid by more than 1e-6,
+or the event loop takes more than a third of SimGrid's time. Then streams on a tapered tree, as
+SimGrid cuts messages to whole bytes or to smaller parts. With a number, only streams of at most so
+many jobs; below 300 nothing is written.
 """
 
 import shutil
@@ -61,6 +61,7 @@ TOML = """
 kind = "fat-tree"
 radix = {radix}
 bandwidth = "8 Gb/s"
+latency = "none"
 [workload]
 generator = "synth"
 mean_nodes = {mean}
@@ -75,6 +76,19 @@ fairness = "per-flow"
 [run]
 self_check = false
 """
+
+
+def simgrid_version() -> str | None:
+    """Return the version of SimGrid's library that the compiler finds."""
+    compiler = shutil.which("g++")
+    if compiler is None:
+        return None
+    asked = "#include <simgrid/version.h>\nSIMGRID_VERSION_MAJOR . SIMGRID_VERSION_MINOR\n"
+    done = subprocess.run(  # noqa: S603 (our own source)
+        [compiler, "-E", "-P", "-x", "c++", "-"],
+        input=asked, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return done.stdout.splitlines()[-1].replace(" ", "") if done.returncode == 0 else None
 
 
 def built(folder: Path) -> Path | None:
@@ -156,7 +170,8 @@ def apart(one: Floats, other: Floats) -> float:
 
 def whole_bytes(program: Path, folder: Path) -> list[str]:
     """Return how far streams on a tapered tree come out apart, by what SimGrid cuts off sizes."""
-    tree = {"kind": "fat-tree", "children": [4, 4, 8], "parents": [1, 2, 2], "bandwidth": "8 Gb/s"}
+    tree = {"kind": "fat-tree", "children": [4, 4, 8], "parents": [1, 2, 2]}
+    tree |= {"bandwidth": "8 Gb/s", "latency": "none"}
     lines = ["| stream | in whole bytes | in parts of 2^-20 byte |", "| ---: | ---: | ---: |"]
     for seed in TAPERED:
         workload = {"generator": "synth", "mean_nodes": 8, "n_jobs": 200, "seed": seed}
@@ -221,10 +236,11 @@ def main() -> int:
         about = (
             "Synthetic jobs in strict order on the lowest-numbered free nodes of full fat-trees, "
             "default communication, at most 20 iterations a job, shares per flow. CPU seconds. "
-            "SimGrid: its simulation loop alone. Event loop: ours, with ledgers, kernels loaded. "
-            "Process: a fresh Python process, start and imports included, that reads the "
-            "experiment and runs it; the result stays in memory. Command: `fabricsim run`, which "
-            "also writes tables and the report. Both with kernels compiled, medians of three."
+            f"SimGrid {simgrid_version()}: its simulation loop alone. Event loop: ours, with "
+            "ledgers, kernels loaded. Process: a fresh Python process, start and imports included, "
+            "that reads the experiment and runs it; the result stays in memory. Command: "
+            "`fabricsim run`, which also writes tables and the report. Both with kernels "
+            "compiled, medians of three."
         )
         command = f"python -m benchmarks.simgrid_fcfs {most}"
         record("Strict order against SimGrid", command, [about, "", *lines, "", *bytes_matter])

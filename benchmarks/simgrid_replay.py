@@ -10,7 +10,6 @@ status 1 if an isolated job takes 2 % longer or shorter in SimGrid, or the mean 
 """
 
 import io
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +19,7 @@ import pandas as pd
 
 from benchmarks import asking
 from benchmarks.evidence import record
+from benchmarks.simgrid_fcfs import simgrid_version
 from coupling.inputs.experiment import Experiment
 from coupling.report.exchange import PLATFORM, PLAYER, SCHEDULE, simgrid_files
 from coupling.runs.campaign import run_campaign
@@ -85,8 +85,8 @@ def agreement(ours: pd.DataFrame, theirs: pd.DataFrame) -> dict[str, float]:
 
 def main() -> int:
     """Run, replay, compare."""
-    header = Path("/usr/include/simgrid/s4u.hpp")
-    if shutil.which("g++") is None or not header.exists():
+    version = simgrid_version()
+    if version is None:
         print("skipped: needs g++ and SimGrid's C++ library (Debian: libsimgrid-dev)")
         return 0
     lines = [
@@ -111,8 +111,8 @@ def main() -> int:
     print("\n".join(lines))
     about = (
         "200 synthetic jobs on a full fat-tree of 128 nodes, default communication, shares per "
-        "flow. SimGrid 3.32 simulates every flow of at most 20 iterations a job, from the starts "
-        "of our run on; *in SimGrid*: mean time there over the time alone. *Bias*: our "
+        f"flow. SimGrid {version} simulates every flow of at most 20 iterations a job, from the "
+        "starts of our run on; *in SimGrid*: mean time there over the time alone. *Bias*: our "
         f"excess over SimGrid's; *contended*: above {CONTENDED} in SimGrid."
     )
     record(
