@@ -38,7 +38,7 @@ def new_heap(n_items: int) -> Heap:
     )
 
 
-@njit(forceinline=True)
+@njit(allocates=False)
 def heap_set(heap: Heap, item: int, value: float) -> None:
     """Insert an item or change its key."""
     items, place, key = heap.items, heap.place, heap.key
@@ -72,7 +72,7 @@ def heap_set(heap: Heap, item: int, value: float) -> None:
     place[item] = i
 
 
-@njit(forceinline=True)
+@njit(allocates=False)
 def heap_remove(heap: Heap, item: int) -> None:
     """Take an item out of the heap."""
     i = heap.place[item]

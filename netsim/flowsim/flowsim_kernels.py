@@ -152,7 +152,7 @@ def _weigh_flows(flows: Table, sender: Ints, first_flow: Ints, fabric: Fabric) -
             sent[sender[flow]] = opened[sender[flow]] = 0.0
 
 
-@njit(forceinline=True)
+@njit(allocates=False)
 def _end_events(now: float, state: State) -> int:
     """
     Let flows end and jobs be ready for their next phase; return how many jobs are.
@@ -340,7 +340,7 @@ def solo_run(sent: Sent, fabric: Fabric) -> Solo:
     )
 
 
-@njit()
+@njit(allocates=False)
 def _next_phase(slot: int, now: float, state: State) -> bool:
     """End the phase of a job and begin the next; return whether it has made its iterations."""
     job, enough = state.jobs[slot], False
@@ -388,7 +388,7 @@ def _next_phase(slot: int, now: float, state: State) -> bool:
     return enough
 
 
-@njit()
+@njit(allocates=False)
 def _enter_constraints(slot: int, now: float, state: State) -> bool:
     """
     Count a job on the constraints of its step; return whether it is alone on all.
@@ -419,7 +419,7 @@ def _enter_constraints(slot: int, now: float, state: State) -> bool:
     return alone
 
 
-@njit()
+@njit(allocates=False)
 def _note_only(slot: int, state: State) -> None:
     """Note on the constraints of a job's step whether it is the only one there."""
     at = state.jobs[slot].at
@@ -428,7 +428,7 @@ def _note_only(slot: int, state: State) -> None:
         own.only_job = slot if own.n_jobs == 1 else -1
 
 
-@njit()
+@njit(allocates=False)
 def _leave_constraints(slot: int, state: State) -> None:
     """Take a job whose step is over from the constraints that the step crossed."""
     job = state.jobs[slot]
@@ -443,7 +443,7 @@ def _leave_constraints(slot: int, state: State) -> None:
     job.crosses = job.quiet = False
 
 
-@njit()
+@njit(allocates=False)
 def _enable_spare(at: int, runs: bool, state: State) -> None:
     """Enable elements of a step's flows on spare channels that several jobs cross."""
     elements = state.elements
@@ -463,7 +463,7 @@ def _enable_spare(at: int, runs: bool, state: State) -> None:
                 flow.end_element += 1
 
 
-@njit()
+@njit(allocates=False)
 def _wake_job(slot: int, now: float, state: State) -> None:
     """Put the flows of a quiet job on the network, with what they have left by now."""
     flows, job = state.flows, state.jobs[slot]
@@ -494,7 +494,7 @@ def _wake_job(slot: int, now: float, state: State) -> None:
         heap_set(state.clock, flows.size + slot, max(now, job.step_end_s))
 
 
-@njit((float64, float64, _STATE), cache=True)
+@njit((float64, float64, _STATE), cache=True, allocates=False)
 def advance(now: float, until_s: float, state: State) -> tuple[float, float]:
     """
     Go on from `now` to the first instant at which jobs have made their iterations, if it comes.
@@ -518,13 +518,13 @@ def advance(now: float, until_s: float, state: State) -> tuple[float, float]:
     return (now, float(n_over)) if n_over else (until_s, 0.0)
 
 
-@njit((int64, float64, _STATE), cache=True)
+@njit((int64, float64, _STATE), cache=True, allocates=False)
 def begin(slot: int, at_s: float, state: State) -> None:
     """Let the job in a slot start its first step then."""
     heap_set(state.clock, state.flows.size + slot, at_s)
 
 
-@njit((int64, _STATE), cache=True)
+@njit((int64, _STATE), cache=True, allocates=False)
 def withdraw(slot: int, state: State) -> None:
     """Take a job away; `advance` shares what it had."""
     job, n_flows = state.jobs[slot], state.flows.size
@@ -539,7 +539,7 @@ def withdraw(slot: int, state: State) -> None:
     _leave_constraints(slot, state)
 
 
-@njit((_INTS, _STATE, _TABLES[4]), cache=True)
+@njit((_INTS, _STATE, _TABLES[4]), cache=True, allocates=False)
 def move_members(room: Ints, state: State, members: Table) -> None:
     """Move all members to another table, with so much room for each constraint."""
     first = 0

@@ -27,7 +27,7 @@ from netsim.flowsim.state import State
 TIE = 1e-12  # levels, rates and times closer than this (relative) are equal
 
 
-@njit(forceinline=True)
+@njit(allocates=False)
 def _exact_level(channel: int, state: State) -> float:
     """
     Return the level at which a channel saturates, inf if its flows leave room.
@@ -79,7 +79,7 @@ def _exact_level(channel: int, state: State) -> float:
         share = risen
 
 
-@njit(forceinline=True)
+@njit(allocates=False)
 def _quick_level(channel: int, state: State) -> float:
     """Return the level of a channel, to rounding where its sums give it without its members."""
     own = state.constraints[channel]
@@ -95,7 +95,7 @@ def _quick_level(channel: int, state: State) -> float:
     return _exact_level(channel, state)
 
 
-@njit(forceinline=True)
+@njit(allocates=False)
 def _modify_channel(channel: int, state: State) -> None:
     """Put a channel into the modified set; if it was saturated, its flows are to be released."""
     own, counts = state.constraints[channel], state.counts[0]
@@ -108,7 +108,7 @@ def _modify_channel(channel: int, state: State) -> None:
         own.saturated_at = np.inf
 
 
-@njit(forceinline=True)
+@njit(allocates=False)
 def _mark_dirty(channel: int, state: State) -> None:
     """Note that a flow has left a channel or has another level there."""
     own = state.constraints[channel]
@@ -119,7 +119,7 @@ def _mark_dirty(channel: int, state: State) -> None:
         _modify_channel(channel, state)
 
 
-@njit(forceinline=True)
+@njit(allocates=False)
 def mark_left(number: int, state: State) -> None:
     """Mark the saturated channels that a flow has left dirty."""
     flow = state.flows[number]
@@ -127,7 +127,7 @@ def mark_left(number: int, state: State) -> None:
         _mark_dirty(state.elements[element].constraint, state)
 
 
-@njit(forceinline=True)
+@njit(allocates=False)
 def release_flow(number: int, weight: float, state: State) -> None:
     """Give a flow, perhaps a new one, a weight, and let its level be found anew."""
     flow = state.flows[number]
@@ -148,7 +148,7 @@ def release_flow(number: int, weight: float, state: State) -> None:
         _modify_channel(channel, state)
 
 
-@njit(forceinline=True)
+@njit(allocates=False)
 def _release_flows(channel: int, state: State) -> None:
     """Release the flows whose bottleneck a channel was."""
     own = state.constraints[channel]
@@ -159,7 +159,7 @@ def _release_flows(channel: int, state: State) -> None:
             release_flow(number, flow.weight, state)
 
 
-@njit(forceinline=True)
+@njit(allocates=False)
 def _set_key(channel: int, level: float, state: State) -> None:
     """Put a dirty channel on the heap, or take it off if it has room."""
     if level < np.inf:
@@ -172,7 +172,7 @@ def _set_key(channel: int, level: float, state: State) -> None:
         own.saturated_at = own.sweep_level
 
 
-@njit(forceinline=True)
+@njit(allocates=False)
 def _note_level(channel: int, number: int, before: int, old: float, state: State) -> None:
     """Note on a channel that a flow has a new level, and its bottleneck and level before."""
     own, flow = state.constraints[channel], state.flows[number]
@@ -191,7 +191,7 @@ def _note_level(channel: int, number: int, before: int, old: float, state: State
     _mark_dirty(channel, state)
 
 
-@njit(forceinline=True)
+@njit(allocates=False)
 def _saturate_channel(channel: int, level: float, state: State) -> None:
     """Fix the flows of a channel that saturates at a level."""
     own, counts = state.constraints[channel], state.counts[0]
@@ -217,7 +217,7 @@ def _saturate_channel(channel: int, level: float, state: State) -> None:
                 _note_level(state.elements[element].constraint, number, before, old, state)
 
 
-@njit(forceinline=True)
+@njit(allocates=False)
 def _update_levels(state: State) -> None:
     """Find the levels of the modified channels."""
     counts = state.counts[0]
@@ -228,7 +228,7 @@ def _update_levels(state: State) -> None:
     counts.n_modified = 0
 
 
-@njit(forceinline=True)
+@njit(allocates=False)
 def sweep(state: State) -> None:
     """Make levels max-min fair again; flows that are not among `visited` keep theirs."""
     heap, counts = state.dirty, state.counts[0]
@@ -258,7 +258,7 @@ def sweep(state: State) -> None:
         state.flows[state.visited[i]].final = False
 
 
-@njit(forceinline=True)
+@njit(allocates=False)
 def add_member(number: int, element: int, state: State) -> None:
     """Make a flow a member of the constraint of one of its elements."""
     own = state.constraints[state.elements[element].constraint]
@@ -269,7 +269,7 @@ def add_member(number: int, element: int, state: State) -> None:
     own.sums_known = False
 
 
-@njit(forceinline=True)
+@njit(allocates=False)
 def _remove_member(element: int, state: State) -> None:
     """End a membership; the last member of the constraint fills the gap."""
     own = state.constraints[state.elements[element].constraint]
@@ -282,7 +282,7 @@ def _remove_member(element: int, state: State) -> None:
     state.elements[element].member = -1
 
 
-@njit(forceinline=True)
+@njit(allocates=False)
 def add_flow(number: int, left: float, now: float, state: State) -> None:
     """Start a flow that has so many bytes to send."""
     flow = state.flows[number]
@@ -295,7 +295,7 @@ def add_flow(number: int, left: float, now: float, state: State) -> None:
     reweigh_later(number, state)
 
 
-@njit(forceinline=True)
+@njit(allocates=False)
 def remove_flow(number: int, state: State) -> None:
     """End the memberships of a flow; `mark_left` follows when all flows of an instant have left."""
     flow = state.flows[number]
@@ -305,7 +305,7 @@ def remove_flow(number: int, state: State) -> None:
     reweigh_later(number, state)
 
 
-@njit(forceinline=True)
+@njit(allocates=False)
 def reweigh_later(number: int, state: State) -> None:
     """Have the flows of the sender of a flow weighed anew."""
     counts = state.counts[0]
@@ -316,7 +316,7 @@ def reweigh_later(number: int, state: State) -> None:
         counts.n_senders += 1
 
 
-@njit(forceinline=True)
+@njit(allocates=False)
 def reweigh(state: State) -> None:
     """Weigh flows of senders of which flows came or went, by how many are open now."""
     counts = state.counts[0]
@@ -333,7 +333,7 @@ def reweigh(state: State) -> None:
     counts.n_senders = 0
 
 
-@njit(forceinline=True)
+@njit(allocates=False)
 def share(now: float, state: State) -> None:
     """Share the links anew among the flows that run, and put their new ends on the clock."""
     reweigh(state)
