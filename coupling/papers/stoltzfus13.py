@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
+from math import nan
 
 import pandas as pd
 
@@ -159,6 +160,13 @@ def _by_size(reference: pd.DataFrame, own: pd.DataFrame) -> list[dict[str, objec
     return found
 
 
+def best_gap(gaps: pd.DataFrame, name: str) -> float:
+    """Return the gap that saves most; NaN where too few jobs of a size ran to say so."""
+    known = gaps.dropna(subset=name)
+    best = known["gap"].to_numpy()[known[name].to_numpy().argmax()] if len(known) else nan
+    return float(best)
+
+
 def derive(found: Frames) -> Frames:
     """Return means over samples, the order of the rules, the best gaps, and relative times."""
     gains = summarise(found["gains"], ("machine", "rule"), GAINS)
@@ -167,7 +175,7 @@ def derive(found: Frames) -> Frames:
     )
     gaps = summarise(found["gaps"], ("rule", "gap"), ("mix", "small", "large"))
     best = [
-        {"rule": rule, **{name: own.set_index("gap")[name].idxmax() for name in ("mix", "small")}}
+        {"rule": rule, **{name: best_gap(own, name) for name in ("mix", "small")}}
         for rule, own in gaps.groupby("rule", sort=False)
     ]
     torus = found["gains"][found["gains"]["machine"] == TORUS]

@@ -3,7 +3,7 @@
 import gzip
 import re
 from dataclasses import replace
-from math import exp, isclose, isnan
+from math import exp, isclose, isnan, nan
 from pathlib import Path
 
 import pandas as pd
@@ -15,6 +15,7 @@ from coupling.papers.claims import QUICK, claim_table, decide, number_table, sum
 from coupling.papers.page import PAPERS, PaperRecord, decisions_of, page_text, write_page
 from coupling.papers.paper import Claim
 from coupling.papers.runs import Runs, experiment_files, specs_of
+from coupling.papers.stoltzfus13 import best_gap
 from coupling.sweep.plan import make_plan
 
 ROOT = Path(__file__).parents[3]
@@ -302,3 +303,10 @@ def test_every_cell_of_the_full_mode_can_run_on_logs_of_this_form(name, tmp_path
     specs = {key: with_one_seed(spec) for key, spec in specs.items()}
 
     assert all(len(make_plan(spec).cells) == len(spec.design) for spec in specs.values())
+
+
+def test_no_gap_saves_most_where_too_few_jobs_of_a_size_ran():
+    gaps = pd.DataFrame({"gap": [1.0, 4.0, 16.0], "mix": [nan] * 3, "small": [2.0, 3.0, nan]})
+
+    assert isnan(best_gap(gaps, "mix"))
+    assert best_gap(gaps, "small") == 4.0
