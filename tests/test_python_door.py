@@ -245,7 +245,7 @@ ATTACKS = {
     "a summary of 0 nodes": lambda: summarize(None, 0),
     "a summary of nan nodes": lambda: summarize(None, NAN),
     "a snapshot that is a number": lambda: read_snapshot(3),
-    "an estimate of a path": lambda: estimate("examples/placed_jobs.json"),
+    "an estimate of a number": lambda: estimate(3),
     "blame 'no'": lambda: placed(blame="no"),
     "-1 permutations": lambda: checked(random=-1),
     "true permutations": lambda: checked(random=True),

@@ -16,6 +16,7 @@ from coupling.inputs.experiment_fields import DEFAULT_MODEL
 from coupling.report.provenance import assumptions
 from coupling.report.report import report_html
 from coupling.report.tables import hottest_links
+from fabricsim.checking.documents import json_fields
 from netsim.registries.accuracy import Setting, accuracy_line
 
 MANIFEST = {
@@ -155,7 +156,7 @@ def test_a_report_says_how_far_each_model_is_off_on_its_network(runs, tables):
     compared = Setting("fluid", "per-sender", "full fat-tree", ("d-mod-k",), (1,), 0.0)
     never = replace(compared, machine="torus", routings=("valiant",))
     told = [
-        replace(run, summary={**run.summary, "network": network.to_dict()})
+        replace(run, summary={**run.summary, "network": json_fields(network)})
         for run, network in zip(runs, (compared, never), strict=True)
     ]
 
@@ -175,7 +176,7 @@ def test_a_result_that_does_not_name_its_network_has_no_known_error(runs, tables
 def with_model(run, model):
     """Return a run on a fat-tree under a model."""
     network = Setting(model, "per-sender", "full fat-tree", ("d-mod-k",), (1,), 0.0)
-    return replace(run, summary={**run.summary, "network": network.to_dict()})
+    return replace(run, summary={**run.summary, "network": json_fields(network)})
 
 
 @pytest.mark.usefixtures("undrawn")
