@@ -572,7 +572,7 @@ def write_report(
         Shown first: what a reader must know about these runs.
     fabrics : mapping of str to Topology, optional
         Fabric of each run, by its name, for maps of its links; without one, the names of the links
-        tell what they can.
+        say what they can.
 
     Raises
     ------

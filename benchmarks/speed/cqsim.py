@@ -14,7 +14,7 @@ from benchmarks.speed.process import COMMAND, run_process
 from scheduler.workload import read_swf, write_swf
 
 ROOT = Path(__file__).parents[2]
-CASES = (
+CASES = (  # jobs, factor of arrival times, logs written, ratio wanted, most runs
     (4000, 0.3, False, 2, 9),
     (4000, 0.3, True, 2, 9),
     (20_000, 0.5, False, 6, 9),
