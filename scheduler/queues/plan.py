@@ -7,7 +7,7 @@ from math import inf, nextafter
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import exhaustive
 from scheduler.cluster import Cluster
-from scheduler.footprint import Footprint, join_masks
+from scheduler.footprint import Footprint, join_all
 from scheduler.job import Job
 from scheduler.machine import Machine
 from scheduler.queues.free_steps import UNKNOWN_END_S, Booking, FreeSteps, refusals_hold
@@ -252,7 +252,7 @@ class Plan:
             for other, booking in self.bookings.items()
             if other != job.id and booking.start_s < until_s and booking.end_s > now_s
         ]
-        free = now = join_masks(cluster.nodes_per_leaf, enumerate(cluster.leaf_free))
+        free = now = join_all(cluster.nodes_per_leaf, cluster.leaf_free)
         for _, _, nodes in others:
             free &= ~nodes
         if free.bit_count() >= job.n_nodes:
