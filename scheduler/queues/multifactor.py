@@ -4,7 +4,10 @@ from collections.abc import Mapping
 from math import exp2, log
 from typing import Any, ClassVar
 
+import numpy as np
+
 from fabricsim.checking import number, unknown, wrong
+from netsim.common.arrays import Ints
 from scheduler.cluster import Cluster
 from scheduler.errors import PolicyError
 from scheduler.job import Job
@@ -16,6 +19,15 @@ WEIGHTS = ("PriorityWeightAge", "PriorityWeightFairshare", "PriorityWeightJobSiz
 _TIMES = ("PriorityMaxAge", "PriorityDecayHalfLife")
 _FAVOR_SMALL = "PriorityFavorSmall"
 _KNOWN = (*WEIGHTS, *_TIMES, _FAVOR_SMALL)
+_WAITING = np.dtype(
+    [
+        ("job", "i8"),  # its number
+        ("arrival", "i8"),
+        ("user", "i8"),  # its row among the users that have submitted
+        ("submit_s", "f8"),
+        ("size", "f8"),  # part of the machine's nodes
+    ]
+)
 
 
 class MultifactorLine:
@@ -35,7 +47,10 @@ class MultifactorLine:
         self, reach: int, settings: Mapping[str, float], shares: Mapping[str, float]
     ) -> None:
         self._reach, self._settings, self._shares = reach, settings, shares
-        self._jobs: list[Job] = []  # in order of priority
+        self._jobs: dict[int, Job] = {}  # waiting, by number
+        self._waiting = np.empty(0, _WAITING)  # in the order of their arrival
+        self._ranked: Ints = np.empty(0, np.int64)  # their numbers, in order of priority
+        self._new: list[Job] = []
         self._arrival: dict[int, int] = {}  # of waiting jobs
         self._n_arrived = 0
         self._share: dict[int, float] = {}  # of the users that have submitted
@@ -54,9 +69,10 @@ class MultifactorLine:
 
     def append(self, job: Job) -> None:
         """Take a job."""
-        self._jobs.append(job)
         if job.id not in self._arrival:
             self.enroll(job)
+        self._new.append(job)
+        self._jobs[job.id] = job
         self._share.setdefault(job.user, self._shares.get(str(job.user), 1.0))
 
     def settle(self, machine: Machine) -> None:
@@ -71,23 +87,44 @@ class MultifactorLine:
         self._since_s, self._busy, self._cluster = machine.now_s, {}, machine.cluster
         for allocation in machine.cluster.running.values():
             self._charge(allocation.job)
-        total, shares = sum(self._used.values()), sum(self._share.values())
-        fair = {
-            user: exp2(-self._used.get(user, 0.0) / total * shares / share) if total else 1.0
-            for user, share in self._share.items()
-        }
-        self._jobs.sort(
-            key=lambda job: (-self._priority(job, machine, fair[job.user]), self._arrival[job.id])
-        )
+        self._take_new(machine.cluster)
+        priority = self._priorities(machine.now_s)
+        self._ranked = self._waiting["job"][np.argsort(-priority, kind="stable")]
 
-    def _priority(self, job: Job, machine: Machine, fair: float) -> int:
-        """Return the priority of a job now."""
-        given = self._settings
-        age = min(1.0, (machine.now_s - job.submit_s) / given[_TIMES[0]])
-        size = machine.cluster.weight(job) / machine.cluster.n_nodes
-        size = 1.0 - size if given[_FAVOR_SMALL] else size
-        factors = zip(WEIGHTS, (age, fair, size), strict=True)
-        return int(sum(given[weight] * factor for weight, factor in factors))
+    def _take_new(self, cluster: Cluster) -> None:
+        """Put new jobs among those that wait, by arrival."""
+        if not self._new:
+            return
+        user_row = {user: row for row, user in enumerate(self._share)}
+        rows = [
+            (
+                job.id,
+                self._arrival[job.id],
+                user_row[job.user],
+                job.submit_s,
+                cluster.weight(job) / cluster.n_nodes,
+            )
+            for job in self._new
+        ]
+        self._new.clear()
+        waiting = np.concatenate([self._waiting, np.array(rows, _WAITING)])
+        self._waiting = waiting[np.argsort(waiting["arrival"], kind="stable")]
+
+    def _priorities(self, now_s: float) -> Ints:
+        """Return the priorities of waiting jobs now."""
+        total, shares = sum(self._used.values()), sum(self._share.values())
+        fair = np.array(
+            [
+                exp2(-self._used.get(user, 0.0) / total * shares / share) if total else 1.0
+                for user, share in self._share.items()
+            ]
+        )
+        given, waiting = self._settings, self._waiting
+        age = np.minimum(1.0, (now_s - waiting["submit_s"]) / given[_TIMES[0]])
+        size = 1.0 - waiting["size"] if given[_FAVOR_SMALL] else waiting["size"]
+        factors = zip(WEIGHTS, (age, fair[waiting["user"]], size), strict=True)
+        found: Ints = sum(given[weight] * factor for weight, factor in factors).astype(np.int64)
+        return found
 
     def _charge(self, job: Job) -> None:
         """Let a user hold more nodes from now on."""
@@ -96,11 +133,11 @@ class MultifactorLine:
 
     def head(self) -> Job | None:
         """Return the first job."""
-        return self._jobs[0] if self._jobs else None
+        return self._jobs[int(self._ranked[0])] if self._ranked.size else None
 
     def reachable(self) -> list[Job]:
         """Return the first jobs of the line."""
-        return self._jobs[: self._reach]
+        return [self._jobs[number] for number in self._ranked[: self._reach].tolist()]
 
     def remove(self, job: Job) -> None:
         """Take out a job that starts."""
@@ -110,7 +147,9 @@ class MultifactorLine:
 
     def withdraw(self, job: Job) -> None:
         """Take out a job that comes back to its place."""
-        del self._jobs[next(at for at, own in enumerate(self._jobs) if own.id == job.id)]
+        del self._jobs[job.id]
+        self._ranked = self._ranked[self._ranked != job.id]
+        self._waiting = self._waiting[self._waiting["job"] != job.id]
 
 
 class Multifactor(Easy):
