@@ -1,6 +1,8 @@
 """FCFS and EASY backfilling; the reservation of the head asks the allocator itself."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from math import inf
 from typing import ClassVar, Protocol, cast
@@ -573,6 +575,8 @@ class Easy(LinePolicy):
                     return stored
                 if self._still_stands(stored, machine):
                     return self._store_reservation(head, machine, stored)
+                if self._waits_for_overdue(stored, machine):
+                    return self._store_reservation(head, machine, self._postponed(stored, machine))
             if _still_refused(stored, machine):
                 refused_s = stored.refused_s
         found = first_reservation(head, machine, placed=self._rule == FIXED, refused_s=refused_s)
@@ -586,6 +590,11 @@ class Easy(LinePolicy):
         machine.gained_until_s = machine.changed_until_s = -inf
         return reservation
 
+    def _need_not_ask(self, reservation: Reservation, machine: Machine) -> bool:
+        """Say whether the allocator refuses the head as before, and finds what it found."""
+        sure = self._rule != FIXED and machine.exhaustive is not None
+        return sure and _still_refused(reservation, machine)
+
     def _still_stands(self, reservation: Reservation, machine: Machine) -> bool:
         """
         Say whether a reservation is as it would be if it were made anew.
@@ -593,12 +602,30 @@ class Easy(LinePolicy):
         All that has changed is over before its time, so the same is free then, and until then the
         head is refused as it was. Only an exhaustive allocator need not be asked again.
         """
-        return (
-            self._rule != FIXED
-            and machine.changed_until_s < reservation.time_s
-            and machine.exhaustive is not None
-            and _still_refused(reservation, machine)
-        )
+        before = machine.changed_until_s < reservation.time_s
+        return before and self._need_not_ask(reservation, machine)
+
+    def _waits_for_overdue(self, reservation: Reservation, machine: Machine) -> bool:
+        """
+        Say whether a reservation made anew differs in its time alone, the end of overdue jobs.
+
+        None but those have had their ends moved, and none but those ends from the reserved time on
+        until they do now. So the same is free then.
+        """
+        if machine.gained_until_s > -inf or not machine.overdue:
+            return False
+        ends = machine.ends_ascending
+        first = bisect_left(ends, (reservation.time_s, -inf))
+        last = bisect_right(ends, (machine.changed_until_s, inf))
+        return last - first == len(machine.overdue) and self._need_not_ask(reservation, machine)
+
+    def _postponed(self, reservation: Reservation, machine: Machine) -> Reservation:
+        """Return a reservation for when overdue jobs end now; its rule stays but for the time."""
+        later = replace(reservation, time_s=machine.changed_until_s)
+        if self._rule_of is not None and self._rule_of[0] is reservation:
+            self._rule_of[1].time_s = later.time_s
+            self._rule_of = later, self._rule_of[1]
+        return later
 
 
 def _still_refused(reservation: Reservation, machine: Machine) -> bool:
