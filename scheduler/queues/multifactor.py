@@ -51,6 +51,7 @@ class MultifactorLine:
         self._waiting = np.empty(0, _WAITING)  # in the order of their arrival
         self._ranked: Ints = np.empty(0, np.int64)  # their numbers, in order of priority
         self._new: list[Job] = []
+        self._gone: list[int] = []  # numbers that are still in both
         self._arrival: dict[int, int] = {}  # of waiting jobs
         self._n_arrived = 0
         self._share: dict[int, float] = {}  # of the users that have submitted
@@ -87,6 +88,7 @@ class MultifactorLine:
         self._since_s, self._busy, self._cluster = machine.now_s, {}, machine.cluster
         for allocation in machine.cluster.running.values():
             self._charge(allocation.job)
+        self._drop_gone()
         self._take_new(machine.cluster)
         priority = self._priorities(machine.now_s)
         self._ranked = self._waiting["job"][np.argsort(-priority, kind="stable")]
@@ -133,10 +135,12 @@ class MultifactorLine:
 
     def head(self) -> Job | None:
         """Return the first job."""
+        self._drop_gone()
         return self._jobs[int(self._ranked[0])] if self._ranked.size else None
 
     def reachable(self) -> list[Job]:
         """Return the first jobs of the line."""
+        self._drop_gone()
         return [self._jobs[number] for number in self._ranked[: self._reach].tolist()]
 
     def remove(self, job: Job) -> None:
@@ -148,8 +152,14 @@ class MultifactorLine:
     def withdraw(self, job: Job) -> None:
         """Take out a job that comes back to its place."""
         del self._jobs[job.id]
-        self._ranked = self._ranked[self._ranked != job.id]
-        self._waiting = self._waiting[self._waiting["job"] != job.id]
+        self._gone.append(job.id)
+
+    def _drop_gone(self) -> None:
+        """Take out the rows of jobs that are gone."""
+        if self._gone:
+            self._ranked = self._ranked[~np.isin(self._ranked, self._gone)]
+            self._waiting = self._waiting[~np.isin(self._waiting["job"], self._gone)]
+            self._gone.clear()
 
 
 class Multifactor(Easy):
