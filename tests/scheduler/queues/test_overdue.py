@@ -14,6 +14,7 @@ from scheduler.simulator import simulate
 from tests.naive.counting import CountingEasy, expected_end_s
 
 TREE = build_fat_tree((8, 1), (1, 1), (1, 1), "1 B/s")
+PODS = build_fat_tree((2, 2, 2), (1, 2, 2), (1, 1, 1), "1 B/s")
 POLICIES = ("easy", "conservative", "sjf", "fcfs", "priority", "reckless", "cautious")
 ROWS = st.lists(
     st.tuples(
@@ -52,10 +53,10 @@ def requested_s(job):
     return job.requested_s
 
 
-def starts(rows, policy, allocator="random"):
+def starts(rows, policy, allocator="random", tree=TREE):
     """Return the start of each job by the event loop."""
     placing = make_allocator(allocator, {}, 1)
-    schedule = simulate(jobs_of(rows), Cluster(TREE), placing, policy, estimate_s=requested_s)
+    schedule = simulate(jobs_of(rows), Cluster(tree), placing, policy, estimate_s=requested_s)
     return {record.job.id: record.start_s for record in schedule.records}
 
 
@@ -126,3 +127,34 @@ def test_bookings_that_wait_for_an_overdue_job_move_at_each_event():
     """
     found = starts(LATE, make_policy("conservative", {}), "first-free")
     assert found == {1: 0, 2: 0, 6: 0, 5: 100, 4: 120, 3: 500}
+
+
+class Anew(Easy):
+    """EASY that makes the head's reservation anew whenever anything has changed."""
+
+    def _need_not_ask(self, *_):
+        return False
+
+
+@pytest.mark.parametrize("allocator", ["jigsaw", "ta", "laas"])
+@settings(deadline=None, max_examples=60)
+@given(drawn=ROWS, window=st.sampled_from([2, 50]))
+def test_reservations_that_are_kept_are_those_made_anew(allocator, drawn, window):
+    rows = rows_of(drawn)
+    kept = starts(rows, Easy(window), allocator, PODS)
+    assert kept == starts(rows, Anew(window), allocator, PODS)
+
+
+def test_a_reservation_that_waits_for_an_overdue_job_moves_with_it(monkeypatch):
+    """Job 1 is overdue from 10 on, and job 3 waits for it."""
+    moved, postponed = [], Easy._postponed
+
+    def noted(self, reservation, machine):
+        later = postponed(self, reservation, machine)
+        moved.append((machine.now_s, later.time_s))
+        return later
+
+    monkeypatch.setattr(Easy, "_postponed", noted)
+    starts(LATE, Easy(), "jigsaw")
+    assert moved
+    assert all(time_s == now_s + 60.0 for now_s, time_s in moved)
