@@ -1,5 +1,6 @@
 """Traffic: what a placed job puts on the network, from pattern, placement and routing."""
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -28,6 +29,7 @@ from scheduler.job import Communication
 
 CACHED_PATTERNS = 2048  # (pattern, ranks) pairs cached; only placements differ between like jobs
 _Number = TypeVar("_Number", float, Floats)
+_MESSAGE_BYTES = 300  # that a message takes until its job is placed, on paths of six links
 _PAIR = 2  # fewer ranks send nothing
 _STEPS = 3  # from so many an iteration goes in steps
 _FEW = 16  # open messages of a sender
@@ -72,7 +74,20 @@ class RankFlows:
 def rank_flows(pattern: Pattern, n_ranks: int) -> RankFlows:
     """Return the messages of one iteration as flat arrays."""
     flows = _flat(pattern.steps(n_ranks))
+    _require_memory(flows.step.size, n_ranks)
     return replace(flows, placed=pattern) if isinstance(pattern, PlacedPattern) else flows
+
+
+def _require_memory(n_messages: int, n_ranks: int) -> None:
+    """Refuse more messages than this machine has memory for, before the system ends the process."""
+    wanted = n_messages * _MESSAGE_BYTES
+    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if wanted > whole:
+        raise PatternError(
+            f"{n_messages:,} messages of {n_ranks:,} ranks take about {wanted / 2**30:,.0f} GiB, "
+            f"this machine has {whole / 2**30:,.0f}; take fewer ranks, or an algorithm with fewer "
+            "messages, such as bruck."
+        )
 
 
 @lru_cache(maxsize=CACHED_PATTERNS)

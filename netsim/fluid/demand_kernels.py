@@ -77,26 +77,55 @@ def _sort_places(places: Ints, keys: Floats, spare: Ints) -> None:
         width *= 2
 
 
-@njit(allocates=False)
-def _end_on(on_link: Ints, hops: Table, flows: Table, spare: Ints) -> None:
-    """Raise the ends of flows to those that one link alone would give them; sorts its hops."""
-    n, least, most, total = on_link.size, np.inf, 0.0, 0.0
-    for hop in on_link:
-        own_s = hops[hop].own_s
-        least, most, total = min(least, own_s), max(most, own_s), total + own_s
-    if most <= least * _EQUAL:
-        for hop in on_link:
-            flow = flows[hops[hop].flow]
-            flow.end_s = max(flow.end_s, total)
-        return
-    _sort_places(on_link, hops["own_s"], spare)
-    smaller = 0.0
-    for rank in range(n):
-        own_s = hops[on_link[rank]].own_s
-        taken = smaller + (n - rank) * own_s
-        smaller += own_s
-        flow = flows[hops[on_link[rank]].flow]
-        flow.end_s = max(flow.end_s, taken)
+@njit(error_model="numpy", allocates=False)
+def _hop_time(flows: Flows, f: int, h: int, capacity: Floats) -> float:
+    """Return how long a link takes for the bytes of a flow that cross it."""
+    own_s: float = flows.nbytes[f] * flows.share[h] / capacity[flows.link[h]]
+    return own_s
+
+
+@njit(error_model="numpy", allocates=False)
+def _find_ends(
+    flows: Flows,
+    part: tuple[int, int],
+    entries: tuple[int, int],
+    capacity: Floats,
+    work: DemandWork,
+) -> None:
+    """
+    Find when the flows of a step end alone; their hops are grouped by link where sizes differ.
+
+    `part`, `entries`: where those of the step begin and end.
+    """
+    indptr, of_entry = flows.indptr, work.of_entry
+    stop = indptr[part[0]]
+    for k in range(entries[0], entries[1]):
+        here = of_entry[k]
+        here.is_even = here.most_s <= here.least_s * _EQUAL
+        here.stop = stop
+        if not here.is_even:
+            stop += here.n_hops
+    for f in range(part[0], part[1]):
+        flow = work.flows[f]
+        for h in range(indptr[f], indptr[f + 1]):
+            k = work.entry_of[flows.link[h]]
+            if of_entry[k].is_even:
+                flow.end_s = max(flow.end_s, work.entries[k].drain_s)
+            else:
+                work.hops[h].own_s, work.hops[h].flow = _hop_time(flows, f, h, capacity), f
+                work.grouped[of_entry[k].stop] = h
+                of_entry[k].stop += 1
+    for k in range(entries[0], entries[1]):
+        here = of_entry[k]
+        if here.is_even:
+            continue
+        on_link, smaller = work.grouped[here.stop - here.n_hops : here.stop], 0.0
+        _sort_places(on_link, work.hops["own_s"], work.spare)
+        for rank in range(on_link.size):
+            hop = work.hops[on_link[rank]]
+            flow = work.flows[hop.flow]
+            flow.end_s = max(flow.end_s, smaller + (on_link.size - rank) * hop.own_s)
+            smaller += hop.own_s
 
 
 @njit(allocates=False)
@@ -186,33 +215,22 @@ def _job_demand(
             work.flows[last].sender = last if per_flow else flows.sender[last]
             work.by_sender[last] = last
             for h in range(indptr[last], indptr[last + 1]):
-                link, hop = flows.link[h], work.hops[h]
+                link, own_s = flows.link[h], _hop_time(flows, last, h, capacity)
                 k = entry_of[link]
                 if k < 0:
                     k = entry_of[link] = n_entries
                     entries[k], work.of_entry[k] = _NO_ENTRY[0], _NO_ENTRY_WORK[0]
                     work.of_entry[k].link, work.of_entry[k].last_sender = link, -1
+                    work.of_entry[k].least_s = np.inf
                     n_entries += 1
-                hop.entry, hop.flow = k, last
-                hop.own_s = flows.nbytes[last] * flows.share[h] / capacity[link]
-                entries[k].drain_s += hop.own_s
-                work.of_entry[k].n_hops += 1
+                here = work.of_entry[k]
+                here.least_s, here.most_s = min(here.least_s, own_s), max(here.most_s, own_s)
+                here.n_hops += 1
+                entries[k].drain_s += own_s
             last += 1
         step = steps[flows.step[first]]
-        hop0, hop1 = indptr[first], indptr[last]
-        # ends of flows, link by link
-        at = hop0
+        _find_ends(flows, (first, last), (base, n_entries), capacity, work)
         for k in range(base, n_entries):
-            work.of_entry[k].stop = at
-            at += work.of_entry[k].n_hops
-        for h in range(hop0, hop1):
-            here = work.of_entry[work.hops[h].entry]
-            work.grouped[here.stop] = h
-            here.stop += 1
-        for k in range(base, n_entries):
-            here = work.of_entry[k]
-            on_link = work.grouped[here.stop - here.n_hops : here.stop]
-            _end_on(on_link, work.hops, work.flows, work.spare)
             step.drain_s = max(step.drain_s, entries[k].drain_s)
         # flows by sender, with what each sender injects
         by_sender, by_end = work.by_sender[first:last], work.by_end[first:last]
@@ -222,8 +240,9 @@ def _job_demand(
         while at < by_sender.size:
             stop, injected_s, sender = at, 0.0, work.flows[by_sender[at]].sender
             while stop < by_sender.size and work.flows[by_sender[stop]].sender == sender:
-                if indptr[by_sender[stop] + 1] > indptr[by_sender[stop]]:
-                    injected_s += work.hops[indptr[by_sender[stop]]].own_s
+                f = by_sender[stop]
+                if indptr[f + 1] > indptr[f]:
+                    injected_s += _hop_time(flows, f, indptr[f], capacity)
                 stop += 1
             for place in range(at, stop):
                 work.flows[by_sender[place]].injected_s = injected_s
@@ -233,11 +252,13 @@ def _job_demand(
             step.latency_s = max(step.latency_s, flows.latency_s[f])
             greatest, slowest = 0.0, indptr[f]
             for h in range(indptr[f], indptr[f + 1]):
-                if entries[work.hops[h].entry].drain_s > greatest * _EQUAL:
-                    greatest, slowest = entries[work.hops[h].entry].drain_s, h
+                drain_s = entries[entry_of[flows.link[h]]].drain_s
+                if drain_s > greatest * _EQUAL:
+                    greatest, slowest = drain_s, h
             work.flows[f].slowest = slowest
             for h in range(indptr[f], slowest):
-                work.of_entry[work.hops[h].entry].before_slow += flows.nbytes[f] * flows.share[h]
+                here = work.of_entry[entry_of[flows.link[h]]]
+                here.before_slow += flows.nbytes[f] * flows.share[h]
         for f in by_sender:
             flow = work.flows[f]
             filled = 1.0  # of the slots that the flow's packets take
@@ -245,31 +266,32 @@ def _job_demand(
                 filled = flows.nbytes[f] / (packet_bytes * np.ceil(flows.nbytes[f] / packet_bytes))
             room = 0.0
             for h in range(flow.slowest - 1, indptr[f] - 1, -1):
-                here = work.of_entry[work.hops[h].entry]
-                part = flows.nbytes[f] * flows.share[h] / here.before_slow
-                room += part * buffer_bytes[flows.link[h]] * filled
+                here = work.of_entry[entry_of[flows.link[h]]]
+                crossing = flows.nbytes[f] * flows.share[h] / here.before_slow
+                room += crossing * buffer_bytes[flows.link[h]] * filled
                 here.room_s += room / capacity[flows.link[h]]
             upstream_s, greatest = 0.0, 0.0
             if indptr[f + 1] > indptr[f]:
-                greatest = entries[work.hops[flow.slowest].entry].drain_s
+                greatest = entries[entry_of[flows.link[flow.slowest]]].drain_s
             for h in range(indptr[f], indptr[f + 1]):
-                own_s, part = work.hops[h].own_s, flows.share[h]
-                entry, here = entries[work.hops[h].entry], work.of_entry[work.hops[h].entry]
-                entry.weight += flow.weight * part
-                entry.fraction += own_s * part / entry.drain_s
+                k, share = entry_of[flows.link[h]], flows.share[h]
+                own_s = _hop_time(flows, f, h, capacity)
+                entry, here = entries[k], work.of_entry[k]
+                entry.weight += flow.weight * share
+                entry.fraction += own_s * share / entry.drain_s
                 entry.end_s = max(entry.end_s, flow.end_s)
-                entry.weight_s += flow.weight_s * part
-                entry.injection_s += flow.weight * part * flow.injected_s
+                entry.weight_s += flow.weight_s * share
+                entry.injection_s += flow.weight * share * flow.injected_s
                 if here.last_sender != flow.sender:
                     here.last_sender = flow.sender
-                    entry.senders += part
+                    entry.senders += share
                     entry.first_packets_s += own_s * min(1.0, packet_bytes / flows.nbytes[f])
-                entry.offered += own_s / upstream_s if upstream_s > 0.0 else flow.weight * part
+                entry.offered += own_s / upstream_s if upstream_s > 0.0 else flow.weight * share
                 upstream_s = max(upstream_s, entry.drain_s)
                 if h < flow.slowest:
                     here.waiting_s += own_s * (1.0 - upstream_s / greatest)
                 channel = min(flows.channel[h], CHANNELS - 1)
-                here.by_channel[channel] += np.float32(flow.weight * part)
+                here.by_channel[channel] += np.float32(flow.weight * share)
         for k in range(base, n_entries):
             entry, here = entries[k], work.of_entry[k]
             entry.step, entry.time_s = flows.step[first] - first_step, entry.end_s

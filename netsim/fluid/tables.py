@@ -138,18 +138,21 @@ FLOW_WORK = np.dtype(  # scratch of what a job puts on links: a flow
         ("slowest", np.int64),  # hop with the greatest drain time
     ]
 )
-HOP_WORK = np.dtype(  # a flow on a link
-    [("own_s", np.float64), ("entry", np.int64), ("flow", np.int64)],
+HOP_WORK = np.dtype(  # a flow on a link that flows of other sizes cross
+    [("own_s", np.float64), ("flow", np.int64)],
 )
 ENTRY_WORK = np.dtype(  # beside `ENTRY`
     [
         ("before_slow", np.float64),  # bytes of flows whose slowest link comes later
         ("waiting_s", np.float64),  # U
         ("room_s", np.float64),  # K
+        ("least_s", np.float64),  # that the link takes for a flow
+        ("most_s", np.float64),
+        ("is_even", np.int64),  # the same for all flows
         ("link", np.int64),
         ("last_sender", np.float64),
         ("n_hops", np.int64),
-        ("stop", np.int64),  # place behind its hops, which are contiguous
+        ("stop", np.int64),  # place behind its hops, which are contiguous where it is not even
         ("by_channel", np.float32, (CHANNELS,)),  # weight
     ]
 )
@@ -257,7 +260,7 @@ class DemandWork(NamedTuple):
     entry_of: Ints  # (E,), by link; -1 before and after
     by_sender: Ints  # (F,)
     by_end: Ints  # (F,)
-    grouped: Ints  # (hops,), by entry
+    grouped: Ints  # (hops,), by entry that is not even
     spare: Ints  # (hops or F,)
 
 

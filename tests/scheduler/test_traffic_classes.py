@@ -9,6 +9,7 @@ from netsim.flows.partition import Partition
 from netsim.registries.accuracy import FEW, MANY, ONE, STEPS
 from netsim.registries.topologies import make_topology
 from netsim.routing.dmodk import DModK
+from patterns.errors import PatternError
 from patterns.registry import make_pattern
 from scheduler.traffic import (
     RankFlows,
@@ -102,3 +103,14 @@ def test_seeds_of_a_pattern_are_one_where_they_draw_the_same_messages():
         keys = [messages_key(pattern, n_ranks) for pattern in drawn]
         assert [a == b for a, b in product(keys, repeat=2)] == equal
     assert messages_key(drawn[0], 2) != messages_key(make_pattern({"name": "ring"}), 3)
+
+
+def test_more_messages_than_memory_are_refused(monkeypatch):
+    """A machine of 4 GiB: 4,000 ranks send 16 million messages, of 300 bytes each while placed."""
+    pages = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1 << 20}
+    monkeypatch.setattr("scheduler.traffic.os.sysconf", pages.__getitem__)
+    pattern = make_pattern({"name": "all-to-all", "nbytes": 8.0})
+
+    with pytest.raises(PatternError, match=r"15,996,000 messages .* about 4 GiB, .* has 4;"):
+        rank_flows(pattern, 4000)
+    assert rank_flows(pattern, 1000).step.size == 999_000
