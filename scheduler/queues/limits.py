@@ -1,7 +1,7 @@
 """Limits of users: how many jobs and nodes each may have at once, as Slurm's QOS has them."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import Any, ClassVar, Protocol
@@ -46,8 +46,8 @@ class OpenLine(Line, Protocol):
     def enroll(self, job: Job) -> None:
         """Give a number to a job that is submitted now, and may be appended later."""
 
-    def withdraw(self, job: Job) -> None:
-        """Take out a job that comes back to its place."""
+    def withdraw(self, jobs: Iterable[Job]) -> None:
+        """Take out jobs that come back to their places."""
 
 
 class UserLimitLine:
@@ -126,11 +126,12 @@ class UserLimitLine:
         self._count(job)
         mine = self._open[job.user]
         del mine[job.id]
-        for other in [*mine.values()]:
-            if not self.allows(other):
-                del mine[other.id]
-                self._line.withdraw(other)
-                self._held.setdefault(job.user, {})[other.id] = other
+        over = [other for other in mine.values() if not self.allows(other)]
+        if over:
+            self._line.withdraw(over)
+            held = self._held.setdefault(job.user, {})
+            for other in over:
+                held[other.id] = mine.pop(other.id)
 
     def _count(self, job: Job) -> None:
         self._n_jobs[job.user] = self._n_jobs.get(job.user, 0) + 1

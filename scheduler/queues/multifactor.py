@@ -1,6 +1,6 @@
 """Slurm's multifactor priority: age, fair-share and job size, weighted, with EASY backfilling."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import exp2, log
 from typing import Any, ClassVar
 
@@ -145,14 +145,15 @@ class MultifactorLine:
 
     def remove(self, job: Job) -> None:
         """Take out a job that starts."""
-        self.withdraw(job)
+        self.withdraw((job,))
         del self._arrival[job.id]
         self._charge(job)
 
-    def withdraw(self, job: Job) -> None:
-        """Take out a job that comes back to its place."""
-        del self._jobs[job.id]
-        self._gone.append(job.id)
+    def withdraw(self, jobs: Iterable[Job]) -> None:
+        """Take out jobs that come back to their places."""
+        for job in jobs:
+            del self._jobs[job.id]
+            self._gone.append(job.id)
 
     def _drop_gone(self) -> None:
         """Take out the rows of jobs that are gone."""

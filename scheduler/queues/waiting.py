@@ -2,7 +2,7 @@
 
 from bisect import insort
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import ClassVar, Protocol
 
 from scheduler.job import Job
@@ -156,13 +156,14 @@ class SortedLine:
 
     def remove(self, job: Job) -> None:
         """Take out a job that starts."""
-        self.withdraw(job)
-        self._number.pop(job.id, None)
-
-    def withdraw(self, job: Job) -> None:
-        """Take out a job that comes back to its place."""
         number = job.id
         for index, (_, _, waiting) in enumerate(self._jobs):
             if waiting.id == number:
                 del self._jobs[index]
-                return
+                break
+        self._number.pop(number, None)
+
+    def withdraw(self, jobs: Iterable[Job]) -> None:
+        """Take out jobs that come back to their places."""
+        gone = {job.id for job in jobs}
+        self._jobs = [entry for entry in self._jobs if entry[2].id not in gone]
