@@ -147,10 +147,10 @@ class FreeBoxes:
 
 def all_along(grid: Bools, axis: int, length: int, *, ring: bool) -> Bools:
     """Say from which cells of a grid on so many in a row are true."""
-    width = 1
+    width, side = 1, grid.shape[axis]
     while width < length:
         more = min(width, length - width)
-        grid = grid & np.roll(grid, -more, axis)
+        grid = grid & grid.take(np.arange(more, more + side), axis, mode="wrap")
         width += more
     if not ring and length > 1:
         grid = grid.copy()
