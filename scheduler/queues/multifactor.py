@@ -87,7 +87,7 @@ class MultifactorLine:
             self._used[user] = self._used.get(user, 0.0) + more
         self._since_s, self._busy, self._cluster = machine.now_s, {}, machine.cluster
         for allocation in machine.cluster.running.values():
-            self._charge(allocation.job)
+            self._charge(allocation.job.user, allocation.weight)
         self._drop_gone()
         self._take_new(machine.cluster)
         priority = self._priorities(machine.now_s)
@@ -128,10 +128,9 @@ class MultifactorLine:
         found: Ints = sum(given[weight] * factor for weight, factor in factors).astype(np.int64)
         return found
 
-    def _charge(self, job: Job) -> None:
+    def _charge(self, user: int, nodes: float) -> None:
         """Let a user hold more nodes from now on."""
-        nodes = job.n_nodes if self._cluster is None else self._cluster.weight(job)
-        self._busy[job.user] = self._busy.get(job.user, 0) + nodes
+        self._busy[user] = self._busy.get(user, 0) + nodes
 
     def head(self) -> Job | None:
         """Return the first job."""
@@ -145,9 +144,10 @@ class MultifactorLine:
 
     def remove(self, job: Job) -> None:
         """Take out a job that starts."""
+        cluster = self._cluster
         self.withdraw((job,))
         del self._arrival[job.id]
-        self._charge(job)
+        self._charge(job.user, job.n_nodes if cluster is None else cluster.weight(job))
 
     def withdraw(self, jobs: Iterable[Job]) -> None:
         """Take out jobs that come back to their places."""
