@@ -1,7 +1,7 @@
 """Free nodes and links over time, and the windows in which enough nodes are free."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import inf, nan
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -16,6 +16,7 @@ from scheduler.cluster import Cluster
 from scheduler.footprint import Footprint, join_all
 from scheduler.job import Job
 from scheduler.machine import Machine
+from scheduler.queues.partitions import Restricted
 
 if TYPE_CHECKING:
     from scheduler.queues.windows_kernels import Bookings, Timeline
@@ -63,6 +64,7 @@ class FreeSteps:
         "_closed_s",
         "_empty",
         "_held",
+        "_inside",
         "_kernels",
         "_links",
         "_nothing",
@@ -78,8 +80,11 @@ class FreeSteps:
             "scheduler.queues.windows_kernels", "kernels that look for windows", 3
         )
         self.machine, cluster = machine, machine.cluster
+        own = machine.allocator
+        inside = own.inside(cluster) if isinstance(own, Restricted) else cluster.leaf_nodes
+        self._inside = join_all(cluster.nodes_per_leaf, inside)  # nodes that jobs may have
         whole = (
-            join_all(cluster.nodes_per_leaf, cluster.leaf_nodes),
+            self._inside,
             join_all(cluster.leaf_width, cluster.leaf_links),
             join_all(cluster.l2_width, cluster.l2_links),
         )
@@ -89,7 +94,7 @@ class FreeSteps:
         free = np.zeros((_ROOM, self._widths[0]), dtype=np.uint64)
         free[0] = _mask_words(whole[0], self._widths[0])
         steps = np.zeros(_ROOM, dtype=self._kernels.STEP)
-        steps["n_free"][0] = cluster.n_nodes
+        steps["n_free"][0] = self._inside.bit_count()
         self._timeline: Timeline = self._kernels.Timeline(
             np.array([1]), np.full(_ROOM, machine.now_s), np.arange(_ROOM), steps, free
         )
@@ -145,6 +150,7 @@ class FreeSteps:
 
     def _close(self, from_s: float, until_s: float, nodes: int) -> None:
         """Enter a span in which nodes take no jobs."""
+        nodes &= self._inside
         if nodes and from_s < until_s:
             row = self._mask_row(Footprint(nodes))
             self._enter_span(from_s, until_s, row, nodes.bit_count(), 1)
@@ -190,6 +196,8 @@ class FreeSteps:
             self._end(known)
         if known is None or known.allocation is not allocation:
             taken = self.machine.cluster.footprint(allocation)
+            if taken.nodes & ~self._inside:
+                taken = replace(taken, nodes=taken.nodes & self._inside)
             known = _HeldUntil(allocation, end_s, self._mask_row(taken), taken.nodes.bit_count())
         known = self._held[allocation.job.id] = known._replace(end_s=end_s)
         self._enter_span(-inf, end_s, known.row, known.n_nodes, 1)

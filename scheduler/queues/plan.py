@@ -266,6 +266,8 @@ class Plan:
         holder = self.in_the_way(job, machine)
         if holder is not None:
             return Verdict(RESERVATION, holder)
+        if machine.switch_limit is None:  # nodes enough are left
+            return Verdict(machine.allocator_refusal)
         until_s = machine.now_s + machine.estimate_s(job)
         left = self.without_bookings(job, machine.cluster, machine.now_s, until_s)
         return Verdict(machine.refusal_in(job, left))

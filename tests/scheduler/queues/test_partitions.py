@@ -176,3 +176,14 @@ def test_partitions_stand_in_an_experiment():
     assert found["nodes"].tolist() == ["n[0-15]", "n[0-15]", "n[16-31]"]
     with pytest.raises(PolicyError, match="partition 'a': nodes: no node or switch 'n200'"):
         run("n200")
+
+
+def test_a_plan_asks_the_allocator_only_when_its_partition_has_nodes_enough():
+    """The second job of one partition is asked about once, not at 20 ends in the other one."""
+    left = [Job(number, 0.0, 48, 100.0, 100.0, extra=(("queue", "left"),)) for number in (1, 2)]
+    right = [Job(10 + number, 0.0, 1, 50.0 + number, 50.0 + number) for number in range(20)]
+    policy = make_policy("partitions", {"partitions": APART, "policy": "conservative"})
+
+    done = simulate(right + left, Cluster(TREE), make_allocator("first-free", {}, 1), policy)
+
+    assert done.tally.allocator_calls == len(left) + len(right)
