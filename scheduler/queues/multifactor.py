@@ -21,8 +21,7 @@ _FAVOR_SMALL = "PriorityFavorSmall"
 _KNOWN = (*WEIGHTS, *_TIMES, _FAVOR_SMALL)
 _WAITING = np.dtype(
     [
-        ("job", "i8"),  # its number
-        ("arrival", "i8"),
+        ("arrival", "i8"),  # its number
         ("user", "i8"),  # its row among the users that have submitted
         ("submit_s", "f8"),
         ("size", "f8"),  # part of the machine's nodes
@@ -47,7 +46,7 @@ class MultifactorLine:
         self, reach: int, settings: Mapping[str, float], shares: Mapping[str, float]
     ) -> None:
         self._reach, self._settings, self._shares = reach, settings, shares
-        self._jobs: dict[int, Job] = {}  # waiting, by number
+        self._jobs: dict[int, Job] = {}  # waiting, by arrival
         self._waiting = np.empty(0, _WAITING)  # in the order of their arrival
         self._ranked: Ints = np.empty(0, np.int64)  # their numbers, in order of priority
         self._new: list[Job] = []
@@ -73,7 +72,7 @@ class MultifactorLine:
         if job.id not in self._arrival:
             self.enroll(job)
         self._new.append(job)
-        self._jobs[job.id] = job
+        self._jobs[self._arrival[job.id]] = job
         self._share.setdefault(job.user, self._shares.get(str(job.user), 1.0))
 
     def settle(self, machine: Machine) -> None:
@@ -91,7 +90,7 @@ class MultifactorLine:
         self._drop_gone()
         self._take_new(machine.cluster)
         priority = self._priorities(machine.now_s)
-        self._ranked = self._waiting["job"][np.argsort(-priority, kind="stable")]
+        self._ranked = self._waiting["arrival"][np.argsort(-priority, kind="stable")]
 
     def _take_new(self, cluster: Cluster) -> None:
         """Put new jobs among those that wait, by arrival."""
@@ -100,7 +99,6 @@ class MultifactorLine:
         user_row = {user: row for row, user in enumerate(self._share)}
         rows = [
             (
-                job.id,
                 self._arrival[job.id],
                 user_row[job.user],
                 job.submit_s,
@@ -152,14 +150,15 @@ class MultifactorLine:
     def withdraw(self, jobs: Iterable[Job]) -> None:
         """Take out jobs that come back to their places."""
         for job in jobs:
-            del self._jobs[job.id]
-            self._gone.append(job.id)
+            arrival = self._arrival[job.id]
+            del self._jobs[arrival]
+            self._gone.append(arrival)
 
     def _drop_gone(self) -> None:
         """Take out the rows of jobs that are gone."""
         if self._gone:
             self._ranked = self._ranked[~np.isin(self._ranked, self._gone)]
-            self._waiting = self._waiting[~np.isin(self._waiting["job"], self._gone)]
+            self._waiting = self._waiting[~np.isin(self._waiting["arrival"], self._gone)]
             self._gone.clear()
 
 

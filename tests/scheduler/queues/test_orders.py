@@ -90,6 +90,12 @@ def test_small_jobs_are_favored_where_slurm_says_so():
     assert order(jobs, "multifactor", **options) == [3, 4, 2, 1]
 
 
+def test_numbers_of_jobs_may_be_of_any_size():
+    first, second = 2**70, 2**70 + 1
+
+    assert order([job(first), job(second)], "multifactor") == [first, second]
+
+
 def test_fair_share_is_two_to_the_power_of_minus_use_by_share():
     """
     By hand, at 100 s: user 1 has used 4 of 16 parts, user 2 12, user 3 none; shares 1, 4, 1 of 6.
