@@ -8,9 +8,10 @@ from scheduler.allocation import Allocation
 from scheduler.errors import PolicyError
 from scheduler.machine import Machine
 from scheduler.queues.depth import start_and_reserve
-from scheduler.queues.easy import NODE_COUNT, reach_of
+from scheduler.queues.easy import reach_of
 from scheduler.queues.free_steps import UNKNOWN_END_S, Booking
 from scheduler.queues.plan import Plan, report_reasons
+from scheduler.queues.reservation import NODE_COUNT
 from scheduler.queues.waiting import LinePolicy, WaitingLine
 
 

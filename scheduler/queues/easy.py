@@ -17,6 +17,7 @@ from scheduler.queues.depth import report_order, start_and_reserve
 from scheduler.queues.limits import OpenLine, UserLimitLine, UserLimits
 from scheduler.queues.plan import Plan
 from scheduler.queues.reservation import (
+    NODE_COUNT,
     Place,
     Reservation,
     by_run_time,
@@ -345,7 +346,6 @@ RULES: dict[str, Callable[[Job, Machine, float, Place], BackfillRule]] = {
 }
 
 
-NODE_COUNT = "node-count"
 _verdict = lru_cache(maxsize=1024)(Verdict)  # the same are given at instant after instant
 
 

@@ -14,6 +14,7 @@ from scheduler.cluster import Cluster
 from scheduler.errors import PolicyError
 from scheduler.job import Job
 from scheduler.machine import Machine, QueuePolicy
+from scheduler.queues.reservation import NODE_COUNT
 from scheduler.reasons import NOT_REPORTED, WaitReasons
 from scheduler.workload.slurm import slurm_duration
 
@@ -135,6 +136,11 @@ class Partitions:
             raise wrong("partitions", "tables by the names of partitions", partitions, PolicyError)
         if policy == self.name:
             raise wrong("policy", "the queue policy of a partition", policy, PolicyError)
+        if isinstance(options, Mapping) and options.get("reservation") == NODE_COUNT:
+            raise PolicyError(
+                f"options: reservation: expected another one than {NODE_COUNT!r}, which counts the "
+                "nodes of all partitions."
+            )
         made = [_read(name, own, policy, options or {}, window) for name, own in partitions.items()]
         defaults = [own.name for own, default in made if default]
         if len(defaults) > 1:

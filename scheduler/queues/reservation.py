@@ -11,6 +11,8 @@ from scheduler.errors import PolicyError
 from scheduler.job import Job
 from scheduler.machine import Machine
 
+NODE_COUNT = "node-count"  # reservations of so many nodes, wherever they are
+
 
 class Place(NamedTuple):
     """A place that an allocator found for a later time."""

@@ -187,3 +187,11 @@ def test_a_plan_asks_the_allocator_only_when_its_partition_has_nodes_enough():
     done = simulate(right + left, Cluster(TREE), make_allocator("first-free", {}, 1), policy)
 
     assert done.tally.allocator_calls == len(left) + len(right)
+
+
+@pytest.mark.parametrize("policy", ["easy", "conservative"])
+def test_reservations_of_node_counts_are_refused(policy):
+    """They would count the nodes of all partitions."""
+    options = {"partitions": APART, "policy": policy, "options": {"reservation": "node-count"}}
+    with pytest.raises(PolicyError, match="than 'node-count', which counts the nodes of all"):
+        make_policy("partitions", options)
