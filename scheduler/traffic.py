@@ -29,6 +29,7 @@ from scheduler.job import Communication
 
 CACHED_PATTERNS = 2048  # (pattern, ranks) pairs cached; only placements differ between like jobs
 _Number = TypeVar("_Number", float, Floats)
+_CACHED_MESSAGES = 1 << 14  # of a pattern, of 32 bytes each; an all-to-all of 5,000 takes 0.8 GB
 _MESSAGE_BYTES = 300  # that a message takes until its job is placed, on paths of six links
 _PAIR = 2  # fewer ranks send nothing
 _STEPS = 3  # from so many an iteration goes in steps
@@ -70,12 +71,27 @@ class RankFlows:
         return int(self.flow_rounds[np.unique(self.step, return_index=True)[1]].sum())
 
 
-@lru_cache(maxsize=CACHED_PATTERNS)
-def rank_flows(pattern: Pattern, n_ranks: int) -> RankFlows:
-    """Return the messages of one iteration as flat arrays."""
+@lru_cache(maxsize=1)
+def _latest_flows(pattern: Pattern, n_ranks: int) -> RankFlows:
+    """Make the messages of one iteration; the latest are kept however many they are."""
     flows = _flat(pattern.steps(n_ranks))
     _require_memory(flows.step.size, n_ranks)
     return replace(flows, placed=pattern) if isinstance(pattern, PlacedPattern) else flows
+
+
+_few_flows = lru_cache(maxsize=CACHED_PATTERNS)(_latest_flows)
+
+
+@lru_cache(maxsize=CACHED_PATTERNS)
+def _are_few(pattern: Pattern, n_ranks: int) -> bool:
+    """Say whether the messages of a pattern are few enough to be kept."""
+    return _latest_flows(pattern, n_ranks).step.size <= _CACHED_MESSAGES
+
+
+def rank_flows(pattern: Pattern, n_ranks: int) -> RankFlows:
+    """Return the messages of one iteration as flat arrays."""
+    kept = _few_flows if _are_few(pattern, n_ranks) else _latest_flows
+    return kept(pattern, n_ranks)
 
 
 def _require_memory(n_messages: int, n_ranks: int) -> None:

@@ -36,7 +36,7 @@ from coupling.results.comparison import (
     present_columns,
     write_column,
 )
-from coupling.results.formatting import EXACT_ONE, duration, percent
+from coupling.results.formatting import EXACT_ONE, counted, duration, percent
 from coupling.results.notes import accuracy_lines, dropped_lines, remark_lines
 from coupling.results.over_time import binned
 from coupling.results.result import Result
@@ -283,7 +283,7 @@ class ProgressDisplay:
                 self._bars.update(self._all, completed=ended)
         elif done == total:
             spent = duration(now_s - shown.began_s, 2)
-            self._print_line(f"{visible(what)}: {total:,} {self._unit} in {spent}")
+            self._print_line(f"{visible(what)}: {counted(total, self._unit[:-1])} in {spent}")
         elif now_s >= self._tell_s:
             self._tell_s = now_s + _TELL_S
             self._print_line(

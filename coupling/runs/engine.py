@@ -175,8 +175,8 @@ class _Uncoupled:
     cpu_s: float
 
 
-class _Teller(Observer):
-    """Tells a progress display how far a simulation is."""
+class _ProgressObserver(Observer):
+    """Reports how far a simulation is."""
 
     def __init__(self, progress: Progress, what: str, total: int) -> None:
         self._progress, self._what, self._total = progress, what, total
@@ -188,8 +188,12 @@ class _Teller(Observer):
 
 
 def _progress_observers(setup: Setup, what: str, progress: Progress | None) -> list[Observer]:
-    """Return the observer that reports progress, where it is wanted."""
-    return [] if progress is None else [_Teller(progress, what, len(setup.parts.workload.jobs))]
+    """Return the observer that reports progress, where it is wanted; time counts from now."""
+    total = len(setup.parts.workload.jobs)
+    if progress is None or not total:
+        return []
+    progress(what, 0, total)
+    return [_ProgressObserver(progress, what, total)]
 
 
 def _run_coupled(setup: Setup, progress: Progress | None) -> _Coupled:

@@ -180,7 +180,7 @@ def _worker_outcome(future: Future[Kept], unfinished: Sequence[str]) -> Kept:
 
 
 class _Watch:
-    """Tells a progress display what the board says."""
+    """Reports what the board says."""
 
     def __init__(
         self, pending: Sequence[Experiment], total: int, board: Board, progress: Progress | None

@@ -37,6 +37,7 @@ IRREGULAR = "irregular fabric"
 _OTHERS = {HyperX: "HyperX", SlimFly: "Slim Fly", DragonflyPlus: "Dragonfly+"}  # never compared
 FEWEST_SENDERS = 4
 _ONCE = 1.0 + 1e-9  # rounding of an all-to-all
+_UNUSED = 4  # numbers of pairs per flow, at most, of which most may be unused
 _BY_A_SWITCH = 2  # links of a path that no other job's packets wait on
 TABLE = "accuracy.json"
 FEW, MANY, ONE, STEPS, ANY = "low-fanout", "high-fanout", "incast", "multi-step", "mixed"
@@ -155,16 +156,24 @@ def _most_senders(topology: Topology, own: Traffic, least: int) -> tuple[int, in
     last = links[indptr[1:][hops > 0] - 1]
     several = not topology.endpoints.one_each  # each link of a node is a receiver of its own
     node[hops > 0] = last if several else topology.link_head[last]
-    inside = np.concatenate([[0], np.cumsum(links >= topology.n_fabric_links)])
-    across = hops - np.diff(inside[indptr]) > _BY_A_SWITCH
+    outside = hops
+    if topology.n_fabric_links < topology.n_links:
+        inside = np.concatenate([[0], np.cumsum(links >= topology.n_fabric_links)])
+        outside = hops - np.diff(inside[indptr])
+    across = outside > _BY_A_SWITCH
     if not across.any() or np.bincount(node[across]).max() <= least:
         return 0, 0
     sender = _pair_numbers(own.step, own.sender)
-    weight = np.where(hops > 0, 1.0 / np.bincount(sender[hops > 0], minlength=hops.size)[sender], 0)
+    weight = np.where(hops > 0, 1.0 / np.maximum(np.bincount(sender, hops > 0), 1)[sender], 0)
+    sender, weight = sender[across], weight[across]
     receiver = _pair_numbers(own.step[across], node[across])
-    total = np.bincount(receiver, weight[across])
-    pairs = np.unique(receiver * hops.size + sender[across])
-    senders = np.bincount(pairs // hops.size, minlength=total.size) * (total > _ONCE)
+    saturated = np.bincount(receiver, weight) > _ONCE
+    if not saturated.any():
+        return 0, 0
+    behind = saturated[receiver]
+    width = int(sender.max()) + 1
+    pairs = np.unique(receiver[behind] * width + sender[behind])
+    senders = np.bincount(pairs // width)
     place = int(np.argmax(senders))
     first = int(np.argmax(receiver == place))
     found = int(node[across][first])
@@ -172,8 +181,11 @@ def _most_senders(topology: Topology, own: Traffic, least: int) -> tuple[int, in
 
 
 def _pair_numbers(step: Ints, end: Ints) -> Ints:
-    """Return the number of the pair of step and end of each flow, from 0."""
-    found: Ints = np.unique(step * (int(end.max()) + 1) + end, return_inverse=True)[1].reshape(-1)
+    """Return a number of the pair of step and end of each flow, in order, few unused."""
+    number: Ints = step * (int(end.max()) + 1) + end
+    if int(number.max()) < _UNUSED * number.size:  # without sorting all flows
+        return number
+    found: Ints = np.unique(number, return_inverse=True)[1].reshape(-1)
     return found
 
 

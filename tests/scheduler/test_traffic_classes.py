@@ -114,3 +114,15 @@ def test_more_messages_than_memory_are_refused(monkeypatch):
     with pytest.raises(PatternError, match=r"15,996,000 messages .* about 4 GiB, .* has 4;"):
         rank_flows(pattern, 4000)
     assert rank_flows(pattern, 1000).step.size == 999_000
+
+
+def test_of_patterns_with_many_messages_only_the_latest_is_kept():
+    """All-to-alls of 5,000 ranks take 0.8 GB each; a log has dozens."""
+    small, large = (make_pattern({"name": "all-to-all", "nbytes": n}) for n in (16.0, 8.0))
+
+    few, many = rank_flows(small, 100), rank_flows(large, 200)
+
+    assert rank_flows(large, 200) is many
+    assert rank_flows(small, 101) is not few
+    assert rank_flows(small, 100) is few
+    assert rank_flows(large, 200) is not many

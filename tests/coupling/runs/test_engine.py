@@ -327,3 +327,14 @@ def test_all_that_will_run_is_known_by_the_names_that_are_told(experiment, tmp_p
     run_campaign(made, tmp_path / "out", progress=lambda what, *_: told.add(what))
 
     assert told == set(engine.planned(made))
+
+
+def test_progress_begins_before_the_first_event(experiment):
+    """The time of a first job that takes minutes counts, too."""
+    reports = []
+
+    run(experiment(), progress=lambda *report: reports.append(report))
+
+    names = engine.phases(experiment())
+    assert next(report[1] for report in reports if report[0] == names[0]) == 0
+    assert reports[-1][1] == reports[-1][2] == reports[0][2]
