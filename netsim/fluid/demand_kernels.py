@@ -9,7 +9,8 @@ A hop is a flow on a link; an entry is all hops of one step on one link::
 With B(l) the drain time of link l, that is all bytes of the step over its capacity, a flow f of
 b_f bytes ends alone at e_f = max over its links of sum_g min(b_g, b_f) / C: processor sharing on
 the link that takes longest. A sender shares its injection link evenly among its open flows, so a
-flow weighs 1/o, o being their number; E integrates this weight until e_f.
+flow weighs 1/o, o being their number; E integrates this weight until e_f. On the injection link
+itself, which jobs share where they share a node, each flow weighs 1 and counts as a sender.
 
 Packets of a flow wait before the link of its path with the greatest B. U is the time of the link
 here that these bytes take, 1 - B'/B'' of the flow's with B' the greatest B up to here and B'' the
@@ -277,12 +278,14 @@ def _job_demand(
                 k, share = entry_of[flows.link[h]], flows.share[h]
                 own_s = _hop_time(flows, f, h, capacity)
                 entry, here = entries[k], work.of_entry[k]
-                entry.weight += flow.weight * share
+                by_message = h == indptr[f]
+                weight = 1.0 if by_message else flow.weight
+                entry.weight += weight * share
                 entry.fraction += own_s * share / entry.drain_s
                 entry.end_s = max(entry.end_s, flow.end_s)
-                entry.weight_s += flow.weight_s * share
-                entry.injection_s += flow.weight * share * flow.injected_s
-                if here.last_sender != flow.sender:
+                entry.weight_s += (flow.end_s if by_message else flow.weight_s) * share
+                entry.injection_s += weight * share * flow.injected_s
+                if by_message or here.last_sender != flow.sender:
                     here.last_sender = flow.sender
                     entry.senders += share
                     entry.first_packets_s += own_s * min(1.0, packet_bytes / flows.nbytes[f])

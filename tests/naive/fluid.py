@@ -109,15 +109,16 @@ def step_demand(flows, fabric):
     wait_before_slow(flows, uses, fabric)
     for flow in flows:
         upstream = 0.0
-        for link, share, channel in flow.path:
+        for hop, (link, share, channel) in enumerate(flow.path):
             use, own = uses[link], flow.nbytes * share / capacity[link]
-            use.weight += flow.weight * share
+            weight, integral = (flow.weight, flow.integral) if hop else (1.0, flow.end)
+            use.weight += weight * share
             use.part += own * share / use.drain
             use.end = max(use.end, flow.end)
-            use.integral += flow.integral * share
-            use.feed += flow.weight * share * flow.injected
+            use.integral += integral * share
+            use.feed += weight * share * flow.injected
             use.offered += own / upstream if upstream else flow.weight * share
-            if flow.sender not in use.seen:
+            if hop == 0 or flow.sender not in use.seen:
                 use.seen.add(flow.sender)
                 use.senders += share
                 use.first += own * min(1.0, packet_bytes / flow.nbytes)

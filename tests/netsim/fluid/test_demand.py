@@ -49,11 +49,20 @@ def test_a_flow_weighs_one_over_those_that_its_sender_still_has_open():
     """1 and 3 bytes from one link: half each for 2 s, then the larger alone for 2 s."""
     _, rows = demand([[(0, [0, 1], 1.0, 0.0), (0, [0, 2], 3.0, 0.0)]], [1.0] * 3)
 
-    assert [rows[0, link]["weight"] for link in range(3)] == [1.0, 0.5, 0.5]
+    assert [rows[0, link]["weight"] for link in (1, 2)] == [0.5, 0.5]
     assert [rows[0, link]["end_s"] for link in range(3)] == [4.0, 2.0, 4.0]
-    assert [rows[0, link]["weight_s"] for link in range(3)] == [4.0, 1.0, 3.0]
-    assert [rows[0, link]["senders"] for link in range(3)] == [1.0, 1.0, 1.0]
+    assert [rows[0, link]["weight_s"] for link in (1, 2)] == [1.0, 3.0]
+    assert [rows[0, link]["senders"] for link in (1, 2)] == [1.0, 1.0]
     assert [rows[0, link]["injection_s"] for link in range(3)] == [4.0, 4.0, 4.0]
+
+
+def test_each_message_weighs_one_on_the_link_of_its_sender():
+    """A card serves messages in turn: two until 2 s, one until 4 s, of a job or of several."""
+    _, rows = demand([[(0, [0, 1], 1.0, 0.0), (0, [0, 2], 3.0, 0.0)]], [1.0] * 3)
+
+    assert rows[0, 0]["weight"] == rows[0, 0]["senders"] == 2.0
+    assert rows[0, 0]["weight_s"] == 2.0 + 4.0
+    assert rows[0, 0]["offered"] == 1.0
 
 
 def test_flows_within_a_node_are_not_open_on_its_link():
@@ -62,7 +71,7 @@ def test_flows_within_a_node_are_not_open_on_its_link():
     alone, _ = demand([flows], [1.0] * 3)
     found, rows = demand([[(0, [], 5.0, 0.0), *flows]], [1.0] * 3)
 
-    assert [rows[0, link]["weight"] for link in range(3)] == [1.0, 0.5, 0.5]
+    assert [rows[0, link]["weight"] for link in (1, 2)] == [0.5, 0.5]
     np.testing.assert_array_equal(found.entries, alone.entries)
     assert found.iteration_s == alone.iteration_s
 
@@ -116,10 +125,10 @@ def test_packets_that_are_not_full_take_the_room_of_full_ones():
 
 
 def test_first_packets_count_once_per_sender():
-    flows = [(0, [0], 8.0, 0.0), (0, [0], 8.0, 0.0), (1, [0], 8.0, 0.0)]
-    _, rows = demand([flows], [1.0], packet_bytes=2.0)
+    flows = [(0, [0, 2], 8.0, 0.0), (0, [0, 2], 8.0, 0.0), (1, [1, 2], 8.0, 0.0)]
+    _, rows = demand([flows], [1.0] * 3, packet_bytes=2.0)
 
-    assert rows[0, 0]["first_packets_s"] == 4.0
+    assert rows[0, 2]["first_packets_s"] == 4.0
 
 
 def test_paths_share_the_bytes_of_a_flow(drawn):

@@ -26,6 +26,18 @@ def test_two_jobs_that_always_send_get_half_each(interference):
     assert interference(make_fabric([1e6]), pair(1)) == pytest.approx({0: 2.0, 1: 2.0}, rel=NEAR)
 
 
+def test_jobs_on_one_node_share_its_link_by_their_open_messages(interference):
+    """One message beside three, all of 1 s: a quarter of the link, and three quarters."""
+    jobs = {
+        0: traffic_of([[(0, [0, 1], 1e6, 0.0)]], 5),
+        1: traffic_of([[(0, [0, link], 1e6, 0.0) for link in (2, 3, 4)]], 5),
+    }
+
+    found = interference(make_fabric([1e6] * 5), jobs)
+
+    assert found == pytest.approx({0: 4.0, 1: 4.0 / 3.0}, rel=NEAR)
+
+
 def test_jobs_that_share_no_link_have_exactly_one(interference):
     jobs = {job: traffic_of([[(job, [job], 1e6, 0.0)]], 3, 0.5) for job in range(3)}
 
