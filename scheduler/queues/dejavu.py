@@ -134,7 +134,8 @@ class Reckless(LinePolicy):
         """Enter the jobs that have ended into the record."""
         for job_id in [key for key in self._running if key not in machine.cluster.running]:
             job, shape, start_s = self._running.pop(job_id)
-            self.record.add(job, shape, (machine.now_s - start_s) / machine.estimate_s(job))
+            if estimate_s := machine.estimate_s(job):  # relative to nothing there is no stretch
+                self.record.add(job, shape, (machine.now_s - start_s) / estimate_s)
 
     def _start_or_reserve(self, job: Job, machine: Machine, shapes: Shapes, plan: Plan) -> None:
         """Start a job, or let it wait, with or without a reservation."""

@@ -214,3 +214,13 @@ def test_the_first_job_without_a_place_is_not_starved():
 def test_a_shape_that_never_becomes_free_is_not_waited_for():
     """A job of 31 is no box of the torus but a list, which 4 per axis do not have."""
     assert run([job(1, 31, pattern="all-to-all")], Reckless())[1].start_s == 0.0
+
+
+@pytest.mark.parametrize("policy", [Reckless, Cautious])
+def test_a_job_of_which_no_time_was_expected_teaches_nothing(policy):
+    """It has no stretch; in a trace of zeros each job runs all the same."""
+    jobs = [job(1, CUBE, 0.0), job(2, CUBE, 0.0, submit_s=10.0)]
+
+    records = run(jobs, policy())
+
+    assert [records[number].start_s for number in (1, 2)] == [0.0, 10.0]
