@@ -168,7 +168,8 @@ def start_and_reserve(
         if n_reserved < depth:
             made.reserve(job)
             n_reserved += 1
-        if not machine.cluster.n_free and reasons is None:
+        clocks_start = machine.switch_limit is not None and n_reserved < depth
+        if not machine.cluster.n_free and reasons is None and not clocks_start:
             return
     if reasons is not None:
         if not line.stable:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from coupling.rates.wait_ledger import WaitLedger
 from netsim.topology.dragonfly import build_dragonfly
 from netsim.topology.fattree import fat_tree_of_radix
 from netsim.topology.torus import build_torus
@@ -109,6 +110,19 @@ def test_a_reservation_is_for_the_time_at_which_few_switches_are_enough():
     records = run(jobs, "easy", "1@60")
 
     assert (records[4].start_s, records[5].start_s) == (20.0, 1.0)
+
+
+@pytest.mark.parametrize("observers", [[], [WaitLedger()]], ids=["unseen", "reasons asked for"])
+def test_the_clock_of_a_job_with_a_reservation_runs_while_no_node_is_free(observers):
+    """Two reservations: both jobs of 3 nodes have waited 30 s for one leaf when job 1 ends."""
+    jobs = [job(1, 16, 100.0, switches="0"), job(2, 3), job(3, 3)]
+    policy = make_policy("easy", {"switches": "1@0:30", "reservation_depth": 2})
+
+    done = simulate(
+        jobs, Cluster(TREE), make_allocator("first-free", {}, 1), policy, observers=observers
+    )
+
+    assert {own.job.id: own.start_s for own in done.records} == {1: 0, 2: 100, 3: 100}
 
 
 def test_others_overtake_a_job_that_waits_for_switches():
