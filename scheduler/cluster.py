@@ -142,6 +142,8 @@ class Cluster:
     draining : bool
         Whether running jobs held some of these nodes when they were closed, which then do not come
         free with the others.
+    inside : tuple of int or None
+        Of a part of the machine: mask of its nodes of each group; None: all. See `part`.
     running : dict of int to Allocation
         By job id, in the order of their start.
     tally : Tally
@@ -154,6 +156,7 @@ class Cluster:
         "draining",
         "fabric",
         "geometry",
+        "inside",
         "l2_links",
         "l2_per_pod",
         "l2_up",
@@ -214,6 +217,7 @@ class Cluster:
         self.closed: list[int] | None = None
         self.down: Footprint | None = None
         self.draining = False
+        self.inside: tuple[int, ...] | None = None
         self.running: dict[int, Allocation] = {}
         self.tally = Tally()
 
@@ -473,7 +477,10 @@ class Cluster:
         taken : Footprint
             Of placements of waiting jobs, made in other states of the machine.
         """
-        self._block_nodes(split_masks(taken.nodes, self.n_leaves, self.nodes_per_leaf))
+        nodes = split_masks(taken.nodes, self.n_leaves, self.nodes_per_leaf)
+        self._keep_free([~mask for mask in nodes])
+        # A copy that reservations fill is not empty: a job that is refused in it may fit later.
+        self.running.setdefault(_RESERVED, Allocation(_WAITING, self.geometry, ()))
         if taken.leaf_ports:
             ports = split_masks(taken.leaf_ports, self.n_leaves, self.leaf_width)
             self.leaf_up = [free & ~mask for free, mask in zip(self.leaf_up, ports, strict=True)]
@@ -483,37 +490,55 @@ class Cluster:
         for sharer in taken.sharers:
             self._share_links(sharer, fill_units)
 
-    def without(self, nodes: Sequence[int]) -> "Cluster":
+    def part(self, inside: tuple[int, ...]) -> "Cluster":
         """
-        Return a copy on which some nodes are taken, as `block` takes them.
+        Return a copy that has some nodes alone, with all running jobs and links.
 
         Parameters
         ----------
-        nodes : sequence of int
-            Mask of them for each group.
+        inside : tuple of int
+            Mask of its nodes for each group.
 
         Returns
         -------
         Cluster
-            A copy.
+            A copy; a job that ends there frees the nodes inside.
         """
         twin = self.copy()
-        twin._block_nodes(nodes)  # noqa: SLF001 (of its own class)
+        twin.inside = inside
+        twin._keep_free(inside)  # noqa: SLF001 (of its own class)
         return twin
 
-    def _block_nodes(self, nodes: Sequence[int]) -> None:
-        """Take whatever is free of some nodes, given as the mask of each group."""
-        self.leaf_free = [free & ~mask for free, mask in zip(self.leaf_free, nodes, strict=True)]
+    def freed_by(self, job_id: int) -> int:
+        """
+        Return how many nodes come free when a job ends.
+
+        Parameters
+        ----------
+        job_id : int
+            A running job.
+
+        Returns
+        -------
+        int
+            Those that it holds; in a part of the machine those inside.
+        """
+        allocation, inside = self.running[job_id], self.inside
+        if inside is None:
+            return allocation.held
+        return sum((held & inside[leaf]).bit_count() for leaf, held, _ in allocation.leaves)
+
+    def _keep_free(self, nodes: Sequence[int]) -> None:
+        """Leave free no others than these nodes, given as the mask of each group."""
+        self.leaf_free = [free & mask for free, mask in zip(self.leaf_free, nodes, strict=True)]
         if self.partly:
             width = self.nodes_per_leaf
             self.partly = {
                 place: left
                 for place, left in self.partly.items()
-                if not nodes[place // width] >> place % width & 1
+                if nodes[place // width] >> place % width & 1
             }
         self._count_free()
-        # A copy that reservations fill is not empty: a job that is refused in it may fit later.
-        self.running.setdefault(_RESERVED, Allocation(_WAITING, self.geometry, ()))
 
     def expected(self, free: Footprint, leaving: Collection[int]) -> "Cluster":
         """
@@ -632,7 +657,7 @@ class Cluster:
     def _toggle_masks(self, allocation: Allocation, sign: int) -> None:
         """Flip the masks of an allocation; sign +1 frees, -1 takes."""
         leaf_free, leaf_up, per_pod = self.leaf_free, self.leaf_up, self.leaves_per_pod
-        pod_free, stamp, closed = self.pod_free, self.stamp, self.closed
+        pod_free, stamp, closed, inside = self.pod_free, self.stamp, self.closed, self.inside
         owned = not allocation.units
         communicates = allocation.job.communication is not None
         changed = None if allocation.share is None else self._change_shares(allocation, sign)
@@ -641,6 +666,8 @@ class Cluster:
             if changed is not None:
                 held = changed.get(leaf, 0)  # noqa: PLW2901 (nodes that others use in part stay)
             nodes = held if closed is None else held & ~closed[leaf]
+            if inside is not None:
+                nodes &= inside[leaf]
             leaf_free[leaf] ^= nodes
             count = nodes.bit_count()
             total += count
@@ -685,7 +712,7 @@ class Cluster:
         assert share is not None  # noqa: S101 (the caller has asked)
         gpus = dict(allocation.gpus)
         for leaf, nodes, _ in allocation.leaves:
-            for bit in mask_bits(nodes):
+            for bit in mask_bits(nodes if self.inside is None else nodes & self.inside[leaf]):
                 place = leaf * self.nodes_per_leaf + bit
                 left = self.partly.get(place, whole)
                 now = NodeUnits(

@@ -198,9 +198,10 @@ def now_or_later(
 ) -> Allocation | None:
     """Distinguish "not now" from "never", and add the likely cause."""
     if found is None and not cluster.running and cluster.closed is None:
+        where = "the empty machine" if cluster.inside is None else "its empty partition"
         raise AllocationError(
             f"job {job.id} of {job.n_nodes} nodes does not fit under allocator {allocator!r}, "
-            f"even on the empty machine: {cluster.fabric.name} with {cluster.n_nodes} usable nodes."
+            f"even on {where}: {cluster.fabric.name} with {cluster.n_free} usable nodes."
             + (why() if why else "")
         )
     return found

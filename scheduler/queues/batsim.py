@@ -95,9 +95,11 @@ class Batsim:
 
     def _require_choice(self, machine: Machine) -> None:
         """Refuse what would choose nodes beside the scheduler."""
-        if isinstance(machine.allocator, FirstFree) and machine.switch_limit is None:
+        whole = machine.cluster.inside is None
+        if whole and isinstance(machine.allocator, FirstFree) and machine.switch_limit is None:
             return
-        what = "switches" if machine.switch_limit else f"allocator {machine.allocator!r}"
+        what = f"allocator {machine.allocator!r}" if whole else "partitions"
+        what = "switches" if machine.switch_limit else what
         expected = "the default allocator, first-free, no partitions and no switches"
         raise self._refusal(f"it chooses nodes itself: expected {expected}, got {what}")
 

@@ -28,9 +28,8 @@ class CountedReservations:
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._times, self._free = [machine.now_s], [machine.cluster.n_free]
-        running = machine.cluster.running
         for time_s, leaving in departures(machine):
-            more = sum(running[job_id].held for job_id in leaving)
+            more = sum(machine.cluster.freed_by(job_id) for job_id in leaving)
             self._times.append(_end_s(machine.now_s, time_s - machine.now_s))
             self._free.append(self._free[-1] + more)
         self._reserved: list[_Counted] = []

@@ -16,7 +16,6 @@ from scheduler.cluster import Cluster
 from scheduler.footprint import Footprint, join_all
 from scheduler.job import Job
 from scheduler.machine import Machine
-from scheduler.queues.partitions import Restricted
 
 if TYPE_CHECKING:
     from scheduler.queues.windows_kernels import Bookings, Timeline
@@ -80,8 +79,7 @@ class FreeSteps:
             "scheduler.queues.windows_kernels", "kernels that look for windows", 3
         )
         self.machine, cluster = machine, machine.cluster
-        own = machine.allocator
-        inside = own.inside(cluster) if isinstance(own, Restricted) else cluster.leaf_nodes
+        inside = cluster.leaf_nodes if cluster.inside is None else cluster.inside
         self._inside = join_all(cluster.nodes_per_leaf, inside)  # nodes that jobs may have
         whole = (
             self._inside,

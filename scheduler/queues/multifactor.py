@@ -37,7 +37,7 @@ class MultifactorLine:
     age is min(1, waiting time / ``PriorityMaxAge``), job size nodes / nodes of the machine (or 1
     minus that under ``PriorityFavorSmall``), and fair-share 2^(-U/S): U the user's part of all
     node-seconds used, which fade by ``PriorityDecayHalfLife``, S its part of the shares of all
-    users that have submitted (Slurm, *Multifactor Priority Plugin*, classic fair-share).
+    users that have submitted or run (Slurm, *Multifactor Priority Plugin*, classic fair-share).
     """
 
     stable: ClassVar[bool] = False
@@ -73,7 +73,7 @@ class MultifactorLine:
             self.enroll(job)
         self._new.append(job)
         self._jobs[self._arrival[job.id]] = job
-        self._share.setdefault(job.user, self._shares.get(str(job.user), 1.0))
+        self._add_user(job.user)
 
     def settle(self, machine: Machine) -> None:
         """Count what was used since the last instant, and order the jobs."""
@@ -85,7 +85,8 @@ class MultifactorLine:
             more = nodes * half_life_s / log(2) * (1 - fading)
             self._used[user] = self._used.get(user, 0.0) + more
         self._since_s, self._busy, self._cluster = machine.now_s, {}, machine.cluster
-        for allocation in machine.cluster.running.values():
+        for allocation in machine.cluster.running.values():  # some from other partitions
+            self._add_user(allocation.job.user)
             self._charge(allocation.job.user, allocation.weight)
         self._drop_gone()
         self._take_new(machine.cluster)
@@ -125,6 +126,10 @@ class MultifactorLine:
         factors = zip(WEIGHTS, (age, fair[waiting["user"]], size), strict=True)
         found: Ints = sum(given[weight] * factor for weight, factor in factors).astype(np.int64)
         return found
+
+    def _add_user(self, user: int) -> None:
+        """Count the shares of a user, too."""
+        self._share.setdefault(user, self._shares.get(str(user), 1.0))
 
     def _charge(self, user: int, nodes: float) -> None:
         """Let a user hold more nodes from now on."""

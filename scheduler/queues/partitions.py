@@ -4,59 +4,19 @@ from bisect import insort
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from fabricsim.checking import Table, unknown, wrong
 from netsim.common.errors import NetsimError
-from scheduler.allocation import Allocation
-from scheduler.allocators.base import Allocator
+from scheduler.allocators.base import fits_by_count
 from scheduler.cluster import Cluster
 from scheduler.errors import PolicyError
 from scheduler.job import Job
 from scheduler.machine import Machine, QueuePolicy
-from scheduler.queues.reservation import NODE_COUNT
 from scheduler.reasons import NOT_REPORTED, WaitReasons
 from scheduler.workload.slurm import slurm_duration
 
 _COLUMNS = ("partition", "queue")  # of the log, with the name of a partition
-
-
-class Restricted:
-    """An allocator that sees some nodes as taken. `outside`: these nodes, of each group."""
-
-    # what other partitions do about reservations is not known to a policy
-    monotone_in_free: ClassVar[bool] = False
-
-    def __init__(self, allocator: Allocator, outside: Sequence[int]) -> None:
-        self.name, self.isolating = allocator.name, allocator.isolating
-        self.monotone_in_size = allocator.monotone_in_size  # a policy asks for its own jobs alone
-        self._allocator, self._outside = allocator, outside
-
-    def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
-        """Return a placement on the other nodes."""
-        if not cluster.partly:  # to count is quicker than to copy
-            free = zip(cluster.leaf_free, self._outside, strict=True)
-            if job.n_nodes > sum((own & ~out).bit_count() for own, out in free):
-                return None
-        inside = cluster.without(self._outside)
-        return self._allocator.allocate(job, inside) if inside.has_nodes(job) else None
-
-    def inside(self, cluster: Cluster) -> list[int]:
-        """Return the nodes of each group that are not outside."""
-        return [own & ~out for own, out in zip(cluster.leaf_nodes, self._outside, strict=True)]
-
-    def part(self, cluster: Cluster) -> Cluster:
-        """Return a copy of a cluster in which the nodes outside are taken."""
-        return cluster.without(self._outside)
-
-    def require_nodes(self, job: Job, cluster: Cluster, partition: str) -> None:
-        """Refuse a job of more nodes than there are."""
-        n_nodes = cluster.n_nodes - sum(mask.bit_count() for mask in self._outside)
-        if job.n_nodes > n_nodes:
-            raise PolicyError(
-                f"job {job.id}: expected no more than the {n_nodes} nodes of partition "
-                f"{partition!r}, got {job.n_nodes} nodes."
-            )
 
 
 @dataclass(slots=True, eq=False)
@@ -70,12 +30,13 @@ class _Partition:
     tier: int
     policy: QueuePolicy
     reasons: WaitReasons = field(default_factory=WaitReasons)
-    allocator: Restricted | None = None
-    # where no other partition has its nodes, it is a machine of its own, of these jobs
+    inside: tuple[int, ...] = ()  # its nodes of each group
+    # where no other partition has its nodes or links, it is a machine of its own, of these jobs
     apart: bool = False
     running: set[int] = field(default_factory=set)
     fresh: bool = True  # whether jobs were submitted since it was last asked
     closed: list[int] | None = None
+    had_windows: bool = False  # when it was last asked; one that ends frees nodes
     # as `Machine` has them, since its own reservation was made
     gained_until_s: float = -inf
     changed_until_s: float = -inf
@@ -94,10 +55,19 @@ class _Partition:
             f"job {job.id}: expected no more than {least} of partition {self.name!r}, got {got}."
         )
 
+    def require_nodes(self, job: Job) -> None:
+        """Refuse a job of more nodes than there are."""
+        n_nodes = sum(mask.bit_count() for mask in self.inside)
+        if job.n_nodes > n_nodes:
+            raise PolicyError(
+                f"job {job.id}: expected no more than the {n_nodes} nodes of partition "
+                f"{self.name!r}, got {job.n_nodes} nodes."
+            )
+
     def is_unchanged(self, machine: Machine) -> bool:
         """Say whether nothing has changed for its queue, so that it starts no job now either."""
         return (
-            not (self.fresh or machine.windows or machine.switch_limit)
+            not (self.fresh or self.had_windows or machine.switch_limit)
             and type(self.policy).__name__ in {"Fcfs", "Easy"}  # others go by the time, too
             and self.closed is machine.cluster.closed
             and self.running <= machine.cluster.running.keys()
@@ -136,11 +106,6 @@ class Partitions:
             raise wrong("partitions", "tables by the names of partitions", partitions, PolicyError)
         if policy == self.name:
             raise wrong("policy", "the queue policy of a partition", policy, PolicyError)
-        if isinstance(options, Mapping) and options.get("reservation") == NODE_COUNT:
-            raise PolicyError(
-                f"options: reservation: expected another one than {NODE_COUNT!r}, which counts the "
-                "nodes of all partitions."
-            )
         made = [_read(name, own, policy, options or {}, window) for name, own in partitions.items()]
         defaults = [own.name for own, default in made if default]
         if len(defaults) > 1:
@@ -159,13 +124,17 @@ class Partitions:
     @property
     def molds_jobs(self) -> bool:
         """Whether it chooses sizes of moldable jobs."""
-        policies = (getattr(own.policy, "inner", own.policy) for own in self._of.values())
-        return all(getattr(policy, "molds_jobs", False) for policy in policies)
+        return self._all_claim("molds_jobs")
 
     @property
     def shares_nodes(self) -> bool:
         """Whether it is right where jobs share nodes."""
-        return all(getattr(own.policy, "shares_nodes", False) for own in self._of.values())
+        return self._all_claim("shares_nodes")
+
+    def _all_claim(self, what: str) -> bool:
+        """Say whether the policies of all partitions do something."""
+        policies = (getattr(own.policy, "inner", own.policy) for own in self._of.values())
+        return all(getattr(policy, what, False) for policy in policies)
 
     def submit(self, job: Job) -> None:
         """Put a job into the queue of its partition."""
@@ -188,10 +157,9 @@ class Partitions:
             self._begin(machine)
         gained_until_s, changed_until_s = machine.gained_until_s, machine.changed_until_s
         for own in self._by_tier:
-            assert own.allocator is not None  # noqa: S101 (it has begun)
             for job in own.submitted:
                 for size in machine.each_size(job):
-                    own.allocator.require_nodes(size, machine.cluster, own.name)
+                    own.require_nodes(size)
             own.fresh |= bool(own.submitted)
             own.submitted.clear()
             own.gained_until_s = max(own.gained_until_s, gained_until_s)
@@ -204,70 +172,71 @@ class Partitions:
             machine.gained_until_s = own.gained_until_s
             machine.changed_until_s = own.changed_until_s
             try:
-                (_select_apart if own.apart else _select_restricted)(own, machine)
+                ends_s = _select_inside(own, machine)
             finally:
                 machine.wait_reasons = reasons
             own.gained_until_s = machine.gained_until_s
             own.changed_until_s = machine.changed_until_s
+            if ends_s and not own.apart:
+                self._disturb_others(own, max(ends_s), machine)
             if reasons is not None:
                 reasons.news |= own.reasons.news
                 reasons.rest = own.reasons.rest or NOT_REPORTED
         machine.gained_until_s = machine.changed_until_s = -inf  # each partition has them
 
+    def _disturb_others(self, own: _Partition, until_s: float, machine: Machine) -> None:
+        """Let reservations of other partitions take note of jobs that one has started."""
+        machine.disturbances += 1
+        for other in self._by_tier:
+            if other is not own:
+                other.changed_until_s = max(other.changed_until_s, until_s)
+
     def _begin(self, machine: Machine) -> None:
-        """Find the nodes of each partition, and those that share them with no other one."""
-        self._begun, cluster, seen = True, machine.cluster, [0] * machine.cluster.n_leaves
-        twice = seen.copy()
+        """Find the nodes of each partition, and those whose jobs share nothing with others."""
+        self._begun = True
         for own in self._by_tier:
-            own.allocator = Restricted(machine.allocator, _outside(own, cluster))
-            inside = own.allocator.inside(cluster)
-            twice = [a | b & c for a, b, c in zip(twice, seen, inside, strict=True)]
-            seen = [a | b for a, b in zip(seen, inside, strict=True)]
+            own.inside = _inside(own, machine.cluster)
+        reach = {own.name: _reach(own.inside, machine) for own in self._by_tier}
         for own in self._by_tier:
-            assert own.allocator is not None  # noqa: S101 (made above)
-            inside = own.allocator.inside(cluster)
-            inner = getattr(own.policy, "inner", own.policy)
-            alone = not any(a & b for a, b in zip(inside, twice, strict=True))
-            own.apart = alone and getattr(inner, "shares_nodes", False)
+            others = [reach[name] for name in reach if name != own.name]
+            mine = reach[own.name]
+            own.apart = not any(a & b for other in others for a, b in zip(mine, other, strict=True))
 
 
-def _select_restricted(own: _Partition, machine: Machine) -> None:
-    """Start jobs of a partition some of whose nodes others have, too."""
-    allocator, n_started = machine.allocator, len(machine.started)
-    machine.allocator = cast("Allocator", own.allocator)
-    try:
-        own.policy.select(machine)
-    finally:
-        machine.allocator = allocator
-    if len(machine.started) > n_started:
-        machine.disturbances += 1  # of the reservations in other partitions
+def _reach(inside: Sequence[int], machine: Machine) -> Sequence[int]:
+    """Return the nodes of a partition, or, where jobs may own links, the pods that these are in."""
+    cluster = machine.cluster
+    if not cluster.leaf_width or fits_by_count(machine.allocator):
+        return inside
+    each = cluster.leaves_per_pod
+    return [any(inside[first : first + each]) for first in range(0, len(inside), each)]
 
 
-def _select_apart(own: _Partition, machine: Machine) -> None:
-    """Start jobs of a partition as on a machine of its own, where nodes can be counted."""
-    assert own.allocator is not None  # noqa: S101 (the caller has made it)
+def _select_inside(own: _Partition, machine: Machine) -> list[float]:
+    """Start jobs of a partition on its nodes; return when they are expected to end."""
     cluster, ends, expected_end_s = machine.cluster, machine.ends_ascending, machine.expected_end_s
     n_started = len(machine.started)
     own.running &= cluster.running.keys()
-    own.fresh, own.closed = False, cluster.closed
-    part = machine.cluster = own.allocator.part(cluster)
-    part.running = {
-        number: own_run for number, own_run in cluster.running.items() if number in own.running
-    }
-    machine.ends_ascending = [end for end in ends if end[1] in own.running]
-    machine.expected_end_s = {number: expected_end_s[number] for number in part.running}
+    own.fresh, own.closed, own.had_windows = False, cluster.closed, bool(machine.windows)
+    machine.cluster = cluster.part(own.inside)
+    if own.apart:
+        machine.ends_ascending = [end for end in ends if end[1] in own.running]
+        machine.expected_end_s = {number: expected_end_s[number] for number in own.running}
     try:
         own.policy.select(machine)
     finally:
         found = machine.expected_end_s
         machine.cluster, machine.ends_ascending = cluster, ends
         machine.expected_end_s = expected_end_s
+    started = [allocation.job.id for allocation in machine.started[n_started:]]
     for allocation in machine.started[n_started:]:
-        number = allocation.job.id
         cluster.place(allocation)
-        own.running.add(number)
-        expected_end_s[number] = found[number]
-        insort(ends, (found[number], number))
+    if own.apart:
+        for number in started:
+            expected_end_s[number] = found[number]
+            insort(ends, (found[number], number))
+    own.running.update(started)
+    return [found[number] for number in started]
 
 
 def _read(
@@ -304,13 +273,13 @@ def _read(
     return made, default
 
 
-def _outside(partition: _Partition, cluster: Cluster) -> list[int]:
-    """Return the nodes of each group that a partition has not."""
+def _inside(partition: _Partition, cluster: Cluster) -> tuple[int, ...]:
+    """Return the nodes of each group that a partition has."""
     if not partition.nodes:
-        return [0] * cluster.n_leaves
+        return cluster.leaf_nodes
     try:
         named = cluster.fabric.names.nodes([partition.nodes])
     except NetsimError as error:
         raise PolicyError(f"partition {partition.name!r}: nodes: {error}") from error
     masks = cluster.geometry.masks(named)
-    return [own & ~masks.get(leaf, 0) for leaf, own in enumerate(cluster.leaf_nodes)]
+    return tuple(own & masks.get(leaf, 0) for leaf, own in enumerate(cluster.leaf_nodes))

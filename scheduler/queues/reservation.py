@@ -33,11 +33,11 @@ class Reservation:
 
 def expected_free(machine: Machine, time_s: float) -> int:
     """Return how many nodes will be free when all jobs expected to end by then have ended."""
-    running, free = machine.cluster.running, machine.cluster.n_free
+    free = machine.cluster.n_free
     for end_s, job_id in machine.ends_ascending:
         if end_s > time_s:
             break
-        free += running[job_id].held
+        free += machine.cluster.freed_by(job_id)
     return free
 
 
@@ -51,11 +51,11 @@ def departures(machine: Machine) -> list[tuple[float, list[int]]]:
 
 def enough_nodes_s(job: Job, machine: Machine) -> float:
     """Return when enough nodes for a job are expected to be free, wherever they are."""
-    running, free = machine.cluster.running, machine.cluster.n_free
+    free = machine.cluster.n_free
     if free >= job.n_nodes:
         return machine.now_s
     for end_s, job_id in machine.ends_ascending:
-        free += running[job_id].held
+        free += machine.cluster.freed_by(job_id)
         if free >= job.n_nodes:
             return end_s
     return not_before(job, machine)

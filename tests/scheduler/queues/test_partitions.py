@@ -11,10 +11,14 @@ from netsim.topology.outage import exclude
 from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster
 from scheduler.errors import PolicyError
+from scheduler.events import MachineEvents
+from scheduler.footprint import Footprint, join_all
 from scheduler.job import Job
+from scheduler.machine import Window
 from scheduler.observer import Observer
 from scheduler.queues import make_policy
 from scheduler.simulator import simulate
+from tests.naive.backfilling import NaiveEasy
 
 TREE = fat_tree_of_radix(8, "1 B/s")  # 128 nodes in 8 pods
 PLACES = {"reservation_depth": 3, "reservation": "R3"}
@@ -33,6 +37,59 @@ def placed(jobs, policy, allocator="first-free", fabric=TREE, **options):
     return {own.job.id: (own.start_s, own.allocation.nodes().tolist()) for own in done.records}
 
 
+class Heard(Observer):
+    """Keeps the reasons of waiting jobs."""
+
+    def __init__(self):
+        self.reasons = {}
+
+    def on_wait(self, news, rest, now_s):
+        del rest
+        for job, verdict in news.items():
+            self.reasons.setdefault(job, []).append((now_s, verdict and verdict.reason))
+
+
+class Within:
+    """An allocator for which nodes outside a partition are taken."""
+
+    isolating = monotone_in_size = monotone_in_free = False
+    name = "within"
+
+    def __init__(self, inner, nodes):
+        self.inner, self.nodes = inner, nodes
+
+    def allocate(self, job, cluster):
+        inside = cluster.copy()
+        masks = cluster.geometry.masks(self.nodes)
+        outside = [own & ~masks.get(leaf, 0) for leaf, own in enumerate(cluster.leaf_nodes)]
+        inside.block(Footprint(join_all(cluster.nodes_per_leaf, outside)))
+        return self.inner.allocate(job, inside) if job.n_nodes <= inside.n_free else None
+
+
+class NaivePartitions:
+    """EASY in each partition, the higher tier first; nothing is kept for the next instant."""
+
+    name = "naive-partitions"
+
+    def __init__(self, partitions):
+        self.of = {}
+        for name, own in sorted(partitions.items(), key=lambda each: -each[1]["PriorityTier"]):
+            self.of[name] = NaiveEasy(), TREE.names.nodes([own["nodes"]])
+
+    def __len__(self):
+        return sum(len(own) for own, _ in self.of.values())
+
+    def submit(self, job):
+        self.of[dict(job.extra)["partition"]][0].submit(job)
+
+    def select(self, machine):
+        allocator = machine.allocator
+        for own, nodes in self.of.values():
+            machine.allocator = Within(allocator, nodes)
+            own.select(machine)
+        machine.allocator = allocator
+
+
 def jobs_of(seed, sizes):
     chance = random.Random(seed)  # noqa: S311 (jobs of a test, no secrets)
     submit_s = 0.0
@@ -49,7 +106,14 @@ def jobs_of(seed, sizes):
 @pytest.mark.parametrize("allocator", ["first-free", "jigsaw", "laas"])
 @pytest.mark.parametrize(
     ("policy", "options"),
-    [("easy", {}), ("fcfs", {}), ("conservative", {}), ("easy", PLACES)],
+    [
+        ("easy", {}),
+        ("fcfs", {}),
+        ("conservative", {}),
+        ("easy", PLACES),
+        ("easy", {"reservation_depth": 3}),
+        ("conservative", {"reservation": "node-count"}),
+    ],
 )
 def test_partitions_apart_are_machines_of_their_own(policy, options, allocator, seeds):
     """The other nodes of each are excluded; sets are whole pods, so none shares links."""
@@ -63,6 +127,35 @@ def test_partitions_apart_are_machines_of_their_own(policy, options, allocator, 
             own = [job for job in jobs if bool(job.extra) == (name == "left")]
             alone = placed(own, make_policy(policy, options), allocator, exclude(TREE, [others]))
             assert {job: found[job] for job in alone} == alone
+
+
+@pytest.mark.parametrize("allocator", ["first-free", "jigsaw", "laas", "ta"])
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        ("n[0-79]", "n[32-127]"),
+        ("n[0-41]", "n[42-127]"),
+    ],
+    ids=["on common nodes", "on common links"],
+)
+def test_partitions_start_jobs_when_and_where_naive_ones_do(nodes, allocator):
+    """Jobs on the other nodes of a leaf or pod may own its links, and give them back."""
+    of = {
+        name: {"nodes": own, "PriorityTier": tier}
+        for name, own, tier in zip(("low", "high"), nodes, (1, 2), strict=True)
+    }
+    for seed in range(6):
+        jobs = list(jobs_of(seed, {"low": 32, "high": 48}))
+        heard = Heard()
+
+        found = placed(
+            jobs, make_policy("partitions", {"partitions": of}), allocator, observers=[heard]
+        )
+
+        assert found == placed(jobs, NaivePartitions(of), allocator)
+        if allocator == "first-free":  # then none waits for a place where there are nodes
+            reasons = {reason for own in heard.reasons.values() for _, reason in own}
+            assert "placement" not in reasons
 
 
 def test_the_higher_tier_goes_first_on_common_nodes():
@@ -79,16 +172,27 @@ def test_the_higher_tier_goes_first_on_common_nodes():
     assert {job: start_s for job, (start_s, _) in found.items()} == {1: 0, 3: 10, 2: 20}
 
 
-class Heard(Observer):
-    """Keeps the reasons of waiting jobs."""
+def test_a_partition_is_asked_when_nodes_come_back_from_maintenance():
+    taken = Footprint(join_all(4, [0b1111] * 12))  # the left nodes, in leaves of 4
+    events = MachineEvents(windows=[Window(0.0, 20.0, taken)])
+    jobs = [Job(1, 0.0, 48, 10.0, 10.0, extra=(("partition", "left"),))]
 
-    def __init__(self):
-        self.reasons = {}
+    found = placed(jobs, make_policy("partitions", {"partitions": APART}), events=events)
 
-    def on_wait(self, news, rest, now_s):
-        del rest
-        for job, verdict in news.items():
-            self.reasons.setdefault(job, []).append((now_s, verdict and verdict.reason))
+    assert found[1][0] == 20
+
+
+def test_fair_share_counts_what_a_user_has_in_other_partitions():
+    """Job 1 fills the left nodes until 10 s. User 5, who has the right ones, comes behind 6."""
+    slurm = {"PriorityWeightFairshare": 1000}
+    queue = {"partitions": APART, "policy": "multifactor", "options": {"slurm": slurm}}
+    left = (("partition", "left"),)
+    jobs = [Job(1, 0.0, 48, 10.0, 10.0, user=4, extra=left), Job(2, 0.0, 80, 99.0, 99.0, user=5)]
+    jobs += [Job(n, 1.0, 48, 10.0, 10.0, user=user, extra=left) for n, user in ((3, 5), (4, 6))]
+
+    found = placed(jobs, make_policy("partitions", queue))
+
+    assert [found[job][0] for job in (1, 2, 3, 4)] == [0, 0, 20, 10]
 
 
 def test_jobs_of_a_partition_wait_for_reasons_of_their_own():
@@ -187,11 +291,3 @@ def test_a_plan_asks_the_allocator_only_when_its_partition_has_nodes_enough():
     done = simulate(right + left, Cluster(TREE), make_allocator("first-free", {}, 1), policy)
 
     assert done.tally.allocator_calls == len(left) + len(right)
-
-
-@pytest.mark.parametrize("policy", ["easy", "conservative"])
-def test_reservations_of_node_counts_are_refused(policy):
-    """They would count the nodes of all partitions."""
-    options = {"partitions": APART, "policy": policy, "options": {"reservation": "node-count"}}
-    with pytest.raises(PolicyError, match="than 'node-count', which counts the nodes of all"):
-        make_policy("partitions", options)
