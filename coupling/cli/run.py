@@ -58,7 +58,7 @@ def run(
         asked = replace(asked, plugins=(*asked.plugins, *map(str, plugins)))
     folder = out or default_folder(asked.name, resume=resume)
     try:
-        with ProgressDisplay(plan=() if resume else planned(asked)) as progress:
+        with ProgressDisplay(plan=None if resume else planned(asked)) as progress:
             campaign = run_campaign(
                 asked, folder, workers=workers, resume=resume, csv=csv, progress=progress
             )

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from math import isfinite
@@ -15,7 +15,6 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
 from rich.progress import (
     BarColumn,
-    MofNCompleteColumn,
     Progress,
     TaskID,
     TextColumn,
@@ -214,13 +213,17 @@ class ProgressDisplay:
     finished run, and one now and then. Calls between two redraws cost next to nothing.
 
     `stream`: Where to write; stderr by default. `unit`: What is counted. `plan`: All that will
-    run, each once, as it is called when it does; it shows how long all of it takes.
+    run, each once, as it is called when it does, and how long it takes beside the others; so the
+    time left of all is known.
     """
 
     def __init__(
-        self, stream: TextIO | None = None, unit: str = "jobs", plan: Sequence[str] = ()
+        self,
+        stream: TextIO | None = None,
+        unit: str = "jobs",
+        plan: Mapping[str, float] | None = None,
     ) -> None:
-        self._unit, self._plan = unit, frozenset(plan)
+        self._unit, self._plan = unit, plan or {}
         self._began_s = time.monotonic()
         self._tell_s = self._began_s + _TELL_S
         self._all: TaskID | None = None
@@ -229,8 +232,7 @@ class ProgressDisplay:
         self._bars = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=None),
-            MofNCompleteColumn(),
-            TextColumn(unit),
+            TextColumn("{task.fields[ended]}"),
             TimeElapsedColumn(),
             TextColumn("{task.fields[left]}")
             if unit == "cells"
@@ -268,19 +270,20 @@ class ProgressDisplay:
         shown = self._shown.get(what)
         if shown is None or done < shown.done:
             name = visible(what)
-            task = self._bars.add_task(name, total=total, left="") if self._live else TaskID(-1)
+            task = self._add_bar(name, total) if self._live else TaskID(-1)
             shown = self._shown[what] = _Shown(task, began_s=now_s, total=total)
             if self._live and self._all is None and len(self._plan) > 1:
-                self._all = self._bars.add_task("all runs", total=len(self._plan) * total, left="")
+                self._all = self._add_bar("all runs", 1.0)
         elif done == shown.done or (done < total and now_s < shown.next_s):
             return
         shown.done = done
         shown.next_s = now_s + _REDRAW_S
         if self._live:
-            self._bars.update(shown.task, completed=done, left=left)
+            ended = f"{done:,}/{total:,} {self._unit}"
+            self._bars.update(shown.task, completed=done, left=left, ended=ended)
             if self._all is not None:
-                ended = sum(own.done for name, own in self._shown.items() if name in self._plan)
-                self._bars.update(self._all, completed=ended)
+                share = self._ended_share()
+                self._bars.update(self._all, completed=share, ended=percent(share, 0))
         elif done == total:
             spent = duration(now_s - shown.began_s, 2)
             self._print_line(f"{visible(what)}: {counted(total, self._unit[:-1])} in {spent}")
@@ -294,10 +297,19 @@ class ProgressDisplay:
         """Print a line."""
         self._console.print(line, soft_wrap=True)
 
+    def _add_bar(self, name: str, total: float) -> TaskID:
+        """Add a bar."""
+        return self._bars.add_task(name, total=total, left="", ended="")
+
+    def _ended_share(self) -> float:
+        """Return how much of the plan has ended, 0 to 1."""
+        weight = self._plan
+        ended = [weight.get(name, 0.0) * own.done / own.total for name, own in self._shown.items()]
+        return sum(ended) / (sum(weight.values()) or 1.0)
+
     def _left(self, now_s: float) -> str:
         """Return how far all of it is, and how long the rest takes; empty where it is unknown."""
-        parts = [own.done / own.total for name, own in self._shown.items() if name in self._plan]
-        share = sum(parts) / max(len(self._plan), 1)
+        share = self._ended_share()
         if not share:
             return ""
         left = duration((now_s - self._began_s) * (1.0 / share - 1.0), 2)

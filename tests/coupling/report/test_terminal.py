@@ -223,7 +223,7 @@ def test_progress_on_a_terminal_shows_a_bar_and_draws_seldom(monkeypatch):
         for done in range(100_001):
             progress("jigsaw", done, 100_000)
 
-    assert "100000/100000" in stream.getvalue()
+    assert "100,000/100,000 jobs" in stream.getvalue()
     assert stream.getvalue().count("jigsaw") < 50
 
 
@@ -237,7 +237,7 @@ def test_off_a_terminal_a_line_now_and_then_says_how_long_all_runs_take(monkeypa
     monkeypatch.setattr("coupling.report.terminal.time.monotonic", lambda: float(next(clock)))
     stream = io.StringIO()
 
-    with ProgressDisplay(stream, plan=("a", "b", "c", "d")) as progress:
+    with ProgressDisplay(stream, plan=dict.fromkeys("abcd", 1.0)) as progress:
         for done in range(1, 101):
             progress("a", done, 100)
 
@@ -265,11 +265,24 @@ def test_a_bar_for_all_runs_stands_beside_those_of_each(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     stream = io.StringIO()
 
-    with ProgressDisplay(stream, plan=("ta", "jigsaw")) as progress:
+    with ProgressDisplay(stream, plan={"ta": 1.0, "jigsaw": 1.0}) as progress:
         for what in ("ta", "jigsaw"):
             for done in range(11):
                 progress(what, done, 10)
 
     shown = stream.getvalue()
     assert "all runs" in shown
-    assert "20/20" in shown
+    assert "100 %" in shown
+
+
+def test_a_pass_without_network_counts_less(monkeypatch):
+    """Half of a run that takes ten times as long as what follows: 5/11 of all, 6/5 as long left."""
+    clock = iter([0.0, 0.0, 50.0, 50.0])
+    monkeypatch.setattr("coupling.report.terminal.time.monotonic", lambda: next(clock))
+    stream = io.StringIO()
+
+    with ProgressDisplay(stream, plan={"ta": 1.0, "ta, infinite network": 0.1}) as progress:
+        progress("ta", 0, 10)
+        progress("ta", 5, 10)
+
+    assert stream.getvalue() == "ta: 5 of 10 jobs; 45 % of all runs, about 60 s left\n"
