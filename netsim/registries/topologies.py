@@ -47,7 +47,7 @@ _RATIO = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?)(?::([0-9]{1,6}))?")  # "7:1"
 _SIZES = {
     *("children", "parents", "parallel", "radix", "levels", "hosts", "gpus", "nics", "groups"),
     *("spines", "cores", "dims", "nodes_per_router", "routers", "global_links", "lanes"),
-    *("leaves", "nodes_per_leaf", "nodes", "q"),
+    *("leaves", "nodes_per_leaf", "nodes", "q", "rails", "nodes_per_group", "spines_per_rail"),
 }
 
 PRESETS: Mapping[str, Switch] = {
@@ -157,11 +157,6 @@ def _resolved_fields(spec: Mapping[str, Any]) -> Mapping[str, Any]:
         kind = spec["kind"]
     if not isinstance(kind, str) or kind not in TOPOLOGIES:
         names = [*sorted(TOPOLOGIES), *sorted(MACHINES)]
-        if kind == "rail-tree":  # of older versions
-            raise TopologyError(
-                "kind: expected 'gpu-cluster' with fabric = 'rail-only' or 'rail', as it is called "
-                "now, got 'rail-tree'."
-            )
         if "kind" not in spec:
             raise TopologyError(f"field 'kind' is missing; choose from {', '.join(names)}.")
         raise TopologyError(unknown("topology", kind, names))
@@ -213,6 +208,16 @@ def _fat_tree(fields: Fields, common: Common) -> Topology:
         levels = fields.integer("levels", 3, least=1)
         radix = fields.integer("radix", least=1)
         tree = fat_tree_of_radix(radix, levels=levels, down_cable=down_cable, **common)
+    return _without_missing(fields, tree)
+
+
+def _rail_tree(fields: Fields, common: Common) -> Topology:
+    """Read rails side by side: a PGFT whose nodes have an up-port for each rail."""
+    rails = fields.integer("rails", 8, least=2)
+    children = fields.integer("nodes_per_group", 32, least=1), fields.integer("groups", least=1)
+    spines = fields.integer("spines_per_rail", children[0], least=1)
+    parallel = 1, fields.integer("parallel", 1, least=1)
+    tree = build_fat_tree(children, (rails, spines), parallel, **common)
     return _without_missing(fields, tree)
 
 
@@ -367,6 +372,7 @@ def _read_dragonfly_plus(fields: Fields, common: Common) -> Topology:
 
 TOPOLOGIES: dict[str, Callable[[Fields, Common], Topology]] = {
     "fat-tree": _fat_tree,
+    "rail-tree": _rail_tree,
     "gpu-cluster": _gpu_cluster,
     "torus": _read_torus,
     "dragonfly": _read_dragonfly,

@@ -27,27 +27,11 @@ def hard(shared):
     true, found = [], []
     for scene in json.loads(gzip.decompress(path.read_bytes())):
         document = {key: value for key, value in scene["doc"].items() if key != "switch"}
-        document["topology"] = by_shape(document["topology"])
         said = {str(job.id): job.interference for job in estimate(document).jobs}
         for name, truth in zip(scene["names"], scene["truth"], strict=True):
             true.append(truth)
             found.append(said[str(name)])
     return np.array(true), np.array(found)
-
-
-def by_shape(spec):
-    """Return rails side by side, which the stored scenes describe by counts, as a fat-tree."""
-    if not isinstance(spec, dict) or spec["kind"] != "rail-tree":
-        return spec
-    size, rails = spec.get("nodes_per_group", 32), spec.get("rails", 8)
-    shape = {
-        "kind": "fat-tree",
-        "children": [size, spec["groups"]],
-        "parents": [rails, spec.get("spines_per_rail", size)],
-        "parallel": [1, spec.get("parallel", 1)],
-    }
-    counts = {"kind", "nodes_per_group", "rails", "groups", "spines_per_rail", "parallel"}
-    return shape | {key: value for key, value in spec.items() if key not in counts}
 
 
 def test_kinds_of_scenes_outside_the_matrix_are_within_the_bounds(hard):

@@ -65,7 +65,7 @@ def test_the_default_bandwidth_is_100_gigabits_per_second():
 
 def test_a_rail_tree_gives_every_node_one_link_into_each_rail():
     tree = make_topology(
-        {"kind": "fat-tree", "children": [8, 2], "parents": [4, 3], "parallel": [1, 1]}
+        {"kind": "rail-tree", "rails": 4, "nodes_per_group": 8, "groups": 2, "spines_per_rail": 3}
     )
 
     assert tree.counts == (16, 4 * 2, 4 * 3)
@@ -79,7 +79,7 @@ def test_a_rail_tree_gives_every_node_one_link_into_each_rail():
         ("cabb", r"unknown topology 'cabb' \(did you mean 'cab'\?\); choose from .*fat-tree.*cab"),
         ({}, "field 'kind' is missing; choose from"),
         ({"kind": 3}, "unknown topology 3"),
-        ({"kind": "rail-tree"}, "expected 'gpu-cluster' with fabric = 'rail-only'"),
+        ({"kind": "rail-tree"}, "groups: expected a whole number from 1, it is missing"),
         (None, "expected a table or a machine name, got None"),
         (["cab"], "expected a table or a machine name"),
         ("fat-tree", "radix: expected a whole number from 1, it is missing"),
