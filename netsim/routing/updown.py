@@ -48,7 +48,8 @@ def mod_k_routes(tree: FatTree, src: Ints, dst: Ints, *, by_source: bool = False
         n_links = kernels.mod_k_paths(src, dst, numbers, shape, mirror, indptr, links)
         if n_links < 0:
             raise ValueError("no node of the tree")
-        return Routes(indptr, links[:n_links].copy(), tree.n_links)
+        links.resize(n_links, refcheck=False)  # in place: all-to-alls have a gigabyte of them
+        return Routes(indptr, links, tree.n_links)
 
     try:
         return between(src, dst)
