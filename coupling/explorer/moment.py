@@ -148,7 +148,7 @@ def _panel_sections(moment: Moment, address: Address) -> Iterator[PanelSection]:
                        more=f"and {left} more" if left > 0 else "")  # fmt: skip
     yield list_section("Busiest links", ("link", "busy", "jobs"), _busiest_rows(moment, address),
                        "No link carries anything.")  # fmt: skip
-    yield PanelSection(text=accuracy_line(moment.found.setting), soft=True)
+    yield PanelSection(text=accuracy_line(moment.found.setting, moment.found.busiest), soft=True)
 
 
 def blame_table(moment: Moment) -> list[list[TableCell]]:

@@ -48,7 +48,10 @@ def estimate_answer(snapshot: Snapshot, found: Estimate, *, page: bool = False) 
         left=(0, 1),
     )
     split = _step_sections(found.jobs, len(found.jobs) if page else _LINES)
-    closing = [*(f"Assumed: {line}." for line in found.assumed), accuracy_line(found.setting)]
+    closing = [
+        *(f"Assumed: {line}." for line in found.assumed),
+        accuracy_line(found.setting, found.busiest),
+    ]
     if not page:
         blame = Section("", notes=[line for job in found.jobs if (line := _blame_line(job))])
         sections = [jobs, blame, *split, *_busy_sections(found), candidates]

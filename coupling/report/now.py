@@ -93,7 +93,7 @@ def _note_lines(found: Now, *, why: bool = True) -> list[str]:
     if found.left_out:
         reasons = [f"{count:,} {reason}" for reason, count in found.left_out.items()]
         lines.append(f"Jobs left out: {units.listing(reasons)}.")
-    return [*lines, *found.remarks, accuracy_line(found.setting)]
+    return [*lines, *found.remarks, accuracy_line(found.setting, found.busiest)]
 
 
 def _hours_text(lost: LostHours) -> str:

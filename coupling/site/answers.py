@@ -109,6 +109,11 @@ class Now(Tabled):
         lost = f"{self.lost.median:,.0f} node-hours lost a day"
         return f"<Now {shortened(self.source)!r}: {len(self.jobs)} jobs, {lost}>"
 
+    @property
+    def busiest(self) -> tuple[str, float]:
+        """The busiest link, and the share of its capacity that the jobs take."""
+        return (self.links[0].link, self.links[0].busy) if self.links else ("", 0.0)
+
     def to_dict(self) -> dict[str, Any]:
         """Return what `fabricsim now --json` prints."""
         machine = {
@@ -122,5 +127,6 @@ class Now(Tabled):
             json_fields(link) | {"jobs": [{"job": job, "busy": own} for job, own in link.jobs]}
             for link in self.links
         ]
-        more = {"machine": machine, "links": links, "network": known_accuracy(self.setting)}
+        network = known_accuracy(self.setting, self.busiest)
+        more = {"machine": machine, "links": links, "network": network}
         return {"fabric": self.topology.summary} | json_fields(self) | more

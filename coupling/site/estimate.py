@@ -175,7 +175,15 @@ class Estimate(Tabled):
     @property
     def network(self) -> dict[str, Any]:
         """What the network was, and how far off the model is known to be on it."""
-        return known_accuracy(self.setting)
+        return known_accuracy(self.setting, self.busiest)
+
+    @property
+    def busiest(self) -> tuple[str, float]:
+        """The busiest link, and the share of its capacity that the jobs take."""
+        busy = dict[str, float]()
+        for load in self.links:
+            busy[load.link] = busy.get(load.link, 0.0) + (load.utilization or 0.0)
+        return max(busy.items(), key=lambda own: own[1], default=("", 0.0))
 
     @property
     def ranking(self) -> dict[JobId, list[int]]:

@@ -54,6 +54,7 @@ _NOTHING_TO_COMPARE = {
     "assumed": "Model assumed states what jobs lose: there is nothing to compare with packets.",
 }
 _FLUID_MODELS = ("fluid", "flow-level")  # which say too little of what waits behind an incast
+_MOST_BUSY = 1.1  # of a link; above, the times that the model says are surely too short
 _ROUTINGS: Mapping[type, str] = {
     DModK: "d-mod-k",
     SModK: "s-mod-k",
@@ -372,20 +373,21 @@ def outside(setting: Setting, rows: Sequence[Comparison]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def known_accuracy(setting: Setting) -> dict[str, Any]:
-    """Return what is known of the error of a result, for JSON."""
+def known_accuracy(setting: Setting, busiest: tuple[str, float] = ("", 0.0)) -> dict[str, Any]:
+    """Return what is known of the error of a result, for JSON; `busiest` as in `accuracy_line`."""
     rows = nearest_comparisons(setting)
     return json_fields(setting) | {
         "compared_with_packets": [asdict(row) for row in rows],
         "outside": list(outside(setting, rows)) if rows else [],
-        "accuracy": accuracy_line(setting),
+        "accuracy": accuracy_line(setting, busiest),
     }
 
 
-def accuracy_line(setting: Setting) -> str:
+def accuracy_line(setting: Setting, busiest: tuple[str, float] = ("", 0.0)) -> str:
     """
     Say how far off a result may be: mean error and bias of the nearest comparison with packets.
 
+    `busiest`: a link, and the share of its capacity that it carries by the times of the result.
     Result: a sentence that also says in what the result lies outside of what was compared.
 
     Examples
@@ -417,8 +419,13 @@ def accuracy_line(setting: Setting) -> str:
     beyond = outside(setting, rows)
     if beyond:
         line += f"; outside what was compared: {', '.join(beyond)}"
+    doubts = []
     if setting.hot_spot and setting.model in _FLUID_MODELS:
-        line += f"; {setting.hot_spot} saturate its link: ask `packets`"
+        doubts.append(f"{setting.hot_spot} saturate its link")
+    if setting.model == "fluid" and busiest[1] > _MOST_BUSY:
+        doubts.append(f"{busiest[0]} would be {100 * busiest[1]:.0f} % busy")
+    if doubts:
+        line += f"; {', '.join(doubts)}: ask `packets`"
     return f"{line}."
 
 

@@ -1,4 +1,4 @@
-"""Receivers that many senders saturate are named."""
+"""Receivers that many senders saturate are named, and links that jobs overload."""
 
 import numpy as np
 import pytest
@@ -69,3 +69,22 @@ def test_no_silent_1_beside_what_packets_show(senders):
     )
 
     assert f"{senders} senders to n{perm[0]} saturate" in found.network["accuracy"]
+
+
+def test_a_link_is_named_that_would_carry_more_than_it_can():
+    """
+    A message over two paths beside one over a link of these, both always: 1/2 + 1/1.5 = 7/6.
+
+    The example of the page of the model. Without the first, two messages fill the link.
+    """
+    torus = {"kind": "torus", "dims": [3, 3], "nodes_per_router": 2, "latency": "none"}
+    send = {"steps": [[[0, 1, "1 MiB"]]], "compute_s": 0}
+    over_two, over_one = {"id": 1, "nodes": [0, 8], **send}, {"id": 2, "nodes": [1, 2], **send}
+    document = {"topology": torus, "routing": "adaptive", "jobs": [over_two, over_one]}
+
+    found = estimate(document)
+    full = estimate({**document, "jobs": [{**over_two, "nodes": [0, 3]}, over_one]})
+
+    assert found.network["accuracy"].endswith("; r0>r1 would be 117 % busy: ask `packets`.")
+    assert full.busiest[1] == pytest.approx(1.0, rel=1e-2)
+    assert "busy" not in full.network["accuracy"]
