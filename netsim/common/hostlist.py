@@ -51,7 +51,7 @@ def _counted_names(stem: str, numbers: str, room: int) -> list[str]:
             return []
         if not dash:
             names.append(stem + first)
-        elif 0 <= int(last) - int(first) < room:
+        elif 0 <= int(last) - int(first) < room - len(names):
             width = len(first)
             names += [f"{stem}{n:0{width}d}" for n in range(int(first), int(last) + 1)]
         else:

@@ -207,8 +207,8 @@ def test_several_and_nested_brackets_give_all_combinations(text, parts):
         f"n[0-{MOST_NAMES}]",
         "n[0-999999999999999999]",
         "n[0-999][0-999]",
-        pytest.param("n" + "[0-9]" * 7, marks=pytest.mark.heavy),
-        "n[" + ",".join(["0-99999"] * 4) + "]",
+        "n" + "[0-9]" * 7,
+        "n[" + ",".join(["0-99999"] * 40) + "]",
         ",".join(["n[0-99999]"] * 4),
     ],
 )
