@@ -115,7 +115,8 @@ class Between:
 
     def routes(self, src: Ints, dst: Ints) -> Routes:
         """Route flows between nodes."""
-        size = self.minimal.fabric.routers_per_group * self.minimal.fabric.nodes_per_router
+        topology = self.minimal.topology
+        size = topology.routers_per_group * topology.nodes_per_router
         near, far = self.minimal.routes(src, dst), self.valiant.routes(src, dst)
         rows = [
             (near if here else far).of_flow(flow).tolist()

@@ -14,8 +14,13 @@ def document():
 @pytest.mark.parametrize(
     "name",
     sampled(
-        ["dragonfly, minimal, channels first come", "torus, dateline", "mesh, no bubble"],
-        {"dragonfly, minimal, channels first come", "mesh, no bubble"},
+        [
+            "dragonfly, minimal, channels first come",
+            "dragonfly, Valiant, channels first come",
+            "torus, dateline",
+            "mesh, no bubble",
+        ],
+        {"dragonfly, Valiant, channels first come", "mesh, no bubble"},
     ),
 )
 def test_jobs_of_some_scenes_take_as_long_as_there(document, name):
