@@ -74,8 +74,9 @@ def lay_out(files: Mapping[str, bytes], folder: Path) -> None:
 
 
 def _files(folder: Path) -> set[str]:
-    """Return the names of all files and folders in a folder."""
-    return {str(path.relative_to(folder)) for path in folder.rglob("*")}
+    """Return the names of all files and folders in a folder, but Python's cache of a plug-in."""
+    found = (path.relative_to(folder) for path in folder.rglob("*"))
+    return {str(path) for path in found if "__pycache__" not in path.parts}
 
 
 def _contents(path: Path) -> bytes | None:
