@@ -52,6 +52,8 @@ def _loss_sentence(ran: Sequence[Result], rows: Mapping[str, Row]) -> str:
     losers = [name for name in worst_first if any(shares[name])]
     none = units.listing([names[name] for name in worst_first if not any(shares[name])])
     if not losers:
+        if all(rows[name][_LOST[0]] is None for name in shares):
+            return "No job counts as a part of a node, so there is no node time to lose."
         return f"No node time is lost to the network under {none}."
     parts = [f"{_loss_parts(*shares[name])} under {names[name]}" for name in losers]
     first = parts[0].replace(" (", " of node time is lost to the network (", 1)

@@ -42,11 +42,11 @@ def summarize(jobs: Table, n_nodes: int) -> dict[str, float | int | None]:
     -------
     dict
         Fractions, seconds and counts by name; None where a number does not exist (no job
-        ran, or all started at time 0). Utilisation counts the nodes asked for:
-        ``utilization_steady`` from time 0 to the last start, ``utilization_makespan`` to
-        the last end; of shared nodes the parts (column ``node_part``). Bounded slowdown:
-        max(1, turnaround / max(run time, 10 s)). Node-hours: nodes asked for x run time.
-        Fragmentation and loss of capacity: `lost_capacity`.
+        ran, all started at time 0, or none counts as part of a node). Utilisation counts
+        the nodes asked for: ``utilization_steady`` from time 0 to the last start,
+        ``utilization_makespan`` to the last end; of shared nodes the parts (column
+        ``node_part``). Bounded slowdown: max(1, turnaround / max(run time, 10 s)).
+        Node-hours: nodes asked for x run time. Fragmentation and loss of capacity: `lost_capacity`.
 
     Notes
     -----
@@ -83,17 +83,20 @@ def summarize(jobs: Table, n_nodes: int) -> dict[str, float | int | None]:
         "mean_bounded_slowdown": float(bounded.mean()),
         "mean_interference": float(interference.mean()),
         "max_interference": float(interference.max()),
-        "mean_interference_by_node_seconds": float(np.average(interference, weights=size * run)),
+        "mean_interference_by_node_seconds": _mean_of(interference, size * run),
         "mean_network_slowdown": float(network_slowdown.mean()),
-        "mean_network_slowdown_by_node_seconds": float(
-            np.average(network_slowdown, weights=size * run)
-        ),
+        "mean_network_slowdown_by_node_seconds": _mean_of(network_slowdown, size * run),
         "mean_placement_factor": float(placement.mean()),
-        "mean_placement_factor_by_node_seconds": float(np.average(placement, weights=size * run)),
+        "mean_placement_factor_by_node_seconds": _mean_of(placement, size * run),
         **node_seconds_lost(jobs),
         "mean_aph": float(done("aph").mean()),
         "mean_communication_cost": float(cost[cost > 0].mean()) if (cost > 0).any() else None,
     }
+
+
+def _mean_of(values: Floats, weights: Floats) -> float | None:
+    """Return a weighted mean; None where all weights are zero."""
+    return float(np.average(values, weights=weights)) if weights.any() else None
 
 
 def times_of_queue(

@@ -7,6 +7,7 @@ import pytest
 
 import fabricsim as fs
 from coupling.errors import ExperimentError
+from coupling.report.summary_text import reading
 from fabricsim.checking.errors import FabricsimError
 from scheduler import Job, Workload
 
@@ -99,6 +100,20 @@ def test_memory_keeps_jobs_apart():
     found = run(Workload(jobs, "by hand"), {"cores": 8, "memory": "64 GiB"})
 
     assert list(found.jobs["nodes"]) == ["n[0]", "n[1]"]
+
+
+def test_where_no_job_has_gpus_nodes_of_gpus_have_no_node_time():
+    """A log of cores on nodes that count by GPUs: means by node time do not exist."""
+    jobs = tuple(Job(n, 0.0, 1, 9.0, 9.0, cores=1) for n in (1, 2))
+
+    found = run(Workload(jobs, "by hand"), {"cores": 8, "gpus": 4})
+
+    assert found.summary["node_hours"] == found.summary["utilization_makespan"] == 0.0
+    assert found.summary["mean_interference"] == 1.0
+    assert found.summary["mean_interference_by_node_seconds"] is None
+    assert reading([found])[0] == (
+        "No job counts as a part of a node, so there is no node time to lose."
+    )
 
 
 def test_jobs_of_whole_nodes_give_the_same_tables_as_without_sharing():
