@@ -131,6 +131,9 @@ class Plan:
         time_s, nodes = window
         # a job that is expected to run for no time holds its nodes, too
         until_s = max(time_s + machine.estimate_s(job), nextafter(time_s, inf))
+        kept = machine.blocked(job, time_s) if machine.windows else None
+        if kept is not None and (nodes & ~kept.nodes).bit_count() < job.n_nodes:
+            return None
         # of units of links there are no masks
         if self._shares or machine.cluster.shared is not None:
             cluster = self.without_bookings(job, machine.cluster_at(time_s), time_s, until_s)
