@@ -521,12 +521,16 @@ class Cluster:
         Returns
         -------
         int
-            Those that it holds; in a part of the machine those inside.
+            Those that it holds, but for closed ones; in a part of the machine those inside.
         """
-        allocation, inside = self.running[job_id], self.inside
-        if inside is None:
+        allocation, inside = self.running[job_id], self.inside or self.leaf_nodes
+        closed = self.closed if self.draining else None
+        if self.inside is None and closed is None:
             return allocation.held
-        return sum((held & inside[leaf]).bit_count() for leaf, held, _ in allocation.leaves)
+        return sum(
+            (held & inside[leaf] & ~(closed[leaf] if closed else 0)).bit_count()
+            for leaf, held, _ in allocation.leaves
+        )
 
     def _keep_free(self, nodes: Sequence[int]) -> None:
         """Leave free no others than these nodes, given as the mask of each group."""

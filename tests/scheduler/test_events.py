@@ -247,3 +247,21 @@ def test_jobs_that_wait_for_nodes_that_stay_down_are_left_over():
 
     assert [run[:3] for run in found] == [(1, 0, 5)]
     assert waiting == [2]
+
+
+@pytest.mark.parametrize("queue", ["easy", "conservative"])
+def test_counted_nodes_are_without_those_that_a_drain_keeps(queue):
+    """
+    By hand, on 16 nodes: of job 1, which ends at 100 s, four are drained; job 2 ends at 200 s.
+
+    Job 3 wants eight nodes, so it waits for job 2; four that are free now are left for job 4 until
+    151 s.
+    """
+    rows = [(1, 0.0, 100.0, 4, 100.0), (2, 0.0, 200.0, 8, 200.0)]
+    rows += [(3, 1.0, 10.0, 8, 10.0), (4, 1.0, 150.0, 4, 150.0)]
+
+    found, _, _ = runs_of(
+        rows, happening([(0.5, "drain", [0, 1, 2, 3])]), queue, reservation="node-count"
+    )
+
+    assert {run[0]: run[1] for run in found} == {1: 0, 2: 0, 3: 200, 4: 1}
