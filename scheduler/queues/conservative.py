@@ -36,7 +36,9 @@ class Conservative(LinePolicy):
 
     def __init__(self, window: int = 50, reservation: str = "nodes") -> None:
         kinds = ("nodes", NODE_COUNT)
-        self._counted = choice("reservation", reservation, kinds, error=PolicyError) == NODE_COUNT
+        self.counts_nodes = (
+            choice("reservation", reservation, kinds, error=PolicyError) == NODE_COUNT
+        )
         self._line = WaitingLine(reach_of(window))
         self._plan = Plan()
         # as the bookings assume, by job id: when running jobs end, and what they hold
@@ -46,7 +48,7 @@ class Conservative(LinePolicy):
 
     def select(self, machine: Machine) -> None:
         """Start the jobs whose time has come."""
-        if self._counted:
+        if self.counts_nodes:
             start_and_reserve(self._line, machine, inf, counted=True, plan=self._plan)
             return
         if machine.disturbances != self._disturbances:

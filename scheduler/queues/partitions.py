@@ -68,7 +68,7 @@ class _Partition:
         """Say whether nothing has changed for its queue, so that it starts no job now either."""
         return (
             not (self.fresh or self.had_windows or machine.switch_limit)
-            and type(self.policy).__name__ in {"Fcfs", "Easy"}  # others go by the time, too
+            and _goes_by_changes(self.policy)
             and self.closed is machine.cluster.closed
             and self.running <= machine.cluster.running.keys()
             and self.running.isdisjoint(machine.overdue)
@@ -201,6 +201,11 @@ class Partitions:
             others = [reach[name] for name in reach if name != own.name]
             mine = reach[own.name]
             own.apart = not any(a & b for other in others for a, b in zip(mine, other, strict=True))
+
+
+def _goes_by_changes(policy: QueuePolicy) -> bool:
+    """Say whether a queue starts jobs only when jobs come or end; others go by the time, too."""
+    return type(policy).__name__ in {"Fcfs", "Easy"} or getattr(policy, "counts_nodes", False)
 
 
 def _reach(inside: Sequence[int], machine: Machine) -> Sequence[int]:

@@ -102,7 +102,7 @@ def jobs_of(seed, sizes):
         yield Job(number, submit_s, chance.randint(1, sizes[name]), run_s, wanted_s, extra=extra)
 
 
-@pytest.mark.parametrize("seeds", [2, pytest.param(4, marks=pytest.mark.heavy)])
+@pytest.mark.parametrize("seeds", [(1, 2), pytest.param((0, 3), marks=pytest.mark.heavy)])
 @pytest.mark.parametrize("allocator", ["first-free", "jigsaw", "laas"])
 @pytest.mark.parametrize(
     ("policy", "options"),
@@ -117,7 +117,7 @@ def jobs_of(seed, sizes):
 )
 def test_partitions_apart_are_machines_of_their_own(policy, options, allocator, seeds):
     """The other nodes of each are excluded; sets are whole pods, so none shares links."""
-    for seed in range(seeds):
+    for seed in seeds:
         jobs = list(jobs_of(seed, {"left": 40, "right": 70}))
         queue = {"partitions": APART, "policy": policy, "options": options}
 
