@@ -68,6 +68,7 @@ _SAME_NAMES = {  # of keys and fields
     "network": "routing model model_options fairness",
     "run": "seed seeds runtime_means self_check links_timeline attribution plugins",
 }
+_RENAMED_OPTIONS = {"scheduler": "allocator_options", "network": "model_options"}
 PLACES: Mapping[str, Mapping[str, str]] = {
     **{table: {key: key for key in keys.split()} for table, keys in _SAME_NAMES.items()},
     "compare": {"allocators": "compare", "options": "compare_options"},
@@ -96,6 +97,8 @@ def fields_of(tables: Mapping[str, Any], source: str) -> dict[str, Any]:
     found = {key: top.raw(key) for key in _WHOLE}
     for name, keys in PLACES.items():
         table = Table(tables.get(name, {}), f"{source}: [{name}]")
+        if name in _RENAMED_OPTIONS and "options" in table:
+            raise table.error("options", f"{_RENAMED_OPTIONS[name]}, as it is called now")
         found |= {field: table.raw(key) for key, field in keys.items() if key in table}
         table.finish()
     if "switch" in tables:

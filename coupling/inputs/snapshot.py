@@ -226,13 +226,22 @@ def snapshot_from(
         jobs=jobs,
         candidates=candidates,
         model=table.text("model", "fluid", MODELS),
-        model_options=table.mapping("model_options"),
+        model_options=_model_options(table),
         fairness=table.text("fairness", "per-sender", FAIRNESS),
         seed=seed,
         switch=switch,
     )
     table.finish()
     return snapshot
+
+
+def _model_options(table: Table) -> dict[str, Any]:
+    """Return the options of the model; files of version 0.2 call them `options`."""
+    if "options" not in table:
+        return table.mapping("model_options")
+    if "model_options" in table:
+        raise table.error("options", "it or model_options, not both")
+    return table.mapping("options")
 
 
 def _check_switch(table: Table, source: str, fabric: Topology) -> Mapping[str, Any] | str | None:

@@ -30,7 +30,7 @@ PAPERS: Mapping[str, Paper] = {
 }
 
 
-_VERSION = 1
+_VERSION = 2  # 1: before columns were renamed
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -239,6 +239,16 @@ def test_a_wrong_value_is_refused_when_an_experiment_is_made_or_changed(name, va
             make()
 
 
+@pytest.mark.parametrize(
+    ("table", "now"), [("scheduler", "allocator_options"), ("network", "model_options")]
+)
+def test_options_are_refused_with_the_name_that_they_have_now(table, now):
+    tables = {**FEW, table: {"options": {"order": "index"}}}
+
+    with pytest.raises(ExperimentError, match=f"options: expected {now}, as it is called now"):
+        Experiment.from_tables(tables, "experiment", "", "experiment")
+
+
 def places():
     """Yield table, key and field of everything that a file can say as well."""
     for name in ("topology", "workload", "communication", "replay"):

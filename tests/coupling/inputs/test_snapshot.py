@@ -342,6 +342,19 @@ BASE = {
 }
 
 
+def test_options_of_a_model_may_have_the_name_of_version_0_2():
+    packets = with_job() | {"model": "packets", "options": {"iterations": 2}}
+
+    assert snapshot_from(packets).model_options == {"iterations": 2}
+    with pytest.raises(SnapshotError, match="options: expected it or model_options, not both"):
+        snapshot_from(packets | {"model_options": {}})
+
+
+@pytest.mark.parametrize("name", ["crystal_allreduce-8B_incast1MiB_256_linear", "gpcnet_one_switch"])
+def test_snapshots_beside_measurements_are_read(name, shared):
+    assert read_snapshot(shared(f"reference/measured/{name}.json")).jobs
+
+
 def test_the_name_of_an_older_model_is_refused_with_what_to_use():
     with pytest.raises(SnapshotError, match="snapshot: model: expected 'flow-level', as it is"):
         snapshot_from(BASE | {"model": "exact"})
