@@ -350,7 +350,9 @@ def test_options_of_a_model_may_have_the_name_of_version_0_2():
         snapshot_from(packets | {"model_options": {}})
 
 
-@pytest.mark.parametrize("name", ["crystal_allreduce-8B_incast1MiB_256_linear", "gpcnet_one_switch"])
+@pytest.mark.parametrize(
+    "name", ["crystal_allreduce-8B_incast1MiB_256_linear", "gpcnet_one_switch"]
+)
 def test_snapshots_beside_measurements_are_read(name, shared):
     assert read_snapshot(shared(f"reference/measured/{name}.json")).jobs
 
