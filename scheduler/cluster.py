@@ -429,7 +429,8 @@ class Cluster:
                 self.leaf_up[leaf] &= ~(0 if allocation.units else ports)
             for switch, ports in () if allocation.units else allocation.l2s:
                 self.l2_up[switch] &= ~ports
-        self.leaf_free = [own & ~gone for own, gone in zip(self.leaf_nodes, taken, strict=True)]
+        own = self.inside or self.leaf_nodes
+        self.leaf_free = [mask & ~gone for mask, gone in zip(own, taken, strict=True)]
         self._count_free()
 
     def _count_free(self) -> None:

@@ -136,7 +136,10 @@ class Plan:
             return None
         # of units of links there are no masks
         if self._shares or machine.cluster.shared is not None:
-            cluster = self.without_bookings(job, machine.cluster_at(time_s), time_s, until_s)
+            base = machine.cluster_at(time_s)
+            if time_s >= UNKNOWN_END_S:  # nodes that are down are expected back
+                base.set_closed(())
+            cluster = self.without_bookings(job, base, time_s, until_s)
             placement = (place or machine.place_at)(job, cluster, time_s)
         else:
             sure = place is None and refusals_hold(machine)

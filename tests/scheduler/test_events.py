@@ -265,3 +265,15 @@ def test_counted_nodes_are_without_those_that_a_drain_keeps(queue):
     )
 
     assert {run[0]: run[1] for run in found} == {1: 0, 2: 0, 3: 200, 4: 1}
+
+
+@pytest.mark.parametrize("queue", ["conservative", "reckless"])
+@pytest.mark.parametrize("allocator", ["lc+s", "jigsaw"])
+def test_plans_wait_for_nodes_that_are_down_whatever_links_jobs_have(allocator, queue):
+    """Job 1 has links of two leaves until 50 s; job 2 wants 12 nodes, of which 8 are there."""
+    rows = [(1, 0.0, 50.0, 4, 50.0), (2, 10.0, 10.0, 12, 10.0)]
+    events = [(5.0, "down", range(8, 16)), (100.0, "up", range(8, 16))]
+
+    found, _, _ = runs_of(rows, happening(events), queue, allocator)
+
+    assert {run[0]: run[1] for run in found} == {1: 0, 2: 100}
