@@ -212,7 +212,7 @@ def _fat_tree(fields: Fields, common: Common) -> Topology:
 
 
 def _rail_tree(fields: Fields, common: Common) -> Topology:
-    """Read rails side by side: a PGFT whose nodes have an up-port for each rail."""
+    """Read rails side by side: a fat-tree with a link of a node to each."""
     rails = fields.integer("rails", 8, least=2)
     children = fields.integer("nodes_per_group", 32, least=1), fields.integer("groups", least=1)
     spines = fields.integer("spines_per_rail", children[0], least=1)

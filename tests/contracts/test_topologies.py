@@ -18,6 +18,9 @@ SPECS = {
         {"kind": "fat-tree", "children": [4, 3, 2], "parents": [1, 2, 2], "parallel": [1, 1, 3]},
         {"kind": "fat-tree", "children": [3, 2, 2, 2], "parents": [2, 2, 1, 2]},
     ],
+    "rail-tree": [
+        {"kind": "rail-tree", "rails": 2, "nodes_per_group": 3, "groups": 2, "spines_per_rail": 2},
+    ],
     "gpu-cluster": [
         {"kind": "gpu-cluster", "hosts": 6, "hosts_per_unit": 3, "gpus": 4, "fabric": fabric}
         for fabric in ("rail", "rail-only", "clos", "dual-plane")
