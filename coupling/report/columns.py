@@ -53,12 +53,13 @@ def table(
     for column, head in enumerate(heads):
         folded = column in left and column not in whole
         if folded:
-            layout.add_column(head, overflow="fold", vertical="bottom")
+            layout.add_column(head, overflow="fold")
         else:
             side: Literal["left", "right"] = "left" if column in left else "right"
-            layout.add_column(head, justify=side, no_wrap=True, vertical="bottom")
+            layout.add_column(head, justify=side, no_wrap=True)
         widest = max([len(head), *(row[column].cell_len for row in shown)])
-        layout.least_width += 1 + (min(widest, _FOLDED) if folded else widest)
+        apart = 2 if column else 0  # blanks before it
+        layout.least_width += apart + (min(widest, _FOLDED) if folded else widest)
     for row in shown:
         layout.add_row(*row)
     return layout
@@ -97,10 +98,11 @@ def copied_lines(*texts: str) -> Text:
 def text_of(*parts: RenderableType) -> str:
     """Write tables and lines as text, coloured only on a terminal."""
     console = Console(highlight=False, markup=False)
+    room = console.width
     with console.capture() as captured:
         for place, part in enumerate(parts):
             if place:
                 console.print()
-            least = part.least_width if isinstance(part, _Columns) else 0
-            console.print(Group(part), crop=False, width=max(console.width, least))
+            console.width = max(room, part.least_width if isinstance(part, _Columns) else 0)
+            console.print(Group(part), crop=False)
     return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
