@@ -522,6 +522,9 @@ class _Simulation:
         self._advance_work(state, now_s)
         if self.clock is not None and state.work_s == inf:
             state.interference_delay_s = self.clock.interference_delay_s(job_id)
+            alone_s = now_s - state.start_s - state.interference_delay_s
+            done_s = alone_s / state.placement_factor
+            state.work_s = max(0.0, state.allocation.job.runtime_s - done_s)
         self.machine.end(job_id)
         self.busy_nodes -= state.allocation.weight
         if not self.running:

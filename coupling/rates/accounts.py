@@ -101,7 +101,7 @@ class Accounts:
         self._state = np.zeros(1, STATE)
         self._add_rows(_ROWS)
 
-    def open(self, job: int, n_nodes: int, now_s: float) -> None:
+    def open(self, job: int, n_nodes: float, now_s: float) -> None:
         """Open the account of a job that starts."""
         if not self._free:
             n_slots = self.members.size

@@ -92,7 +92,7 @@ class NetworkLedger(Observer):
             job = allocation.job
             placed = entered.get(job.id)
             if placed is not None:
-                accounts.open(job.id, job.n_nodes, now_s)
+                accounts.open(job.id, allocation.weight, now_s)
                 self._sends[job.id] = placed
         gone = [one.job.id for one in ended if one.job.id in slot_of]
         slots, jobs, interference, alone = _on_network(JobRates.of(job_rates), slot_of)
@@ -139,14 +139,14 @@ def _as_simulated(
     left: Mapping[int, CompletedWork], ended: Sequence[Allocation]
 ) -> tuple[Ints, Floats, Floats]:
     """Return keys and node-seconds of blame, which has no culprit, and the work of each job."""
-    gone = [one.job for one in ended if one.job.id in left]
+    gone = [one for one in ended if one.job.id in left]
     lost = [
-        (job.id, left[job.id].interference_delay_s * job.n_nodes)
-        for job in gone
-        if left[job.id].interference_delay_s
+        (one.job.id, left[one.job.id].interference_delay_s * one.weight)
+        for one in gone
+        if left[one.job.id].interference_delay_s
     ]
     keys = np.array([[job for job, _ in lost], *([[-1] * len(lost)] * 2)], dtype=np.int64)
-    work_s = np.array([left[job.id].work_s for job in gone])
+    work_s = np.array([left[one.job.id].work_s for one in gone])
     return keys, np.array([node_s for _, node_s in lost], dtype=float), work_s
 
 

@@ -13,6 +13,8 @@ from scheduler.reasons import REASONS
 _TIMES = ("submit_s", "start_s", "end_s", "wait_s", "interference_delay_s")
 _RATIOS = ("network_slowdown", "interference", "placement_factor")
 _MOST_CULPRITS = 10
+_FAILED = "failed"
+_WORDS = REASONS | {_FAILED: "runs that failed, and the delay after each"}
 
 
 def waits_of(result: Result, place: str) -> pd.DataFrame:
@@ -36,11 +38,18 @@ def explain_job(result: Result, number: int, place: str) -> dict[str, Any]:
     job = found.iloc[0]
     if job["dropped"]:
         raise ResultError(f"--job: job {number} of {place} was not run: {job['dropped']}.")
+    reasons, failed = waited(waits, number), _failed(result)
+    if len(failed := failed[failed["id"] == number]):
+        spent_s = float(job["wait_s"]) - sum(row["wait_s"] for row in reasons)
+        delay_s = (spent_s - float((failed["end_s"] - failed["start_s"]).sum())) / len(failed)
+        first_s, last_s = float(failed["start_s"].min()), float(failed["end_s"].max()) + delay_s
+        row = {"reason": _FAILED, "holder": None, "root": None, "wait_s": spent_s}
+        reasons.append(row | {"first_s": first_s, "last_s": last_s})
     return {
         "run": result.name,
         "job": {"id": number, "n_nodes": int(job["n_nodes"]), "pattern": str(job["pattern"])}
         | {name: float(job[name]) for name in (*_TIMES, *_RATIOS)},
-        "waited": waited(waits, number),
+        "waited": reasons,
         "slowed": _slowed_by(result, number),
     }
 
@@ -77,25 +86,31 @@ def _slowed_by(result: Result, number: int) -> list[dict[str, Any]]:
     """Return the jobs that slowed a job, and when that can have been."""
     blame = result.blame[result.blame["victim"] == number]
     blame = blame.sort_values("interference_delay_node_s", ascending=False, kind="stable")
-    jobs = finished(result.jobs)
-    ends = jobs[["start_s", "end_s"]].to_numpy().tolist()
-    times: dict[int, list[float]] = dict(zip(jobs["id"].tolist(), ends, strict=True))
+    runs = pd.concat([finished(result.jobs), _failed(result)])[["id", "start_s", "end_s"]]
+    own = runs[runs["id"] == number]
     total = float(blame["interference_delay_node_s"].sum())
     rows = []
     for row in blame.head(_MOST_CULPRITS).to_dict("records"):
-        culprit = int(row["culprit"])
-        both = [times[number], times.get(culprit, times[number])]
+        theirs = runs[runs["id"] == int(row["culprit"])]
+        both = own.merge(own if theirs.empty else theirs, how="cross")
+        begin_s = both[["start_s_x", "start_s_y"]].max(axis=1)
+        end_s = both[["end_s_x", "end_s_y"]].min(axis=1)
         rows.append(
             {
-                "culprit": culprit if culprit in times else None,
+                "culprit": None if theirs.empty else int(row["culprit"]),
                 "link_class": str(row["link_class"]) or None,
                 "interference_delay_node_s": float(row["interference_delay_node_s"]),
                 "share": float(row["interference_delay_node_s"]) / total if total > 0.0 else 0.0,
-                "from_s": max(start_s for start_s, _ in both),
-                "to_s": min(end_s for _, end_s in both),
+                "from_s": float(begin_s[begin_s < end_s].min()),
+                "to_s": float(end_s[begin_s < end_s].max()),
             }
         )
     return rows
+
+
+def _failed(result: Result) -> pd.DataFrame:
+    """Return the runs of jobs that a failure ended."""
+    return result.extras.get("failures", result.jobs.iloc[:0])
 
 
 def explain_run(result: Result, place: str) -> dict[str, Any]:
@@ -117,4 +132,4 @@ def explain_run(result: Result, place: str) -> dict[str, Any]:
 
 def words_of(reason: str) -> str:
     """Return a reason in words."""
-    return REASONS.get(reason, reason)
+    return _WORDS.get(reason, reason)

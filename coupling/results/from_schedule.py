@@ -178,9 +178,7 @@ def failures_in_all(schedule: Schedule, events: MachineEvents) -> dict[str, Any]
         "events": len(events.happened),
         "failed_runs": len(failed),
         "jobs_requeued": len({run.allocation.job.id for run in failed}),
-        "node_seconds_lost_to_failures": sum(
-            run.lost_s * run.allocation.job.n_nodes for run in failed
-        ),
+        "node_seconds_lost_to_failures": sum(run.lost_s * run.allocation.weight for run in failed),
         "unfinished_jobs": len(schedule.unfinished),
     }
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from inspect import signature
+from math import inf
 from typing import cast
 
 from coupling.errors import ExperimentError
@@ -104,6 +105,16 @@ def check_parts(experiment: Experiment, parts: RunParts) -> None:
     if isinstance(setup.rates, FlowLevelRates):
         with error_context(f"{experiment.source}: [network]"):
             setup.rates.require_affordable(setup.allocator())
+        if parts.events is not None and parts.events.policy.checkpoint_s < inf:
+            raise ExperimentError(
+                f"{experiment.source}: [events] checkpoint: expected a model other than "
+                "flow-level, whose jobs begin again."
+            )
+    if parts.node is not None and experiment.model == "hop-cost-ratio":
+        raise ExperimentError(
+            f"{experiment.source}: [network] model {experiment.model!r}: expected jobs that do "
+            "not share nodes ([scheduler] node)."
+        )
     if parts.events is not None and parts.events.of_routes:
         fixed = not isinstance(setup.routing, MultipathRouting)
         if not fixed or isinstance(setup.rates, FlowLevelRates):

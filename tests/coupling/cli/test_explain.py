@@ -162,3 +162,24 @@ def test_each_reason_is_told_in_a_case_made_by_hand(command, tmp_path, run, job,
 
     assert status == 0
     assert told in " ".join(out.split())
+
+
+def test_runs_that_failed_are_told_of_waits_and_of_who_slowed_a_job(command, experiment, tmp_path):
+    """Rows add up to the wait, and no two jobs ran together for less than no time."""
+    failing = {"list": [{"time": 3000, "action": "down", "what": "s1.0"}]}
+    made = experiment(workload=SHORT, self_check=False, allocator="random", events=failing)
+    run_campaign(made, tmp_path / "out")
+    failures = pd.read_parquet(tmp_path / "out" / "failures.parquet")
+    assert len(failures)
+
+    for job in failures["id"]:
+        told = json.loads(command("explain", tmp_path / "out", "--job", job, "--json")[1])
+        one = told["runs"][0]
+
+        assert sum(row["wait_s"] for row in one["waited"]) == pytest.approx(one["job"]["wait_s"])
+        (failed,) = (row for row in one["waited"] if row["reason"] == "failed")
+        assert failed["last_s"] == pytest.approx(3120)  # queued again two minutes later
+        assert all(row["from_s"] < row["to_s"] for row in one["slowed"])
+    assert "runs that failed, and the delay after each" in " ".join(
+        command("explain", tmp_path / "out", "--job", job)[1].split()
+    )

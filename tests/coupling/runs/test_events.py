@@ -160,6 +160,41 @@ def test_routes_change_only_where_paths_are_fixed(fields):
         fs.run(experiment(events=events, **fields))
 
 
+def test_what_a_failed_job_had_done_is_known_where_every_flow_is_simulated():
+    """
+    By hand: two leaves of two nodes joined by one cable, which both senders share: half the rate.
+
+    Nodes of the same leaf are the ideal, so half of the 300 s until the failure are work, and the
+    job, queued again after 120 s, needs 2,000 s.
+    """
+    tree = {
+        "kind": "fat-tree",
+        "children": [2, 2],
+        "parents": [1, 1],
+        "bandwidth": "1 GB/s",
+        "latency": "none",
+    }
+    workload = pd.DataFrame({"id": [1], "submit_s": [0], "n_nodes": [4], "runtime_s": [1000]})
+    fields = {"pattern": {"name": "shift", "distance": 2}, "comm_fraction": 1.0}
+    events = {"list": [*down(300, ["n0"]), {"time": 400, "action": "up", "what": "n0"}]}
+
+    run = fs.run(fs.Experiment(tree, workload, model="flow-level", events=events, **fields))
+
+    ran_s = float((run.jobs["end_s"] - run.jobs["start_s"]).iloc[0])
+    assert run.jobs["start_s"].tolist() == [420.0]
+    assert run.extras["failures"]["lost_s"].tolist() == pytest.approx([300 * 1000 / ran_s])
+    assert run.summary["node_seconds_lost_to_failures"] == pytest.approx(4 * 300_000 / ran_s)
+
+
+def test_checkpoints_are_refused_where_every_flow_is_simulated():
+    """Its jobs begin with all of their work."""
+    events = {"list": down(1, ["n0"]), "checkpoint": "30 min"}
+    with pytest.raises(
+        ExperimentError, match=r"\[events\] checkpoint: expected a model other than"
+    ):
+        fs.run(experiment(events=events, model="flow-level"))
+
+
 def test_a_table_of_events_is_read_as_a_list_is(tmp_path):
     """Bare numbers are seconds; a file of the experiment's folder."""
     (tmp_path / "events.csv").write_text(

@@ -201,3 +201,20 @@ def test_nodes_that_cannot_be_are_refused_in_a_line(fields, message):
     jobs = (Job(1, 0.0, 1, 9.0, 9.0, cores=4),)
     with pytest.raises(ExperimentError, match=message):
         run(Workload(jobs, "by hand"), **fields)
+
+
+def test_what_jobs_lose_counts_by_their_part_of_the_nodes_in_every_table():
+    """Blame and summary are of the same node-seconds."""
+    jobs = tuple(Job(n, float(n), 2 + n % 3, 50.0, 50.0, cores=2 * (2 + n % 3)) for n in range(20))
+    talk = {"pattern": "all-to-all", "comm_fraction": 0.9}
+
+    found = run(Workload(jobs, "by hand"), {"cores": 8}, communication=talk)
+
+    lost = found.summary["node_seconds_lost_to_interference"]
+    assert lost > 0
+    assert found.blame["interference_delay_node_s"].sum() == pytest.approx(lost)
+
+
+def test_prices_of_whole_nodes_are_refused_where_jobs_share_them():
+    with pytest.raises(ExperimentError, match="'hop-cost-ratio': expected jobs that do not share"):
+        run(Workload((Job(1, 0.0, 1, 9.0, 9.0),), "x"), {"cores": 8}, model="hop-cost-ratio")
