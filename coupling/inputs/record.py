@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
+from math import inf
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -45,6 +46,7 @@ from scheduler.workload.states import UNFINISHED
 NO_ZONE = "times are UTC: the records have no time zone"
 """What is assumed of a record whose times have no offset, where no zone is given."""
 _NEVER = "never started, or without hosts"
+_PAST_LIMIT = "jobs without an end, past their time limit: they end with it"
 _STEP = "job steps (sacct -X leaves them out)"
 
 
@@ -83,8 +85,8 @@ def read_record(
     path: Path | str, topology: Topology, *, stop: bool = False, zone: str | None = None
 ) -> Record:
     """Read jobs, times and places from ``sacct -X -P`` or ``squeue --json``."""
-    # A job that still runs ends with the record. Where the clock was set by an hour while a job
-    # ran, its run time counts.
+    # A job without an end ends with the record, or with its time limit before. Where the clock was
+    # set by an hour while a job ran, its run time counts.
     source = read_source(path)
     notes: Counter[str] = Counter()
     clock = None if zone is None else time_zone(zone)
@@ -228,8 +230,10 @@ def _timed_job(entry: Entry, last_s: float, notes: Counter[str]) -> Entry | None
     """Return a job whose times fit together; None where it took no time."""
     start_s, end_s = entry.start_s or 0.0, entry.end_s
     if end_s is None:
-        notes["jobs that still run when the record ends, and end with it"] += 1
-        end_s = last_s
+        limit_s = start_s + entry.requested_s if entry.requested_s > 0 else inf
+        end_s = min(last_s, limit_s)
+        still = "jobs that still run when the record ends, and end with it"
+        notes[_PAST_LIMIT if limit_s < last_s else still] += 1
     elif entry.runtime_s > 0 and set_by_an_hour(end_s - start_s - entry.runtime_s):
         notes["jobs whose end and run time differ by an hour: the clock was set"] += 1
         end_s = start_s + entry.runtime_s

@@ -34,7 +34,13 @@ def now_answer(found: Now, top: int | None = None, *, why: bool = True) -> Answe
         more = [f"{left}; slowed down in some sample: {slowed:,} (--top, --json)."]
     letters = {} if top is None else {1: USER, 2: NAME}
     jobs = Section(
-        "Jobs, most slowed first", _JOBS, shown, left=_LEFT, whole=_LEFT, letters=letters, notes=more
+        "Jobs, most slowed first",
+        _JOBS,
+        shown,
+        left=_LEFT,
+        whole=_LEFT,
+        letters=letters,
+        notes=more,
     )
     cables = Section(
         "Hottest cables",

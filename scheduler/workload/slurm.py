@@ -26,7 +26,7 @@ from scheduler.workload.entries import (
 from scheduler.workload.filters import LARGEST, MISSING, Filters, ReadOptions
 from scheduler.workload.json_lists import job_tables
 from scheduler.workload.squeue import unwrapped
-from scheduler.workload.states import UNFINISHED
+from scheduler.workload.states import UNFINISHED, unfinished_reason
 
 COLUMNS = {
     "id": ("jobidraw", "jobid"),
@@ -92,9 +92,9 @@ def read_sacct(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     again, and a number that Slurm uses again, are jobs of their own.
 
     Unfinished jobs, job steps and jobs that were cancelled before they ran are dropped; those that
-    were cancelled while they ran held their nodes, and count. Tasks of arrays and parts of
-    heterogeneous jobs get new numbers where there is no JobIDRaw. Jobs that end before they start
-    are dropped, unless the clock was set back by an hour meanwhile.
+    were cancelled, queued again or resized while they ran held their nodes, and count. Tasks of
+    arrays and parts of heterogeneous jobs get new numbers where there is no JobIDRaw. Jobs that end
+    before they start are dropped, unless the clock was set back by an hour meanwhile.
 
     Times without an offset are taken as UTC: a local clock that is set forward or back in the
     middle of a log shifts the arrivals by that hour. Beside times with an offset, or in seconds
@@ -265,7 +265,7 @@ def _sacct_entry(
         runtime_s=runtime_s,
         n_nodes=nodes,
         requested_s=_read_limit(cell("limit"), place, columns),
-        unfit=_drop_reason(number, state) or backwards_reason(start_s, end_s, runtime_s),
+        unfit=_drop_reason(number, state, end_s) or backwards_reason(start_s, end_s, runtime_s),
         name=cell("name"),
         labels={use: cell(use) for use in ("user", "group", "queue")},
         extra=tuple((name, text) for name, text in cells.items() if name not in used and text),
@@ -296,13 +296,11 @@ def tres_units(text: str, processors: int) -> dict[str, int]:
     }
 
 
-def _drop_reason(number: str, state: str) -> str:
+def _drop_reason(number: str, state: str, end_s: float) -> str:
     """Return why a job of this number and state is dropped."""
     if "." in number:
         return "job step (sacct -X leaves them out)"
-    if state in UNFINISHED:
-        return f"not finished ({state.lower()})"
-    return ""
+    return unfinished_reason(state, end_s)
 
 
 def read_instant(text: str, place: str, name: str, zone: tzinfo = UTC) -> float:
@@ -421,9 +419,7 @@ def _read_entry(table: Mapping[str, Any], place: str, filters: Filters) -> Entry
         runtime_s=elapsed_s if elapsed_s >= 0 or not 0 < start_s <= end_s else end_s - start_s,
         n_nodes=_count_nodes(table, hosts, place, filters),
         requested_s=max(limit_s, float(MISSING)),
-        unfit=f"not finished ({state.lower()})"
-        if state in UNFINISHED
-        else backwards_reason(start_s, end_s, elapsed_s),
+        unfit=unfinished_reason(state, end_s) or backwards_reason(start_s, end_s, elapsed_s),
         name=str(table.get("name") or ""),
         labels={"user": user, "group": table.get("group"), "queue": table.get("partition")},
         extra=tuple((name, text) for name, text in value.items() if text),

@@ -21,6 +21,14 @@ HOLDING = frozenset(
 UNFINISHED = frozenset({"PENDING", "RUNNING", "SUSPENDED", "CONFIGURING", "REQUEUED", "RESIZING"})
 """States of Slurm in which a job has no run time yet."""
 
+_ENDED_PARTS = {"REQUEUED", "RESIZING"}  # of records that have an end: the part until then
+
+
+def unfinished_reason(state: str, end_s: float) -> str:
+    """Return why an accounting record is dropped whose job goes on; empty where it has ended."""
+    goes_on = state in UNFINISHED and not (state in _ENDED_PARTS and end_s > 0)
+    return f"not finished ({state.lower()})" if goes_on else ""
+
 
 def running(jobs: Iterable[Job]) -> list[Job]:
     """

@@ -264,7 +264,8 @@ def test_what_is_odd_is_counted_and_nothing_stops(tmp_path):
         line(2, 0, 100, "login[1-3]"),
         line(3, None, None, "None assigned", state="PENDING"),
         line(4, None, 50, "None assigned", state="CANCELLED by 501"),
-        line(5, 20, None, "n2", state="RUNNING"),  # until 7400, the last time of the record
+        line(5, 70, None, "n2", state="RUNNING", limit="UNLIMITED"),  # until the last time, 7400
+        line(16, 5, None, "n2", state="RUNNING", limit=1),  # a runaway job, until 65
         line("6_4", 10, 60, "n3"),
         line("7+1", 10, 60, "n4"),
         line(8, 100, 3800, "n5", elapsed=100),  # the clock was set forward by an hour
@@ -287,6 +288,7 @@ def test_what_is_odd_is_counted_and_nothing_stops(tmp_path):
     assert told.pop("share of the node time on such hosts") == pytest.approx(0.05, abs=0.05)
     assert told == {
         "jobs that still run when the record ends, and end with it": 1,
+        "jobs without an end, past their time limit: they end with it": 1,
         "jobs whose end and run time differ by an hour: the clock was set": 2,
         "jobs that end as they start: their run time counts": 1,
         "jobs that start before they are submitted, or whose submission is unknown": 1,
@@ -306,7 +308,7 @@ def test_what_is_odd_is_counted_and_nothing_stops(tmp_path):
         "hosts that the fabric has not": 3,
     }
     ends = {n: job["end_s"] for n, job in rows(found).items()}
-    assert (ends[5], ends[8], ends[9]) == (7400.0, 200.0, 7400.0)
+    assert (ends[5], ends[16], ends[8], ends[9]) == (7400.0, 65.0, 200.0, 7400.0)
 
 
 def test_unknown_hosts_stop_where_they_shall(tmp_path):

@@ -42,6 +42,25 @@ def test_accounting_records_keep_start_and_nodes_of_all_that_ran(sacct):
     assert "nodelist" not in dict(workload.jobs[0].extra)
 
 
+def test_a_run_that_was_queued_again_held_its_nodes_and_counts(tmp_path):
+    """As `sacct --duplicates` has it: half an hour on two nodes, then an hour."""
+    path = tmp_path / "sacct.txt"
+    path.write_text(
+        "JobIDRaw|Submit|Start|End|ElapsedRaw|NNodes|State\n"
+        "1|0|0|1800|1800|2|REQUEUED\n"
+        "1|1800|3600|7200|3600|2|COMPLETED\n"
+        "2|0|0|600|600|1|RESIZING\n"
+        "2|0|600|Unknown|600|2|RESIZING\n"
+        "3|0|0|Unknown|600|2|REQUEUED\n"
+    )
+
+    found = READERS["sacct"](path)
+
+    ran = sorted((job.n_nodes, job.runtime_s) for job in found.jobs)
+    assert ran == [(1, 600), (2, 1800), (2, 3600)]
+    assert found.dropped == {"not finished (resizing)": 1, "not finished (requeued)": 1}
+
+
 @pytest.mark.parametrize("arrivals", ["zero", 0.5, 2.0])
 def test_the_record_stays_on_the_clock_of_the_log_whatever_arrivals_do(sacct, arrivals):
     there = READERS["sacct"](sacct, arrivals=arrivals)
