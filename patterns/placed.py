@@ -306,6 +306,7 @@ _ALGORITHMS: Mapping[str, Mapping[str, Callable[[_Group, float], list[Step]]]] =
     "broadcast": {"ring": _chain},
     "all-to-all": {"direct": _direct},
 }
+OPERATIONS = tuple(_ALGORITHMS)
 
 
 def nccl_latency_s(algorithm: str, passes: int, ranks: int, hosts: int) -> float:

@@ -1,6 +1,6 @@
 """Allocation: a job placed on nodes, with the links it owns."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -10,6 +10,7 @@ import numpy as np
 from netsim.common.arrays import Ints
 from netsim.flows.host_tree import host_tree
 from netsim.flows.partition import Partition
+from netsim.topology.base import Topology
 from netsim.topology.gpucluster import GpuCluster
 from scheduler.geometry import Geometry
 from scheduler.job import Job
@@ -154,18 +155,9 @@ class Allocation:
             ``links`` is None where nothing is owned exclusively. Ranks are nodes; on a GPU cluster
             those of a job that has some GPUs of its hosts, or trains a model, are GPUs.
         """
-        nodes, links, fabric = self.nodes(), self.links(), self.geometry.fabric
-        talk = self.job.communication
-        trains = talk is not None and talk.compute_s is not None
-        if not isinstance(fabric, GpuCluster) or not (self.gpus or trains):
-            return Partition(nodes, links)
-        places = self.geometry.places(nodes).tolist()
-        every, masks = (1 << fabric.hosts.gpus) - 1, dict(self.gpus)
-        own = [_set_places(masks.get(place, every)) for place in places]
-        ranks = np.repeat(nodes, [len(gpus) for gpus in own])
-        most = self.job.gpus or ranks.size  # rounded up, it may hold more than it asks for
-        gpus = np.array([gpu for gpus in own for gpu in gpus], dtype=np.int64)
-        return Partition(ranks[:most], links, gpus[:most])
+        nodes, held = self.nodes(), dict(self.gpus)
+        masks = [held[place] for place in self.geometry.places(nodes).tolist()] if held else None
+        return job_partition(self.job, self.geometry.fabric, nodes, self.links(), masks)
 
     def links(self) -> Ints | None:
         """
@@ -194,3 +186,23 @@ class Allocation:
             down.append(chosen + tree.down_base[level])
         links = np.concatenate(up + down)
         return host_tree(fabric).spread(links) if isinstance(fabric, GpuCluster) else links
+
+
+def job_partition(
+    job: Job,
+    fabric: Topology,
+    nodes: Ints,
+    links: Ints | None = None,
+    held: Sequence[int] | None = None,
+) -> Partition:
+    """Return a job on nodes, as `Allocation.partition`; `held`: GPUs of each as bits, else all."""
+    trains = job.communication is not None and job.communication.compute_s is not None
+    if not isinstance(fabric, GpuCluster) or not (held or trains):
+        return Partition(nodes, links)
+    most = fabric.hosts.gpus
+    each = min(-(-job.gpus // nodes.size) or most, most)
+    own = [_set_places(mask) for mask in held or [(1 << each) - 1] * nodes.size]
+    ranks = np.repeat(nodes, [len(gpus) for gpus in own])
+    asked = job.gpus or ranks.size  # rounded up, it may hold more
+    gpus = np.array([gpu for gpus in own for gpu in gpus], dtype=np.int64)
+    return Partition(ranks[:asked], links, gpus[:asked])

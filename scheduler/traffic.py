@@ -379,6 +379,7 @@ class TrafficOf:
         if crossing.all() and _has_no_gaps(flows.step):
             return flows
         numbers, step = np.unique(flows.step[crossing], return_inverse=True)
+        hide_s = None if flows.hide_s is None else flows.hide_s[numbers]
         across = RankFlows(
             step,
             flows.src[crossing],
@@ -386,13 +387,13 @@ class TrafficOf:
             flows.nbytes[crossing],
             None if flows.rounds is None else flows.rounds[numbers],
             None if flows.channel is None else flows.channel[crossing],
-            flows.hide_s,
+            hide_s,
             labels=tuple(flows.labels[number] for number in numbers) if flows.labels else (),
             latency_s=None if flows.latency_s is None else flows.latency_s[numbers],
         )
         if topology.loopback_bw and not crossing.all():
             return self._beside_loopback(across, flows, crossing, numbers)
-        if flows.hide_s is not None and numbers.size < flows.hide_s.size:
+        if flows.hide_s is not None and np.delete(flows.hide_s, numbers).any():
             raise RoutingError(
                 "hidden phases: a collective stays inside hosts, where traffic costs nothing; "
                 "expected a fabric with gpu_link."

@@ -16,7 +16,7 @@ from netsim.common.units import parse_size
 from patterns.base import LEAST_BYTES, MOST_BYTES, Pattern
 from patterns.errors import PatternError
 from patterns.phases import DIMENSIONS, REPLICAS, Part, Phase, Phases, sizes_of
-from patterns.placed import checked_collective
+from patterns.placed import OPERATIONS, checked_collective
 from patterns.registry import make_pattern
 from scheduler.traffic import RankFlows, rank_flows
 from scheduler.workload.profile import located
@@ -206,7 +206,7 @@ def _part(table: Table) -> Part:
     unknown = [name for name in over if name not in _NAMES]
     if unknown:
         raise table.error("over", f"a list of {', '.join(_NAMES)}, or none for all")
-    operation = table.text("operation")
+    operation = table.text("operation", choices=(*OPERATIONS, "send"))
     nbytes, times = _bytes(table, "nbytes"), table.integer("times", 1, least=1, most=_MOST_SIZE)
     if operation == "send":
         if len(over) != 1:

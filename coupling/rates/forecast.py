@@ -3,11 +3,14 @@
 import logging
 from dataclasses import dataclass
 
+import numpy as np
+
 from coupling.rates.base import RunInput
 from coupling.rates.simulated import shaped
 from netsim.common.units import LONGEST_S, duration_text, require_within_a_day
 from netsim.routing.cluster import ClusterRouting
 from netsim.routing.wraparound import Wraparound
+from scheduler.allocation import job_partition
 from scheduler.allocators.base import Allocator
 from scheduler.cluster import Cluster
 from scheduler.job import Job
@@ -55,23 +58,26 @@ def forecast_of(scene: RunInput, allocator: Allocator, iterations: int) -> Forec
     """Forecast the cost of a run with at most so many iterations a job, or fewer if too many."""
     routing = scene.routing.inner if isinstance(scene.routing, ClusterRouting) else scene.routing
     apart = getattr(allocator, "isolating", False) and isinstance(routing, Wraparound)
-    most = Forecast(sum(iterations * _each_step(job, apart=apart) for job in scene.jobs), apart)
+    most = Forecast(
+        sum(iterations * _each_step(job, scene, apart=apart) for job in scene.jobs), apart
+    )
     if most.cpu_s <= LONGEST_S:
         return most
     ideal_s = _Ideal(scene, allocator)
     starts = 0.0
     for job in scene.jobs:
-        if each := _each_step(job, apart=apart):
+        if each := _each_step(job, scene, apart=apart):
             starts += each * shaped(job.runtime_s, ideal_s(job), iterations)[0]
     return Forecast(starts, apart)
 
 
-def _each_step(job: Job, *, apart: bool) -> float:
+def _each_step(job: Job, scene: RunInput, *, apart: bool) -> float:
     """Return the flows of an iteration, or its steps."""
     talk = job.communication
     if talk is None or talk.fraction == 0.0 or job.runtime_s == 0.0 or job.n_nodes == 1:
         return 0.0
-    flows = rank_flows(talk.pattern, job.n_nodes)
+    ranks = job_partition(job, scene.topology, np.arange(job.n_nodes)).nodes
+    flows = rank_flows(talk.pattern, ranks.size)
     return float(flows.n_rounds if apart else flows.flow_rounds.sum())
 
 
@@ -88,7 +94,7 @@ class _Ideal:
         talk = job.communication
         if talk is None or talk.iteration_s is not None:
             return float("inf") if talk is None else talk.iteration_s or float("inf")
-        key = talk.pattern, talk.fraction, job.n_nodes
+        key = talk.pattern, talk.fraction, job.n_nodes, job.gpus
         if key not in self._known:
             place = self._allocator.allocate(job, self._cluster)
             placed = None if place is None else self._traffic_of(talk, place.partition())

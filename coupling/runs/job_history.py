@@ -15,10 +15,12 @@ from coupling.results.columns import finished
 from coupling.results.manifest import NOT_AGAIN
 from coupling.results.result import Result, owned_links
 from coupling.runs.assembly import RunInputs, assemble
+from coupling.runs.retrace import refuse_parts_of_hosts
 from coupling.runs.setup import Setup
 from netsim.common.arrays import Floats, Ints
 from netsim.flows.partition import Partition
 from netsim.flows.traffic import bytes_per_link
+from scheduler.allocation import job_partition
 from scheduler.job import Job
 from scheduler.traffic import RankFlows, rank_flows
 
@@ -104,6 +106,7 @@ class JobHistories:
         self._setup = Setup.of(experiment, parts)
         self._network = self._empty_network()
         self.topology = self._network.topology
+        refuse_parts_of_hosts(experiment, self.topology, "the run")
         table = finished(result.jobs)
         sizes = dict(zip(table["id"].tolist(), table["n_nodes"].tolist(), strict=True))
         self._jobs = {
@@ -119,10 +122,11 @@ class JobHistories:
 
     def flows(self, job: int) -> tuple[RankFlows, int] | None:
         """Return the messages of a job and how many ranks it has; None where it sends nothing."""
-        talk = self._jobs[job].communication
-        n_ranks = self._jobs[job].n_nodes
-        if talk is None or n_ranks == 1 or not talk.fraction:
+        own = self._jobs[job]
+        talk = own.communication
+        if talk is None or own.n_nodes == 1 or not talk.fraction:
             return None
+        n_ranks = job_partition(own, self.topology, np.arange(own.n_nodes)).nodes.size
         return rank_flows(talk.pattern, n_ranks), n_ranks
 
     def life(self, job: int) -> JobHistory:
@@ -216,10 +220,9 @@ class JobHistories:
 
     def _placed_job(self, row: int) -> _Placed:
         """Return a job where it ran."""
-        job = int(self._id[row])
-        nodes = self.topology.names.nodes([str(self._hosts[job])])
-        where = Partition(np.array(nodes, dtype=np.int64), self._owned(job))
-        return _Placed(self._jobs[job], where)
+        job = self._jobs[int(self._id[row])]
+        nodes = np.array(self.topology.names.nodes([str(self._hosts[job.id])]), dtype=np.int64)
+        return _Placed(job, job_partition(job, self.topology, nodes, self._owned(job.id)))
 
     def _empty_network(self) -> NetworkRateModel:
         """Return an empty network."""

@@ -21,9 +21,10 @@ from coupling.runs.stored import Stored
 from fabricsim.checking import unknown
 from netsim.common.arrays import Ints
 from netsim.common.errors import TopologyError
-from netsim.flows.partition import Partition
 from netsim.routing.multipath import single_paths
 from netsim.topology.base import Topology
+from netsim.topology.gpucluster import GpuCluster
+from scheduler.allocation import job_partition
 from scheduler.job import Job
 from scheduler.traffic import PlacedTraffic, rank_flows
 
@@ -36,9 +37,12 @@ def moment(stored: Stored, at_s: float, run: str | None = None) -> dict[str, Any
         raise ResultError(f"{stored.folder}: its links are unknown: {why_not}.")
     experiment = stored.experiment.located()
     topology = build_topology(experiment.topology, place, partial(_fabric_error, place))
+    refuse_parts_of_hosts(experiment, topology, place)
     running = _running_rows(result.jobs, at_s, place)
     _refuse_broken_fabric(result.extras.get("events"), at_s, place)
     document: dict[str, Any] = {"topology": experiment.topology}
+    if experiment.node is not None:
+        document["shared"] = True
     if experiment.routing is not None:
         document["routing"] = experiment.routing
     try:
@@ -47,6 +51,12 @@ def moment(stored: Stored, at_s: float, run: str | None = None) -> dict[str, Any
     except (CouplingError, TopologyError) as error:
         raise ResultError(f"{place}: its tables do not fit its fabric: {error}") from None
     return document
+
+
+def refuse_parts_of_hosts(experiment: Experiment, topology: Topology, place: Path | str) -> None:
+    """Refuse a run whose jobs had some GPUs of hosts."""
+    if experiment.node is not None and isinstance(topology, GpuCluster):
+        raise ResultError(f"{place}: which GPUs of its hosts each job had is not stored.")
 
 
 def _fabric_error(place: Path, what: str) -> ExperimentError:
@@ -168,7 +178,10 @@ def _retraced_jobs(result: Result, variant: Experiment, parts: RunParts, place: 
     for row in table.to_dict("records"):
         job = of_id[row["id"]].at_size(row["n_nodes"])
         nodes = np.array(fabric.names.nodes([row["nodes"]]), dtype=np.int64)
-        placed = network.traffic(job, Partition(nodes, owned(job.id)))
+        partition = job_partition(job, fabric, nodes, owned(job.id))
+        if partition.gpus is not None:
+            raise ResultError(f"{place}: job {job.id}: expected ranks that are nodes, got GPUs.")
+        placed = network.traffic(job, partition)
         src, dst = _flow_ranks(job, placed, place)
         work_s = (row["end_s"] - row["start_s"]) / row["network_slowdown"]
         iteration_s = 0.0 if placed is None else placed.ideal_s

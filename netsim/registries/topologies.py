@@ -275,7 +275,7 @@ def _ratios(fields: Fields) -> tuple[Fraction, ...]:
     value = fields.raw("oversubscription", 1)
     entries = value if isinstance(value, (list, tuple)) else [value]
     found = []
-    for entry in entries:
+    for entry in entries or [None]:
         match = _RATIO.fullmatch(str(entry)) if not isinstance(entry, bool) else None
         ratio = None if match is None else Fraction(match[1]) / Fraction(match[2] or 1)
         if ratio is None or ratio <= 0 or len(entries) > 2:  # noqa: PLR2004 (levels with links up)

@@ -120,7 +120,7 @@ class EmergentAdaptive(OnAnyNodes):
         communication = job.communication
         if plain is None or communication is None or job.n_nodes == 1:
             return plain
-        if rank_flows(communication.pattern, job.n_nodes).src.size > MOST_MESSAGES:
+        if rank_flows(communication.pattern, plain.partition().nodes.size).src.size > MOST_MESSAGES:
             return Adaptive().allocate(job, cluster)
         # where parts are not joined, the lowest free nodes may not reach each other
         tried = CANDIDATES[:-1] if cluster.geometry.in_parts else CANDIDATES

@@ -184,11 +184,11 @@ def placement_cost(
     pattern: Pattern, allocation: Allocation, cluster: Cluster, *, hop_bytes: bool = False
 ) -> float:
     """Return a job's communication cost on a placement: equation (6) of Mishra20."""
-    flows = rank_flows(pattern, allocation.job.n_nodes)
-    leaf = cluster.geometry.groups(allocation.nodes())
+    ranks = allocation.partition().nodes
+    flows, leaf = rank_flows(pattern, ranks.size), cluster.geometry.groups(ranks)
     comm = np.array(cluster.leaf_comm)
     if allocation.job.communication is not None:
-        comm += np.bincount(leaf, minlength=comm.size)
+        comm += np.bincount(cluster.geometry.groups(allocation.nodes()), minlength=comm.size)
     nodes = np.array([mask.bit_count() for mask in cluster.leaf_nodes])
     leaf_i, leaf_j = leaf[flows.src], leaf[flows.dst]
     level = switch_levels(cluster.geometry)(leaf_i, leaf_j)

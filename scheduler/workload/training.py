@@ -92,7 +92,11 @@ class TrainingJobs:
         if job.sizes:
             what = "model: expected jobs of one size, which decides dp, got several sizes"
             raise WorkloadError(f"{self._place}: job {job.id}: {what}.")
-        n_ranks = job.gpus or job.n_nodes * self._layout(1, 1).gpus
+        most = job.n_nodes * self._layout(1, 1).gpus
+        n_ranks = job.gpus or most
+        if n_ranks > most:
+            what = f"expected at most the {most} GPUs of its {job.n_nodes} hosts, got {n_ranks}"
+            raise WorkloadError(f"{self._place}: job {job.id}: {what}.")
         key = n_ranks, job.n_nodes
         if key not in self._known:
             plain = self._is_plain(job, n_ranks)

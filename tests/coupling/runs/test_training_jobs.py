@@ -1,9 +1,15 @@
 """Training jobs of a log on a GPU cluster: their GPUs decide dp, and parts of hosts are shared."""
 
+import numpy as np
 import pytest
 
 import fabricsim as fs
+from coupling.errors import ResultError
 from coupling.results.notes import remark_lines
+from coupling.runs.campaign import run_campaign
+from coupling.runs.job_history import JobHistories
+from coupling.runs.retrace import moment, retrace
+from coupling.runs.stored import Stored
 from scheduler import Job, Workload, WorkloadError
 
 MODEL = {"params": "5e8", "layers": 4, "hidden": 1024, "seq": 1024, "compute_s": "1 us"}
@@ -66,6 +72,16 @@ def test_a_third_of_a_host_gets_other_hosts_where_gpus_are_taken():
     assert list(found.jobs["nodes"]) == ["n[0-1]", "n[0-1]", "n[2-3]"]
 
 
+@pytest.mark.parametrize("node", [None, {"gpus": 8}])
+def test_gpus_of_a_job_are_spread_evenly_over_its_hosts(node):
+    """By hand: 4 adapters on each of 4 hosts send 2 x 15/16 x 1 GB / 4 at 50 GB/s: 9.375 ms."""
+    rule = {"model": MODEL | {"overlap": False, "compute_s": "9.375 ms"}}
+
+    found = run([Job(1, 0.0, 4, 100.0, 100.0, gpus=16)], rule, node=node)
+
+    assert found.jobs["network_slowdown"].to_numpy() == pytest.approx([4 / 3], rel=0.01)
+
+
 def test_the_share_of_communication_is_that_of_the_bytes_on_the_lowest_hosts():
     """
     By hand: 16 GPUs on two hosts, gradients of 1 GB by a double tree or rings, as NCCL chooses.
@@ -102,6 +118,7 @@ def test_runs_count_jobs_whose_gradients_outlast_the_backward_pass(compute_s, ex
             "rule 1: job 7: 18 GPUs do not fill tp x cp x pp = 8 and ep = 1; nearest: 16 or 24, or",
         ),
         (Job(7, 0.0, 2, 9.0, 9.0), {"tp": 4, "dp": 2}, "nearest: 8, or misfit"),
+        (Job(7, 0.0, 4, 9.0, 9.0, gpus=40), {}, "job 7: expected at most the 32 GPUs of its 4"),
     ],
 )
 def test_jobs_that_do_not_fill_a_model_are_refused_with_the_nearest_sizes(job, model, message):
@@ -138,3 +155,68 @@ def test_a_model_needs_gpus():
     tree = {"kind": "fat-tree", "radix": 4, "bandwidth": "1 GB/s"}
     with pytest.raises(Exception, match="model: expected a fabric of kind 'gpu-cluster'"):
         run([Job(1, 0.0, 2, 9.0, 9.0)], {}, tree)
+
+
+@pytest.mark.parametrize(
+    ("model", "allocator"),
+    [("flow-level", "first-free"), ("fluid", "emergent-adaptive"), ("fluid", "adaptive")],
+)
+def test_sizes_of_a_model_divide_gpus_not_hosts(model, allocator):
+    """By hand: tp = 4 is half of each host, whether there are two of these or three."""
+    jobs = [Job(n, 0.0, size, 100.0, 100.0) for n, size in enumerate([2, 3, 3])]
+
+    found = run(jobs, {"model": {**MODEL, "tp": 4}}, model=model, allocator=allocator)
+
+    assert list(found.jobs["n_nodes"]) == [2, 3, 3]
+
+
+def written(folder, node=None, fabric=None):
+    """Return the result directory of two jobs on four hosts each that share cables."""
+    (folder / "log.csv").write_text(
+        "id,submit_s,nodes,runtime_s,requested_s,gpus\n1,0,4,100,100,16\n2,0,4,100,100,16\n"
+    )
+    experiment = fs.Experiment(
+        fabric or cluster(oversubscription=4),
+        {"path": str(folder / "log.csv"), "format": "csv"},
+        communication={"rule": [{"model": MODEL | {"tp": 2}}]} if fabric is None else None,
+        allocator="random",
+        node=node,
+        self_check=False,
+    )
+    return Stored.open(run_campaign(experiment, folder / "result").folder)
+
+
+def test_lives_of_jobs_of_gpus_are_those_of_the_run(tmp_path):
+    stored = written(tmp_path)
+    (result,) = stored.results()
+    lives = JobHistories(stored.experiment, stored.manifest, result)
+
+    for row in result.jobs.itertuples():
+        life = lives.life(row.id)
+        ideal_s = sum((own.end_s - own.begin_s) / own.interference for own in life.stretches)
+        assert life.placement_factor == pytest.approx(row.placement_factor)
+        assert (row.end_s - row.start_s) / ideal_s == pytest.approx(row.interference, rel=1e-3)
+        assert lives.flows(row.id)[1] == 16
+    assert (result.jobs["interference"] > 1.1).all()
+    with pytest.raises(ResultError, match="job 1: expected ranks that are nodes, got GPUs"):
+        retrace(stored)
+
+
+def test_a_moment_of_hosts_that_jobs_shared_is_refused(tmp_path):
+    stored = written(tmp_path, {"gpus": 8})
+    (result,) = stored.results()
+
+    assert np.unique(result.jobs["start_s"]).tolist() == [0.0]
+    with pytest.raises(ResultError, match="which GPUs of its hosts each job had is not stored"):
+        moment(stored, 1.0)
+    with pytest.raises(ResultError, match="which GPUs of its hosts each job had is not stored"):
+        JobHistories(stored.experiment, stored.manifest, result)
+
+
+def test_a_moment_of_nodes_that_jobs_shared_says_so(tmp_path):
+    tree = {"kind": "fat-tree", "radix": 4, "latency": "none"}
+
+    found = moment(written(tmp_path, {"gpus": 8}, tree), 1.0)
+
+    assert found["shared"]
+    assert [job["id"] for job in found["jobs"]] == [1, 2]

@@ -461,6 +461,22 @@ def test_a_model_takes_what_its_parts_take_by_hand(fields, expected):
     assert times(job)["a"][0] == pytest.approx(expected, rel=1e-4)
 
 
+def test_exposed_collectives_inside_hosts_may_cost_nothing_beside_hidden_ones_outside():
+    """By hand: tp stays inside hosts; the ring over dp, 2 x 31/32 x 1 GB, is hidden for 30 ms."""
+    phases = [
+        {"compute_s": "70 ms", "collectives": [RING | {"over": ["tp"]}]},
+        {"compute_s": "30 ms", "hidden": True, "collectives": [RING | {"over": ["dp"]}]},
+    ]
+    fabric = CLUSTER | {"gpu_link": "none"}
+
+    ((alone_s, _),) = times(phased(phases, parallel={"tp": 8}), topology=fabric).values()
+
+    assert alone_s == pytest.approx(0.07 + 2 * 31 / 32 * 1e9 / LINK)
+    phases[0]["hidden"] = True
+    with pytest.raises(SnapshotError, match="hidden phases: a collective stays inside hosts"):
+        times(phased(phases, parallel={"tp": 8}), topology=fabric)
+
+
 def test_a_hot_expert_stretches_the_exchange():
     """8 experts over the 8 hosts of a group: with hot = 2 the first gets twice the mean."""
     exchange = {"operation": "all-to-all", "nbytes": "1 MB", "over": ["ep"]}
@@ -496,6 +512,10 @@ def test_a_hot_expert_stretches_the_exchange():
             "allreduce over tp: a group has one rank of 256",
         ),
         ({"phases": [{"collectives": [RING | {"algorithm": "star"}]}]}, "algorithm: expected one"),
+        (
+            {"phases": [{"collectives": [RING | {"operation": "x"}]}]},
+            "operation: .*, send, got 'x'",
+        ),
         ({"phases": [{"collectives": [RING | {"hot": 2}]}]}, "hot: expected it of an all-to-all"),
         ({"phases": [{"collectives": [RING | {"over": ["xp"]}]}]}, "over: expected a list of tp"),
         (

@@ -141,6 +141,10 @@ def test_a_rail_tree_gives_every_node_one_link_into_each_rail():
             {"kind": "gpu-cluster", "hosts": 32, "oversubscription": "3:1"},
             "a leaf has 32 links down; at 3:1 it would have 10.67 up, expected a whole number",
         ),
+        (
+            {"kind": "gpu-cluster", "hosts": 32, "oversubscription": []},
+            "oversubscription: expected a ratio such as '2:1'",
+        ),
         ({"kind": "gpu-cluster", "hosts": 32, "spines": 5}, "uplinks of a leaf: expected a multi"),
         ({"kind": "gpu-cluster", "hosts": 32, "cores": 5}, "cores: needs three tiers"),
         ({"kind": "gpu-cluster", "hosts": 32, "gpu_link": "x"}, "gpu_link: expected a bandwidth"),
