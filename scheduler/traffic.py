@@ -16,7 +16,7 @@ from netsim.flows.contention import Traffic
 from netsim.flows.latency import LatencyOf, MessageLatency, scale_to
 from netsim.flows.partition import Partition
 from netsim.flows.traffic import StepTimes, TrafficTimes
-from netsim.registries.accuracy import ANY, FEW, MANY, ONE, STEPS
+from netsim.registries.accuracy import ANY, FEW, FILLED, MANY, ONE, STEPS
 from netsim.routing.base import RankRouting, Routing
 from netsim.routing.path_sets import nonminimal_part
 from netsim.topology.base import Topology
@@ -540,10 +540,16 @@ def pattern_class(pattern: Pattern, n_ranks: int) -> str:
 
 
 @lru_cache(maxsize=CACHED_PATTERNS)
-def most_at_once(pattern: Pattern, n_ranks: int) -> int:
-    """Return how many messages a rank gets in one step, at most."""
+def most_saturating(pattern: Pattern, n_ranks: int) -> int:
+    """
+    Return how many messages a rank gets in one step, at most, of those that could fill its link.
+
+    Ranks have a node each, of one link. Senders that could fill it just once do not count.
+    """
     flows = rank_flows(pattern, n_ranks)
-    return int(_at_once(flows, flows.dst).max(initial=0))
+    at = flows.step * n_ranks + flows.dst
+    rate = np.bincount(at, 1.0 / _at_once(flows, flows.src))
+    return int(np.bincount(at)[rate > FILLED].max(initial=0))
 
 
 def communicating_nodes(placed: PlacedTraffic) -> float:

@@ -106,6 +106,9 @@ class HopLedger(Observer):
         slot = None
         if order is not None:
             slot = np.searchsorted(leaves, allocation.geometry.groups(allocation.nodes()))
+        if flows.src.size > (int(flows.step[-1]) + 1) * len(leaves) ** 2:
+            own = np.repeat(np.arange(len(leaves)), counts) if slot is None else slot
+            flows = _between_leaves(flows, own)
         comm = [self._comm[leaf] for leaf in leaves]
         self._waiting.append(_PlacedRanks(job.id, flows, slot, leaves, counts, comm))
         self._n_waiting += flows.src.size
@@ -131,6 +134,16 @@ class HopLedger(Observer):
         step = _join_ranges([job.flows.step for job in waiting], n_steps)
         cost = np.add.reduceat(step_costs(step, hops), begin).tolist()
         self._costs.update(zip((job.job for job in waiting), cost, strict=True))
+
+
+def _between_leaves(flows: RankFlows, slot: Ints) -> RankFlows:
+    """Return one message of each step and pair of leaves, of which `slot` has that of each rank."""
+    n_leaves = int(slot.max()) + 1
+    sends = np.zeros((int(flows.step[-1]) + 1, n_leaves, n_leaves), dtype=bool)
+    sends[flows.step, slot[flows.src], slot[flows.dst]] = True
+    step, here, there = np.nonzero(sends)
+    rank = np.unique(slot, return_index=True)[1]
+    return RankFlows(step, rank[here], rank[there], np.zeros(step.size), flows.rounds)
 
 
 def _levels_of(levels: _Levels, n_leaves: int) -> _Levels:

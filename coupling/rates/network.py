@@ -20,7 +20,7 @@ from scheduler.traffic import (
     PlacedTraffic,
     TrafficOf,
     communicating_nodes,
-    most_at_once,
+    most_saturating,
     pattern_class,
 )
 
@@ -212,7 +212,8 @@ class NetworkRateModel:
         fewest = hot_spot_senders(self.hot_spot)
         if (
             partition.gpus is None
-            and most_at_once(job.communication.pattern, job.n_nodes) <= fewest
+            and self.topology.endpoints.one_each
+            and most_saturating(job.communication.pattern, job.n_nodes) <= fewest
         ):
             return  # without a look at its flows
         self.hot_spot = hot_spot(self.topology, (placed.traffic,), self.hot_spot)

@@ -22,7 +22,12 @@ STEP = np.dtype(  # of a job
 
 
 class Hops(NamedTuple):
-    """Directed links that flows cross in order of travel; `share`: part of the flow on each."""
+    """
+    Directed links that flows cross in order of travel.
+
+    `share`: part of the flow on each; a single 1 where all flows are on one path. So kernels read
+    ``share[min(hop, share.size - 1)]``: all-to-alls would have a gigabyte of ones.
+    """
 
     indptr: Ints
     link: Ints

@@ -53,8 +53,10 @@ def limited_hops(hops: Hops, topology: Topology, *columns: Ints) -> tuple[Hops, 
     if not topology.limiter_link:
         return hops, columns
     indptr, links, place = _with_limiters(hops.indptr, hops.link, topology)
-    share = np.ones(links.size)
-    share[place] = hops.share
+    share = hops.share.copy()
+    if share.size == hops.link.size:
+        share = np.ones(links.size)
+        share[place] = hops.share
     found = []
     for column in columns:
         longer = np.zeros(links.size, dtype=column.dtype)

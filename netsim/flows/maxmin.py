@@ -75,9 +75,7 @@ def max_min_rates(
             f"weights must hold {routes.n_flows} positive finite values, got "
             f"shape {weights.shape} with {np.count_nonzero(~_positive_finite(weights))} unusable."
         )
-    return _filled_rates(
-        Hops(routes.indptr, channels, np.ones(channels.size)), channel_capacity, weights
-    )
+    return _filled_rates(Hops(routes.indptr, channels, np.ones(1)), channel_capacity, weights)
 
 
 def multipath_rates(hops: Hops, topology: Topology) -> Floats:

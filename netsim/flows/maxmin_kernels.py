@@ -110,14 +110,14 @@ def progressive_filling(
     """
     Return the max-min fair rate of every flow, inf where a flow crosses no channel.
 
-    `share` (nnz,): part of the flow that each entry carries, 1 on a single path.
+    `share` (nnz,) or (1,): part of the flow that each entry carries, as of `Hops`.
 
     The heap holds every used channel under its fair share. A share only rises while other channels
     saturate, so a popped channel whose share has risen goes back, and one whose share has not is
     the next bottleneck: its open flows are final.
     """
     n_flows = indptr.size - 1
-    n_channels = capacity.size
+    n_channels, last = capacity.size, share.size - 1
     first, users = flows_by_channel(indptr, channels, n_channels)
     rate = np.full(n_flows, np.inf)
     final = np.zeros(n_flows, dtype=np.bool_)
@@ -126,7 +126,7 @@ def progressive_filling(
     open_entries = np.zeros(n_channels, dtype=np.int64)
     for flow in range(n_flows):
         for entry in range(indptr[flow], indptr[flow + 1]):
-            open_weight[channels[entry]] += weight[flow] * share[entry]
+            open_weight[channels[entry]] += weight[flow] * share[min(entry, last)]
             open_entries[channels[entry]] += 1
     heap = new_heap(n_channels)
     for channel in range(n_channels):
@@ -149,7 +149,7 @@ def progressive_filling(
             final[flow] = True
             rate[flow] = fill * weight[flow]
             for entry in range(indptr[flow], indptr[flow + 1]):
-                left[channels[entry]] -= rate[flow] * share[entry]
-                open_weight[channels[entry]] -= weight[flow] * share[entry]
+                left[channels[entry]] -= rate[flow] * share[min(entry, last)]
+                open_weight[channels[entry]] -= weight[flow] * share[min(entry, last)]
                 open_entries[channels[entry]] -= 1
     return rate

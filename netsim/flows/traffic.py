@@ -19,7 +19,6 @@ from netsim.topology.routes import Routes, require_routes
 _T = TypeVar("_T", bound=np.generic)
 _KERNELS = "netsim.flows.traffic_kernels"
 _ROUNDING = 1e-9
-_MOST_ONES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +117,7 @@ def hops_of(traffic: Traffic) -> Hops:
     routes, path_sets = traffic.routes, traffic.routes.path_sets
     indptr, link = _kernel_ints(routes.indptr), _kernel_ints(routes.links)
     if path_sets is None:
-        return Hops(indptr, link, _ones(link.size))
+        return Hops(indptr, link, _WHOLE)
     nonminimal, n_flows = traffic.nonminimal, traffic.step.size
     if nonminimal is None:
         raise ContentionError(
@@ -206,11 +205,6 @@ def bytes_per_link(traffic: Traffic) -> tuple[Ints, Floats]:
     return links, total[links]
 
 
-def _ones(n: int) -> Floats:
-    """Return ones as kernels take them; up to some, a part of those that are there."""
-    return _ONES[:n] if n <= _MOST_ONES else read_only(np.ones(n))
-
-
 def _kernel_ints(array: Ints) -> Ints:
     """Return whole numbers as kernels take them."""
     return read_only(np.ascontiguousarray(array, np.int64))
@@ -228,4 +222,4 @@ def read_only(array: NDArray[_T]) -> NDArray[_T]:
     return view
 
 
-_ONES = read_only(np.ones(_MOST_ONES))
+_WHOLE = read_only(np.ones(1))

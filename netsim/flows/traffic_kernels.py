@@ -35,7 +35,7 @@ def step_times(
     """Compute the `steps` (A,) of one job, 0 before; `drain_s` (2, E) is 0 before and after."""
     step, nbytes, latency_s = flows
     channel, capacity, bundle, bundle_capacity = links
-    n_flows = step.size
+    n_flows, last_share = step.size, hops.share.size - 1
     first = int(np.int64(0))
     while first < n_flows:
         last, found = first, steps[step[first]]
@@ -44,7 +44,7 @@ def step_times(
             found.latency_s = max(found.latency_s, latency_s[last])
             for hop in range(begin, end):
                 c = channel[hops.link[hop]]
-                drain_s[0, c] += nbytes[last] * hops.share[hop] / capacity[c]
+                drain_s[0, c] += nbytes[last] * hops.share[min(hop, last_share)] / capacity[c]
                 found.drain_s = max(found.drain_s, drain_s[0, c])
                 b = bundle[c]
                 if b >= 0:
@@ -73,12 +73,12 @@ def link_bytes(nbytes: Floats, hops: Hops, total: Floats, touched: Ints) -> int:
 
     `touched` (hops,): written, as flows come to them; those that got no bytes may be there again.
     """
-    count = 0
+    count, last_share = 0, hops.share.size - 1
     for f in range(nbytes.size):
         for hop in range(hops.indptr[f], hops.indptr[f + 1]):
             link = hops.link[hop]
             if total[link] == 0.0:
                 touched[count] = link
                 count += 1
-            total[link] += nbytes[f] * hops.share[hop]
+            total[link] += nbytes[f] * hops.share[min(hop, last_share)]
     return count

@@ -20,6 +20,7 @@ from netsim.fluid.tables import (
     FLOW_WORK,
     HOP_WORK,
     RECORD,
+    SENT_WORK,
     STEP,
     Demand,
     DemandWork,
@@ -270,6 +271,7 @@ class DemandOf:
         """Return scratch of so many flows and hops, and tables of at most so many entries."""
         work = DemandWork(
             np.empty(n_flows, FLOW_WORK),
+            np.empty(n_flows, SENT_WORK),
             np.empty(n_hops, HOP_WORK),
             np.empty(most, ENTRY),
             np.empty(most, ENTRY_WORK),

@@ -30,6 +30,7 @@ from netsim.fluid.tables import (
     FLOW_WORK,
     HOP_WORK,
     RECORD,
+    SENT_WORK,
     STEP,
     Demand,
     DemandWork,
@@ -47,7 +48,10 @@ FLOWS = types.Tuple(  # plain tuples, which numba takes apart in half the time o
 DEMAND = types.Tuple(tuple(typeof(np.zeros(1, kind)) for kind in (STEP, RECORD, ENTRY)))
 WORK = types.Tuple(
     (
-        *(typeof(np.zeros(1, kind)) for kind in (FLOW_WORK, HOP_WORK, ENTRY, ENTRY_WORK)),
+        *(
+            typeof(np.zeros(1, kind))
+            for kind in (FLOW_WORK, SENT_WORK, HOP_WORK, ENTRY, ENTRY_WORK)
+        ),
         *[int64[::1]] * 5,
     )
 )
@@ -78,10 +82,17 @@ def _sort_places(places: Ints, keys: Floats, spare: Ints) -> None:
         width *= 2
 
 
+@njit(allocates=False)
+def _share_at(flows: Flows, h: int) -> float:
+    """Return the part of its flow that crosses a link."""
+    share: float = flows.share[min(h, flows.share.size - 1)]
+    return share
+
+
 @njit(error_model="numpy", allocates=False)
 def _hop_time(flows: Flows, f: int, h: int, capacity: Floats) -> float:
     """Return how long a link takes for the bytes of a flow that cross it."""
-    own_s: float = flows.nbytes[f] * flows.share[h] / capacity[flows.link[h]]
+    own_s: float = flows.nbytes[f] * _share_at(flows, h) / capacity[flows.link[h]]
     return own_s
 
 
@@ -130,30 +141,26 @@ def _find_ends(
 
 
 @njit(allocates=False)
-def _weight_times(by_sender: Ints, flows: Table, by_end: Ints, spare: Ints) -> None:
+def _weigh_flows(own: Ints, flows: Table, sent: Table, by_end: Ints, spare: Ints) -> None:
     """
-    Find for flows their first weight 1/o and its integral until they end.
+    Find for the flows of one sender, `own`, their first weight 1/o and its integral until they end.
 
-    The flows of a sender are neighbours in `by_sender`. Flows that stay on their node end at 0 and
-    are not open on the sender's link. `by_end`, `spare`: scratch, as long.
+    Flows that stay on their node end at 0 and are not open on the sender's link. `by_end`, `spare`:
+    scratch.
     """
-    at = 0
-    while at < by_sender.size:
-        stop, n_open = at, 0
-        while (
-            stop < by_sender.size and flows[by_sender[stop]].sender == flows[by_sender[at]].sender
-        ):
-            by_end[stop] = by_sender[stop]
-            n_open += flows[by_sender[stop]].end_s > 0.0
-            stop += 1
-        _sort_places(by_end[at:stop], flows["end_s"], spare)
-        integral, before = 0.0, 0.0
-        for rank in range(n_open):
-            flow = flows[by_end[stop - n_open + rank]]
-            integral += (flow.end_s - before) / (n_open - rank)
-            before = flow.end_s
-            flow.weight, flow.weight_s = 1.0 / n_open, integral
-        at = stop
+    n_open = 0
+    for place in range(own.size):
+        flow = sent[place]
+        flow.end_s, flow.weight, flow.weight_s = flows[own[place]].end_s, 0.0, 0.0
+        n_open += flow.end_s > 0.0
+        by_end[place] = place
+    _sort_places(by_end[: own.size], sent["end_s"], spare)
+    integral, before = 0.0, 0.0
+    for rank in range(n_open):
+        flow = sent[by_end[own.size - n_open + rank]]
+        integral += (flow.end_s - before) / (n_open - rank)
+        before = flow.end_s
+        flow.weight, flow.weight_s = 1.0 / n_open, integral
 
 
 @njit(allocates=False)
@@ -233,21 +240,6 @@ def _job_demand(
         _find_ends(flows, (first, last), (base, n_entries), capacity, work)
         for k in range(base, n_entries):
             step.drain_s = max(step.drain_s, entries[k].drain_s)
-        # flows by sender, with what each sender injects
-        by_sender, by_end = work.by_sender[first:last], work.by_end[first:last]
-        _sort_places(by_sender, work.flows["sender"], work.spare)
-        _weight_times(by_sender, work.flows, by_end, work.spare)
-        at = 0
-        while at < by_sender.size:
-            stop, injected_s, sender = at, 0.0, work.flows[by_sender[at]].sender
-            while stop < by_sender.size and work.flows[by_sender[stop]].sender == sender:
-                f = by_sender[stop]
-                if indptr[f + 1] > indptr[f]:
-                    injected_s += _hop_time(flows, f, indptr[f], capacity)
-                stop += 1
-            for place in range(at, stop):
-                work.flows[by_sender[place]].injected_s = injected_s
-            at = stop
         # where each flow waits, and how many bytes wait on the links before
         for f in range(first, last):
             step.latency_s = max(step.latency_s, flows.latency_s[f])
@@ -259,42 +251,59 @@ def _job_demand(
             work.flows[f].slowest = slowest
             for h in range(indptr[f], slowest):
                 here = work.of_entry[entry_of[flows.link[h]]]
-                here.before_slow += flows.nbytes[f] * flows.share[h]
-        for f in by_sender:
-            flow = work.flows[f]
-            filled = 1.0  # of the slots that the flow's packets take
-            if packet_bytes > 0.0:
-                filled = flows.nbytes[f] / (packet_bytes * np.ceil(flows.nbytes[f] / packet_bytes))
-            room = 0.0
-            for h in range(flow.slowest - 1, indptr[f] - 1, -1):
-                here = work.of_entry[entry_of[flows.link[h]]]
-                crossing = flows.nbytes[f] * flows.share[h] / here.before_slow
-                room += crossing * buffer_bytes[flows.link[h]] * filled
-                here.room_s += room / capacity[flows.link[h]]
-            upstream_s, greatest = 0.0, 0.0
-            if indptr[f + 1] > indptr[f]:
-                greatest = entries[entry_of[flows.link[flow.slowest]]].drain_s
-            for h in range(indptr[f], indptr[f + 1]):
-                k, share = entry_of[flows.link[h]], flows.share[h]
-                own_s = _hop_time(flows, f, h, capacity)
-                entry, here = entries[k], work.of_entry[k]
-                by_message = h == indptr[f]
-                weight = 1.0 if by_message else flow.weight
-                entry.weight += weight * share
-                entry.fraction += own_s * share / entry.drain_s
-                entry.end_s = max(entry.end_s, flow.end_s)
-                entry.weight_s += (flow.end_s if by_message else flow.weight_s) * share
-                entry.injection_s += weight * share * flow.injected_s
-                if by_message or here.last_sender != flow.sender:
-                    here.last_sender = flow.sender
-                    entry.senders += share
-                    entry.first_packets_s += own_s * min(1.0, packet_bytes / flows.nbytes[f])
-                entry.offered += own_s / upstream_s if upstream_s > 0.0 else flow.weight * share
-                upstream_s = max(upstream_s, entry.drain_s)
-                if h < flow.slowest:
-                    here.waiting_s += own_s * (1.0 - upstream_s / greatest)
-                channel = min(flows.channel[h], CHANNELS - 1)
-                here.by_channel[channel] += np.float32(flow.weight * share)
+                here.before_slow += flows.nbytes[f] * _share_at(flows, h)
+        # flows by sender, with what each sender injects
+        by_sender = work.by_sender[first:last]
+        _sort_places(by_sender, work.flows["sender"], work.spare)
+        at = 0
+        while at < by_sender.size:
+            stop, injected_s, sender = at, 0.0, work.flows[by_sender[at]].sender
+            while stop < by_sender.size and work.flows[by_sender[stop]].sender == sender:
+                f = by_sender[stop]
+                if indptr[f + 1] > indptr[f]:
+                    injected_s += _hop_time(flows, f, indptr[f], capacity)
+                stop += 1
+            own = by_sender[at:stop]
+            at = stop
+            _weigh_flows(own, work.flows, work.sent, work.by_end, work.spare)
+            for place in range(own.size):
+                f, sent = own[place], work.sent[place]
+                flow = work.flows[f]
+                filled = 1.0  # of the slots that the flow's packets take
+                if packet_bytes > 0.0:
+                    filled = flows.nbytes[f] / (
+                        packet_bytes * np.ceil(flows.nbytes[f] / packet_bytes)
+                    )
+                room = 0.0
+                for h in range(flow.slowest - 1, indptr[f] - 1, -1):
+                    here = work.of_entry[entry_of[flows.link[h]]]
+                    crossing = flows.nbytes[f] * _share_at(flows, h) / here.before_slow
+                    room += crossing * buffer_bytes[flows.link[h]] * filled
+                    here.room_s += room / capacity[flows.link[h]]
+                upstream_s, greatest = 0.0, 0.0
+                if indptr[f + 1] > indptr[f]:
+                    greatest = entries[entry_of[flows.link[flow.slowest]]].drain_s
+                for h in range(indptr[f], indptr[f + 1]):
+                    k, share = entry_of[flows.link[h]], _share_at(flows, h)
+                    own_s = _hop_time(flows, f, h, capacity)
+                    entry, here = entries[k], work.of_entry[k]
+                    by_message = h == indptr[f]
+                    weight = 1.0 if by_message else sent.weight
+                    entry.weight += weight * share
+                    entry.fraction += own_s * share / entry.drain_s
+                    entry.end_s = max(entry.end_s, flow.end_s)
+                    entry.weight_s += (flow.end_s if by_message else sent.weight_s) * share
+                    entry.injection_s += weight * share * injected_s
+                    if by_message or here.last_sender != flow.sender:
+                        here.last_sender = flow.sender
+                        entry.senders += share
+                        entry.first_packets_s += own_s * min(1.0, packet_bytes / flows.nbytes[f])
+                    entry.offered += own_s / upstream_s if upstream_s > 0.0 else sent.weight * share
+                    upstream_s = max(upstream_s, entry.drain_s)
+                    if h < flow.slowest:
+                        here.waiting_s += own_s * (1.0 - upstream_s / greatest)
+                    channel = min(flows.channel[h], CHANNELS - 1)
+                    here.by_channel[channel] += np.float32(sent.weight * share)
         for k in range(base, n_entries):
             entry, here = entries[k], work.of_entry[k]
             entry.step, entry.time_s = flows.step[first] - first_step, entry.end_s

@@ -131,11 +131,15 @@ WORK = np.dtype(  # scratch of the solver
 FLOW_WORK = np.dtype(  # scratch of what a job puts on links: a flow
     [
         ("end_s", np.float64),  # e, alone
-        ("weight", np.float64),  # 1/o when its step starts
-        ("weight_s", np.float64),  # integral of the weight until its end
-        ("injected_s", np.float64),  # by its sender in the step, of the injection link
         ("sender", np.float64),  # a whole number; so what sorts flows is compiled once
         ("slowest", np.int64),  # hop with the greatest drain time
+    ]
+)
+SENT_WORK = np.dtype(  # a flow among those of its sender
+    [
+        ("end_s", np.float64),  # e, alone
+        ("weight", np.float64),  # 1/o when its step starts
+        ("weight_s", np.float64),  # integral of the weight until its end
     ]
 )
 HOP_WORK = np.dtype(  # a flow on a link that flows of other sizes cross
@@ -236,7 +240,7 @@ class Demand(NamedTuple):
 
 
 class Flows(NamedTuple):
-    """Flows of a job and what they cross; `share` is the part of the flow on each hop."""
+    """Flows of a job and what they cross; `share` is as of `Hops`."""
 
     step: Ints
     sender: Ints
@@ -254,6 +258,7 @@ class DemandWork(NamedTuple):
     """Scratch of what a job puts on links; only `entry_of` is read before it is written."""
 
     flows: Table
+    sent: Table  # of one sender
     hops: Table
     entries: Table  # in the order in which flows first cross links
     of_entry: Table

@@ -36,7 +36,7 @@ from netsim.topology.torus import Torus
 IRREGULAR = "irregular fabric"
 _OTHERS = {HyperX: "HyperX", SlimFly: "Slim Fly", DragonflyPlus: "Dragonfly+"}  # never compared
 FEWEST_SENDERS = 4
-_ONCE = 1.0 + 1e-9  # rounding of an all-to-all
+FILLED = 1.0 + 1e-9  # of a link, with the rounding of an all-to-all
 _UNUSED = 4  # numbers of pairs per flow, at most, of which most may be unused
 _BY_A_SWITCH = 2  # links of a path that no other job's packets wait on
 TABLE = "accuracy.json"
@@ -168,7 +168,7 @@ def _most_senders(topology: Topology, own: Traffic, least: int) -> tuple[int, in
     weight = np.where(hops > 0, 1.0 / np.maximum(np.bincount(sender, hops > 0), 1)[sender], 0)
     sender, weight = sender[across], weight[across]
     receiver = _pair_numbers(own.step[across], node[across])
-    saturated = np.bincount(receiver, weight) > _ONCE
+    saturated = np.bincount(receiver, weight) > FILLED
     if not saturated.any():
         return 0, 0
     behind = saturated[receiver]

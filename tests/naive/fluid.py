@@ -27,11 +27,11 @@ def flows_by_step(traffic, topology):
         and traffic.routes.path_sets is None
     ):
         channel = channels_in_order(topology, traffic.routes)
-    link = topology.channel[hops.link]
+    link, part = topology.channel[hops.link], np.broadcast_to(hops.share, hops.link.shape)
     steps = [[] for _ in range(int(traffic.step.max(initial=-1)) + 1)]
     for f, number in enumerate(traffic.step.tolist()):
         own = range(hops.indptr[f], hops.indptr[f + 1])
-        path = [(int(link[h]), float(hops.share[h]), min(3, int(channel[h]))) for h in own]
+        path = [(int(link[h]), float(part[h]), min(3, int(channel[h]))) for h in own]
         flow = SimpleNamespace(sender=int(traffic.sender[f]), nbytes=float(traffic.nbytes[f]))
         flow.path, flow.latency = path, float(traffic.latency_s[f])
         steps[number].append(flow)
