@@ -215,7 +215,10 @@ def _result_sentences(found: Comparison) -> list[str]:
             f"Kendall's tau between a sample's order and the mean one: {tau:.2f} (1: always)."
         )
     lines += list(_most_important(found))
-    first = found.differences.iloc[0]
+    over_all = found.differences[found.differences["by"] == ALL]
+    if (over_all["difference"].isna() & over_all["mean"].notna()).any():
+        lines.append(f"No difference (-) where {found.baseline} has 0 in a sample, others more.")
+    first = over_all.sort_values("low", kind="stable", key=pd.isna).iloc[0]
     if found.over == "days":
         lines.append(f"Intervals: {counted(int(first['samples']), 'day')} of the log, in blocks.")
     elif pd.isna(first["low"]):
@@ -243,7 +246,7 @@ def _most_important(found: Comparison) -> Iterator[str]:
 
 def _signed_text(value: float) -> str:
     """Write a relative difference."""
-    return f"{value:+.1%}"
+    return f"{value:+.1%}" if value == value else "-"  # noqa: PLR0124 (not NaN)
 
 
 def _first_values(labels: Sequence[str]) -> str:

@@ -153,9 +153,10 @@ def _wide_table(cells: pd.DataFrame, metric: str, sides: _Sides) -> pd.DataFrame
 
 def _relative_differences(wide: pd.DataFrame, sides: _Sides) -> pd.DataFrame:
     """Return the difference of each policy to the baseline, relative to it, in each sample."""
-    below = wide[sides.baseline].where(wide[sides.baseline] != 0)
-    others = [name for name in wide if name != sides.baseline]
-    return wide[others].div(below, axis=0) - 1.0
+    there = wide[sides.baseline]
+    others = wide[[name for name in wide if name != sides.baseline]]
+    # NaN where there is no ratio to 0
+    return (others.div(there.where(there != 0), axis=0) - 1.0).mask(others.eq(there, axis=0), 0.0)
 
 
 def _of_metric(cells: pd.DataFrame, metric: str, sides: _Sides) -> pd.DataFrame:
@@ -168,25 +169,30 @@ def _policy_rows(
     wide: pd.DataFrame, sides: _Sides, metric: str
 ) -> Iterator[dict[str, str | float]]:
     """Yield means, difference and interval of each policy: samples are independent units."""
-    # Ratios of times are averaged as logarithms, so that no interval reaches below -100 %.
+    # Ratios of times and bounded slowdowns are averaged as logarithms: no interval reaches below
+    # -100 %, and the other policy as baseline gives the inverse.
     relative = _relative_differences(wide, sides)
     least, most = possible(metric)
     for name in relative:
-        both = relative[name].dropna()
-        logs = metric.endswith("_s") and bool((both > -1.0).all())
+        sides_of = wide[[sides.baseline, name]].dropna()
+        both, there = relative.loc[sides_of.index, name], sides_of[sides.baseline]
+        logs = metric.endswith(("_s", "bounded_slowdown")) and not (both <= -1.0).any()
         own = np.log1p(both) if logs else both
+        own = own if own.notna().all() else own * nan  # no mean without the samples of no ratio
         apart = own.groupby(list(sides.units), sort=False).mean() if sides.units else own.iloc[:0]
         values = apart.to_numpy(dtype=np.float64)
-        below = (1.0 / wide[sides.baseline].loc[both.index]).mean()
+        below = (1.0 / there[there != 0]).mean()
         ends = least * below - 1.0, most * below - 1.0 if isfinite(most) else inf
-        low, high = mean_interval(values, possible=(-inf, inf) if logs else ends)
+        if logs:
+            ends = -float(np.log(there).mean()) if least else -inf, inf
+        low, high = mean_interval(values, possible=ends)
         mean = float(values.mean() if values.size else own.mean())
         if logs:
             mean, low, high = np.expm1([mean, low, high]).tolist()
         yield {
             POLICY: str(name),
-            "baseline": float(wide[sides.baseline].loc[both.index].mean()),
-            "mean": float(wide[name].loc[both.index].mean()),
+            "baseline": float(there.mean()),
+            "mean": float(sides_of[name].mean()),
             "difference": mean,
             "low": low,
             "high": high,

@@ -24,6 +24,7 @@ _MOST_SHOWN = 20  # letters of a label below a map
 
 def forest_picture(name: str, differences: pd.DataFrame, baseline: str, by: str) -> Picture:
     """Draw the difference of each policy to the baseline by class or metric, as fractions."""
+    differences = differences.dropna(subset="difference")
     n_rows = len(differences) + differences[by].nunique()
     return chart(
         name,

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from coupling.errors import ResultError
+from coupling.report.sweep import sweep_answer
 from coupling.sweep.comparison import REST, compare_policies, explained
 from coupling.sweep.plan import Plan
 from coupling.sweep.spec import Spec
@@ -127,6 +128,38 @@ def test_a_wait_that_vanishes_is_averaged_as_it_is():
 
     assert ta["difference"] == pytest.approx(-0.5)
     assert ta["low"] == -1.0
+
+
+def test_there_is_no_difference_to_none_but_where_both_are_none():
+    """Seed 1 waits for 0 s under the baseline: no ratio under `ta`, 1 under `jigsaw`."""
+    told = {"first-free": (0.0, 100.0, 100.0), "ta": (1.0, 50.0, 50.0), "jigsaw": (0.0, 50.0, 50.0)}
+    found = compare_policies(sweep_of(lambda name, _, seed: told[name][seed - 1]), metrics=METRIC)
+    ta, jigsaw = row_of(found, "ta"), row_of(found, "jigsaw")
+
+    assert np.isnan(ta[["difference", "low", "high"]].astype(float)).all()
+    assert (ta["baseline"], ta["mean"]) == pytest.approx((200 / 3, 101 / 3))
+    assert jigsaw["difference"] == pytest.approx(0.5 ** (2 / 3) - 1)
+    answer = sweep_answer(found)
+    assert answer.sections[0].rows[0][-2:] == ("-", "-")
+    assert "No difference (-) where first-free has 0 in a sample, others more." in answer.closing
+    assert answer.closing[-1].startswith("Intervals: Student's, from 3 samples")
+
+
+def test_a_bounded_slowdown_is_the_inverse_with_the_other_baseline():
+    """By hand: ratios of 1/4 and 2 have the geometric mean 1/sqrt 2, and at least 1/8 and 1/2."""
+    told = {"first-free": (8.0, 2.0, 4.0), "ta": (2.0, 4.0, 4.0 / 2**0.5)}
+    metric = "mean_bounded_slowdown"
+    made = sweep_of(lambda name, _, seed: told[name][seed - 1], allocators=tuple(told))
+    cells = made.cells.rename(columns={"mean_wait_s": metric})
+    one, other = (
+        compare_policies(swept(made.plan.spec, cells, made.days), baseline=name, metrics=(metric,))
+        for name in told
+    )
+
+    there, back = row_of(one, "ta"), row_of(other, "first-free")
+    assert there["difference"] == pytest.approx(2**-0.5 - 1)
+    assert back["difference"] == pytest.approx(2**0.5 - 1)
+    assert there["low"] == pytest.approx(1 / 4 - 1)  # all that is possible: a slowdown of 1
 
 
 @pytest.mark.heavy
