@@ -10,6 +10,7 @@ from netsim.common.errors import TopologyError
 from netsim.topology.base import Topology
 from netsim.topology.building import check_size
 from netsim.topology.fattree import FatTree
+from netsim.topology.gpucluster import GpuCluster
 from netsim.topology.levels import connected_parts, links_in_service
 from netsim.topology.names import Origin
 from netsim.topology.reach import unreachable
@@ -197,6 +198,8 @@ def with_taper(topology: Topology, taper: float) -> Topology:
 
 def add_cables(topology: Topology, cables: Sequence[tuple[str, str, int]]) -> Topology:
     """Add cables between switches."""
+    if isinstance(topology, GpuCluster):  # what it becomes has no adapters and GPUs
+        raise TopologyError(f"added cables: expected no GPU cluster, got {topology.name}.")
     tail, head, cable, capacity = [], [], [], []
     laid: dict[tuple[int, int], int] = {}
     for first, second, count in cables:

@@ -78,7 +78,9 @@ class TrainingJobs:
         self, model: Model, misfit: str, place: str, layout: Callable[[int, int], Layout] | None
     ) -> None:
         if layout is None:
-            raise WorkloadError(f"{place}: model: expected a fabric of kind 'gpu-cluster'.")
+            raise WorkloadError(
+                f"{place}: model: expected a run on a fabric of kind 'gpu-cluster'."
+            )
         self._model, self._misfit, self._place, self._layout = model, misfit, place, layout
         one = replace(model, tp=1, cp=1, pp=1, ep=1, dp=None, interleave=1, hot=1.0)
         self._phases = {False: model.phases(), True: one.phases()}

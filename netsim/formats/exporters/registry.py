@@ -71,17 +71,18 @@ def written(topology: Topology, form: str, routing: Routing | None = None) -> Wr
     SwitchName=s2.0 Switches=s1.[0-1]
     <BLANKLINE>
     """
+    remarks: tuple[str, ...] = ()
     if isinstance(topology, GpuCluster):
         if routing is not None:
             raise TopologyError("routes: a GPU cluster is written without; leave the routing out.")
         topology = topology.between_hosts()
+        remarks = ("GPUs and links inside hosts are not in the file",)
     if form not in WRITERS:
         raise TopologyError(unknown("format", form, sorted(WRITERS)))
-    if form == "simgrid-xml":
-        return WRITERS[form](topology, routing)
-    if routing is not None:
+    if routing is not None and form != "simgrid-xml":
         raise TopologyError(f"format {form!r} holds no routes; write 'simgrid-xml'.")
-    return WRITERS[form](topology)
+    text, more = WRITERS[form](topology, *([] if routing is None else [routing]))
+    return text, remarks + more
 
 
 WRITERS: Registry[Callable[..., Written]] = Registry(

@@ -153,7 +153,7 @@ def test_rules_that_say_two_things_are_refused(rule, message):
 
 def test_a_model_needs_gpus():
     tree = {"kind": "fat-tree", "radix": 4, "bandwidth": "1 GB/s"}
-    with pytest.raises(Exception, match="model: expected a fabric of kind 'gpu-cluster'"):
+    with pytest.raises(Exception, match="model: expected a run on a fabric of kind 'gpu-cluster'"):
         run([Job(1, 0.0, 2, 9.0, 9.0)], {}, tree)
 
 

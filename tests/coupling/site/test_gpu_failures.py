@@ -119,6 +119,11 @@ def test_parts_that_a_fabric_has_not_are_refused(kind, fabric, words):
         rank_failures(site, kind)
 
 
+def test_cables_are_not_added_to_hosts_of_adapters_and_gpus():
+    with pytest.raises(SnapshotError, match="added cables: expected no GPU cluster"):
+        whatif(scene(), add_cables="s1.0>s2.0")
+
+
 def test_the_command_lists_iterations_and_takes_one_kind_at_a_time(tmp_path, command):
     path = tmp_path / "scene.json"
     path.write_text(json.dumps(scene()))

@@ -123,6 +123,15 @@ def test_what_a_file_does_not_hold_is_said():
     assert "latency is not in the file" in remarks
 
 
+def test_gpus_are_said_not_to_be_in_a_file():
+    cluster = make_topology({"kind": "gpu-cluster", "hosts": 4, "hosts_per_unit": 2, "gpus": 2})
+
+    text, remarks = written(cluster, "edge-csv")
+
+    assert remarks[0] == "GPUs and links inside hosts are not in the file"
+    assert "h0" not in text
+
+
 def test_parallel_cables_of_different_capacity_need_graphml():
     tree = make_topology(
         {"kind": "fat-tree", "children": [2, 2], "parents": [1, 1], "parallel": [1, 2]}
