@@ -14,7 +14,7 @@ from coupling.errors import SnapshotError
 from coupling.inputs.places import known_nodes
 from coupling.site.availability import Availability, NodeHold, links_between
 from coupling.site.placement_options import EarliestFit, PlacementOption, Placing
-from coupling.site.placement_search import SWAPS, Held, Search, new_number, order_of
+from coupling.site.placement_search import SWAPS, Held, Search, by_name, new_number, order_of
 from coupling.site.site import Site, known_names, profile_of, read_site
 from coupling.site.state import DrawnTraffic, SiteState
 from coupling.site.verify import verify
@@ -245,13 +245,13 @@ def _placement_candidates(
     for name, allocation in room.proposals(job, allocators, links=isolated):
         part = allocation.partition()
         links = () if part.links is None else tuple(np.sort(part.links).tolist())
-        nodes = tuple(np.sort(part.nodes).tolist())
+        nodes = by_name(part.nodes.tolist(), room.topology)
         found.setdefault((nodes, links), []).append(name)
     sets = room.connected if room.parted else (free,)
     sets = tuple(np.intersect1d(own, free) for own in sets)
     complete = not isolated and sum(comb(own.size, job.n_nodes) for own in sets) <= MOST_TRIED
     for own in sets if complete else ():
-        for each in combinations(own.tolist(), job.n_nodes):
+        for each in combinations(by_name(own.tolist(), room.topology), job.n_nodes):
             found.setdefault((each, ()), [])
     return found, complete
 
@@ -288,7 +288,7 @@ def _earliest_fit(
     end_s, name, allocation, ended = fit
     if not isfinite(end_s):
         return None
-    nodes = sorted(set(allocation.nodes().tolist()))
+    nodes = by_name(set(allocation.nodes().tolist()), topology)
     return EarliestFit(
         end_s,
         max(0.0, end_s - site.looked_s),

@@ -1,6 +1,6 @@
 """Search: placements of one more job, rated by what it and the others lose."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,9 +14,10 @@ from coupling.site.placement_options import PlacementOption
 from coupling.site.state import DrawnTraffic, SiteJob, SiteState
 from netsim.common.arrays import Floats, Ints
 from netsim.common.errors import NetsimError, RoutingError
-from netsim.common.hostlist import fold_hostlist
+from netsim.common.hostlist import fold_hostlist, natural_key
 from netsim.flows.partition import Partition
 from netsim.fluid.tables import Solution
+from netsim.topology.base import Topology
 from netsim.topology.multipath import as_built
 
 SWAPS = 24
@@ -36,6 +37,11 @@ def new_number(scene: SiteState) -> int:
 def order_of(own: PlacementOption) -> tuple[float, int, int, tuple[int, ...]]:
     """Return what placements are sorted by: least loss, among equals the most compact."""
     return round(own.lost_node_hours, _DIGITS), own.switches, own.fragments, own.nodes
+
+
+def by_name(nodes: Iterable[int], topology: Topology) -> tuple[int, ...]:
+    """Put nodes in the order of their names, in which Slurm fills those of ``--nodelist``."""
+    return tuple(sorted(nodes, key=lambda node: natural_key(topology.vertex_name(node))))
 
 
 class Search:
@@ -168,7 +174,7 @@ class Search:
             others = set[tuple[int, ...]]()
             for _ in range(SWAPS // _ROUNDS):
                 out, new = draw.choice(np.array(found.nodes)), draw.choice(rest)
-                others.add(tuple(sorted({*found.nodes, int(new)} - {int(out)})))
+                others.add(by_name({*found.nodes, int(new)} - {int(out)}, self.scene.topology))
             joined = [(("swaps",), (nodes, ())) for nodes in sorted(others) if self.joins(nodes)]
             found = min([found, *self.options(joined)], key=order_of)
         return None if found is best else found

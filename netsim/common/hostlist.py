@@ -14,6 +14,7 @@ _SHOWN = 40  # characters of a list that an error shows
 _RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
 _COUNTED = re.compile(r"(.*?)([0-9]{1,18})")
 _PLAIN = re.compile(r"([^][,\s]*)\[([0-9,-]+)\]")
+_DIGITS = re.compile(r"([0-9]{1,18})")
 _PIECE = re.compile(r"\[|\]|[^][]+")
 
 
@@ -170,3 +171,8 @@ def fold_hostlist(names: Iterable[str]) -> str:
             spans = []
         stem, start, last = head, digits, digits
     return ",".join(folded)
+
+
+def natural_key(name: str) -> list[tuple[int, str]]:
+    """Return a key by which n10 comes after n9."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in _DIGITS.split(name)]

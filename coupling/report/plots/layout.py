@@ -8,6 +8,7 @@ import pandas as pd
 
 from netsim.common.arrays import Bools, Floats, Ints
 from netsim.common.errors import TopologyError
+from netsim.common.hostlist import natural_key
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.fattree import FatTree
@@ -236,7 +237,6 @@ def _place_groups(fly: Dragonfly) -> Layout:
 
 
 _LINK = re.compile(r"([^>]+)>([^>]+?)(?:#([0-9]{1,9}))?")
-_DIGITS = re.compile(r"([0-9]{1,18})")
 
 
 def wiring_of(links: pd.DataFrame) -> Topology | None:
@@ -247,7 +247,7 @@ def wiring_of(links: pd.DataFrame) -> Topology | None:
     tails, heads, cables = zip(*(part.groups() for part in parts if part), strict=True)
     injects = (links["class"] == "injection").to_numpy()
     nodes = list(dict.fromkeys(name for name, own in zip(tails, injects, strict=True) if own))
-    switches = sorted({*tails, *heads} - set(nodes), key=_natural_key)
+    switches = sorted({*tails, *heads} - set(nodes), key=natural_key)
     number = {name: place for place, name in enumerate([*nodes, *switches])}
     try:
         graph = Topology(
@@ -264,8 +264,3 @@ def wiring_of(links: pd.DataFrame) -> Topology | None:
     except TopologyError:
         return None
     return graph
-
-
-def _natural_key(name: str) -> list[tuple[int, str]]:
-    """Return a key by which s1.10 comes after s1.9."""
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in _DIGITS.split(name)]

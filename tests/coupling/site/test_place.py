@@ -99,6 +99,30 @@ def test_best_placement_is_the_best_of_all_by_brute_force(tmp_path, running):
     assert max(brute.values()) > min(brute.values()) + 1.0
 
 
+@pytest.mark.parametrize("wanted", [12, 15])  # by allocators, and all placements
+def test_ranks_follow_names_as_slurm_will_put_them_wherever_the_file_lists_the_hosts(
+    tmp_path, wanted
+):
+    """Names are dealt out over the leaves: a ring in their order leaves its leaf at every step."""
+    conf = tmp_path / "topology.conf"
+    leaves = [",".join(f"n{node}" for node in range(leaf, 16, 4)) for leaf in range(4)]
+    lines = [f"SwitchName=l{leaf} Nodes={hosts}" for leaf, hosts in enumerate(leaves)]
+    conf.write_text("\n".join([*lines, "SwitchName=s1 Switches=l[0-3]"]) + "\n")
+    idle = tmp_path / "idle.json"
+    idle.write_text('{"jobs": []}')
+    ring = {"pattern": "ring", "comm_fraction": 0.5, "samples": 1}
+
+    found = fs.place(conf, idle, nodes=wanted, routing="shortest", **ring)
+
+    for own in found.options[:3]:
+        named = [found.topology.vertex_name(node) for node in own.nodes]
+        assert named == sorted(named, key=lambda name: int(name[1:]))
+        job = {"id": 1, "nodes": named, "pattern": "ring", "comm_fraction": 0.5}
+        told = fs.estimate({"topology": found.topology, "routing": "shortest", "jobs": [job]})
+        assert own.network_slowdown == pytest.approx(told.jobs[0].network_slowdown, abs=1e-3)
+    assert found.all_tried is (wanted == 15)
+
+
 def test_nodes_that_somebody_holds_or_that_are_excluded_are_never_proposed(tmp_path):
     """Job 2 ends, 3 is suspended, n7 is down: two nodes are left, and there is one placement."""
     log = queue(
