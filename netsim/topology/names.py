@@ -231,10 +231,12 @@ class NameBook:
 
     def _as_node(self, vertex: int, entry: object) -> int:
         """Refuse what is no node."""
-        if not 0 <= vertex < self._topology.n_nodes:
+        fabric = self._topology
+        if not 0 <= vertex < fabric.n_nodes:
+            by_name = isinstance(entry, str) and not _NUMBER.fullmatch(entry)
+            there = "that is a switch" if by_name else f"it has 0..{fabric.n_nodes - 1}"
             raise TopologyError(
-                f"no node {_shown_value(entry)} in the fabric ({self._topology.summary}); it has "
-                f"0..{self._topology.n_nodes - 1}."
+                f"no node {_shown_value(entry)} in the fabric ({fabric.summary}); {there}."
             )
         return vertex
 

@@ -190,7 +190,7 @@ WRONG = {
     "node out of range": (with_job(nodes=[0, 16]), "nodes: no node 16 in the fabric (fat-tree, 16"),
     "node of a wrong type": (with_job(nodes=[0, 1.0]), "the number or name of a node, got 1.0"),
     "unknown node": (with_job(nodes=["x3"]), "nodes: no node or switch 'x3'"),
-    "a switch": (with_job(nodes=["s1.0"]), "nodes: no node 's1.0' in"),
+    "a switch": (with_job(nodes=["s1.0"]), "; that is a switch"),
     "bad host list": (with_job(nodes="n[3-1]"), "nodes: host list 'n[3-1]'"),
     "excluded node": (
         with_job() | {"topology": TREE | {"excluded": [1]}},
