@@ -105,9 +105,10 @@ def _find_ends(
     work: DemandWork,
 ) -> None:
     """
-    Find when the flows of a step end alone; their hops are grouped by link where sizes differ.
+    Find when the flows of a step end alone, where each waits, and how many bytes wait on links.
 
-    `part`, `entries`: where those of the step begin and end.
+    `part`, `entries`: where those of the step begin and end. Hops on links that flows of several
+    sizes cross are grouped by link.
     """
     indptr, of_entry = flows.indptr, work.of_entry
     stop = indptr[part[0]]
@@ -119,14 +120,20 @@ def _find_ends(
             stop += here.n_hops
     for f in range(part[0], part[1]):
         flow = work.flows[f]
+        greatest, flow.slowest = 0.0, indptr[f]
         for h in range(indptr[f], indptr[f + 1]):
-            k = work.entry_of[flows.link[h]]
-            if of_entry[k].is_even:
-                flow.end_s = max(flow.end_s, work.entries[k].drain_s)
+            here = of_entry[work.entry_of[flows.link[h]]]
+            if here.is_even:
+                flow.end_s = max(flow.end_s, here.drain_s)
             else:
                 work.hops[h].own_s, work.hops[h].flow = _hop_time(flows, f, h, capacity), f
-                work.grouped[of_entry[k].stop] = h
-                of_entry[k].stop += 1
+                work.grouped[here.stop] = h
+                here.stop += 1
+            if here.drain_s > greatest * _EQUAL:
+                greatest, flow.slowest = here.drain_s, h
+        for h in range(indptr[f], flow.slowest):
+            here = of_entry[work.entry_of[flows.link[h]]]
+            here.before_slow += flows.nbytes[f] * _share_at(flows, h)
     for k in range(entries[0], entries[1]):
         here = of_entry[k]
         if here.is_even:
@@ -217,11 +224,12 @@ def _job_demand(
     indptr, entry_of, entries = flows.indptr, work.entry_of, work.entries
     n_entries, first = 0, first_flow
     while first < n_flows:
-        base, last = n_entries, first
+        base, last, step = n_entries, first, steps[flows.step[first]]
         while last < n_flows and flows.step[last] == flows.step[first]:
             work.flows[last] = _NO_FLOW[0]
             work.flows[last].sender = last if per_flow else flows.sender[last]
             work.by_sender[last] = last
+            step.latency_s = max(step.latency_s, flows.latency_s[last])
             for h in range(indptr[last], indptr[last + 1]):
                 link, own_s = flows.link[h], _hop_time(flows, last, h, capacity)
                 k = entry_of[link]
@@ -234,24 +242,12 @@ def _job_demand(
                 here = work.of_entry[k]
                 here.least_s, here.most_s = min(here.least_s, own_s), max(here.most_s, own_s)
                 here.n_hops += 1
-                entries[k].drain_s += own_s
+                here.drain_s += own_s
             last += 1
-        step = steps[flows.step[first]]
         _find_ends(flows, (first, last), (base, n_entries), capacity, work)
         for k in range(base, n_entries):
+            entries[k].drain_s = work.of_entry[k].drain_s
             step.drain_s = max(step.drain_s, entries[k].drain_s)
-        # where each flow waits, and how many bytes wait on the links before
-        for f in range(first, last):
-            step.latency_s = max(step.latency_s, flows.latency_s[f])
-            greatest, slowest = 0.0, indptr[f]
-            for h in range(indptr[f], indptr[f + 1]):
-                drain_s = entries[entry_of[flows.link[h]]].drain_s
-                if drain_s > greatest * _EQUAL:
-                    greatest, slowest = drain_s, h
-            work.flows[f].slowest = slowest
-            for h in range(indptr[f], slowest):
-                here = work.of_entry[entry_of[flows.link[h]]]
-                here.before_slow += flows.nbytes[f] * _share_at(flows, h)
         # flows by sender, with what each sender injects
         by_sender = work.by_sender[first:last]
         _sort_places(by_sender, work.flows["sender"], work.spare)

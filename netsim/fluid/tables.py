@@ -145,18 +145,19 @@ SENT_WORK = np.dtype(  # a flow among those of its sender
 HOP_WORK = np.dtype(  # a flow on a link that flows of other sizes cross
     [("own_s", np.float64), ("flow", np.int64)],
 )
-ENTRY_WORK = np.dtype(  # beside `ENTRY`
+ENTRY_WORK = np.dtype(  # beside `ENTRY`; what most loops read comes first, in one line of a cache
     [
+        ("drain_s", np.float64),  # B
+        ("least_s", np.float64),  # that the link takes for a flow
+        ("most_s", np.float64),
+        ("n_hops", np.int64),
+        ("is_even", np.int64),  # the same for all flows
+        ("stop", np.int64),  # place behind its hops, which are contiguous where it is not even
         ("before_slow", np.float64),  # bytes of flows whose slowest link comes later
         ("waiting_s", np.float64),  # U
         ("room_s", np.float64),  # K
-        ("least_s", np.float64),  # that the link takes for a flow
-        ("most_s", np.float64),
-        ("is_even", np.int64),  # the same for all flows
         ("link", np.int64),
         ("last_sender", np.float64),
-        ("n_hops", np.int64),
-        ("stop", np.int64),  # place behind its hops, which are contiguous where it is not even
         ("by_channel", np.float32, (CHANNELS,)),  # weight
     ]
 )
