@@ -179,6 +179,11 @@ def _fitting_jobs(read_jobs: Workload, where: str, topology: Topology) -> Worklo
     if not workload.jobs:
         reasons = ", ".join(f"{count} {reason}" for reason, count in workload.dropped.items())
         raise ExperimentError(f"{workload.source}: no job is left to run ({reasons or 'empty'}).")
+    thin = sum(job.gpus == job.n_nodes > 1 for job in workload.jobs)
+    if thin and isinstance(topology, GpuCluster) and topology.hosts.gpus > 1:
+        what = f"jobs of one GPU on each of several hosts of {topology.hosts.gpus} "
+        known = {what + "(a log of GPUs alone needs processors_per_node)": thin}
+        workload = replace(workload, remarks={**workload.remarks, **known})
     return workload
 
 

@@ -49,7 +49,7 @@ _CLOCK = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+)(?::(\d+))?)?(\.\d+)?", re.ASCII)
 _TRES_NODES = re.compile(r"(?:^|,)node=(\d{1,9})(?:,|$)")
 _TRES = {
     "cores": re.compile(r"(?:^|,)cpu=(\d{1,9})(?=,|$)"),
-    "gpus": re.compile(r"(?:^|,)gres/gpu(?::[^=,]*)?=(\d{1,9})(?=,|$)"),
+    "gpus": re.compile(r"(?:^|,)gres/gpu(:[^=,]*)?=(\d{1,9})(?=,|$)"),
     "memory_mb": re.compile(r"(?:^|,)mem=([0-9.]{1,16})([KMGTP]?)(?=,|$)"),
 }
 _MIB = {"K": 2.0**-10, "M": 1.0, "": 1.0, "G": 2.0**10, "T": 2.0**20, "P": 2.0**30}
@@ -284,16 +284,21 @@ def _sacct_entry(
 def tres_units(text: str, processors: int) -> dict[str, int]:
     """Return what a job has of its nodes by AllocTRES; its processors where that has no ``cpu``."""
     cores, memory = _TRES["cores"].search(text), _TRES["memory_mb"].search(text)
-    gpus = [int(match[1]) for match in _TRES["gpus"].finditer(text)]
+    gpus = [(match[1] or "", int(match[2])) for match in _TRES["gpus"].finditer(text)]
     try:
         memory_mb = 0 if memory is None else ceil(float(memory[1]) * _MIB[memory[2]])
     except ValueError:
         memory_mb = 0
     return {
         "cores": max(processors, 0) if cores is None else int(cores[1]),
-        "gpus": max(gpus, default=0),  # of all kinds, beside a number of each kind
+        "gpus": _gpus_of_all_kinds(gpus),
         "memory_mb": min(memory_mb, LARGEST),
     }
+
+
+def _gpus_of_all_kinds(counts: Sequence[tuple[str, int]]) -> int:
+    """Return the GPUs of a job from kind and number; no kind: of all kinds together."""
+    return dict(counts).get("") or sum(count for _, count in counts)
 
 
 def _drop_reason(number: str, state: str, end_s: float) -> str:
@@ -436,14 +441,15 @@ def _json_units(table: Mapping[str, Any]) -> dict[str, int]:
     tres = tres if isinstance(tres, Mapping) else {}
     rows = tres.get("allocated") or tres.get("requested")
     named = {"cpu": "cores", "mem": "memory_mb", "gpu": "gpus"}
-    found = dict.fromkeys(named.values(), 0)
+    found: dict[str, list[tuple[str, int]]] = {unit: [] for unit in named.values()}
     for row in rows if isinstance(rows, list) else ():
         if isinstance(row, Mapping):
             kind = row.get("name") if row.get("type") == "gres" else row.get("type")
-            count, unit = row.get("count"), named.get(str(kind).partition(":")[0])
+            name, _, kind = str(kind).partition(":")
+            count, unit = row.get("count"), named.get(name)
             if unit and isinstance(count, int) and 0 < count < LARGEST:
-                found[unit] = max(found[unit], count)
-    return found
+                found[unit].append((kind, count))
+    return {unit: _gpus_of_all_kinds(counts) for unit, counts in found.items()}
 
 
 def _read_state(value: object) -> str:

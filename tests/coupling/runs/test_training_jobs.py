@@ -151,6 +151,19 @@ def test_rules_that_say_two_things_are_refused(rule, message):
         run(halves(), rule)
 
 
+def test_jobs_of_a_gpu_on_each_of_several_hosts_are_told():
+    """As a log is read that has GPUs and no hosts, without processors_per_node."""
+    jobs = [Job(1, 0.0, 4, 9.0, 9.0, gpus=4), Job(2, 0.0, 1, 9.0, 9.0, gpus=1)]
+
+    told, shared = (run(jobs, {}, cluster(gpus=gpus, nics=8)) for gpus in (8, 1))
+
+    assert told.summary["log_remarks"] == {
+        "jobs of one GPU on each of several hosts of 8 (a log of GPUs alone needs "
+        "processors_per_node)": 1
+    }
+    assert "log_remarks" not in shared.summary
+
+
 def test_a_model_needs_gpus():
     tree = {"kind": "fat-tree", "radix": 4, "bandwidth": "1 GB/s"}
     with pytest.raises(Exception, match="model: expected a run on a fabric of kind 'gpu-cluster'"):

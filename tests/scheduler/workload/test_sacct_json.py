@@ -54,6 +54,32 @@ def test_a_job_has_its_times_nodes_and_names(tmp_path):
     assert dict(found.extra)["account"] == "bio"
 
 
+@pytest.mark.parametrize(
+    ("gres", "gpus"),
+    [
+        ({}, 0),
+        ({"gpu": 8}, 8),
+        ({"gpu": 8, "gpu:a100": 8, "gpumem": 40}, 8),
+        ({"gpu:a100": 4, "gpu:v100": 2}, 6),
+    ],
+)
+def test_gpus_are_those_of_all_kinds_here_and_in_tables(tmp_path, gres, gpus):
+    """Slurm writes a number of all kinds, of each kind, or both."""
+    rows = [{"type": "gres", "name": name, "count": count} for name, count in gres.items()]
+    words = ",".join(["cpu=4", *(f"gres/{name}={count}" for name, count in gres.items()), "node=2"])
+    (tmp_path / "r.txt").write_text(
+        "JobID|Submit|Start|Elapsed|NNodes|AllocTRES|State\n"
+        f"7|2024-01-01T00:00:00|2024-01-01T00:00:00|00:01:40|2|{words}|COMPLETED\n"
+    )
+
+    for path in (
+        records(tmp_path / "r.json", job(7, tres={"allocated": rows})),
+        tmp_path / "r.txt",
+    ):
+        (found,) = read_sacct(path).jobs
+        assert found.gpus == gpus
+
+
 def test_a_job_that_ends_before_it_starts_is_dropped(tmp_path):
     odd = job(8, time=times(end=BEGIN - 60))
 
