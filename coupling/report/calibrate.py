@@ -118,7 +118,7 @@ def _group_row(group: GroupFit) -> tuple[str, ...]:
         shortened(group.pattern, _PATTERN) + (" +" if group.others else ""),
         units.MISSING if group.fraction != group.fraction else f"{group.fraction:.3f}",
         interval,
-        units.number(group.bytes_per_s / 1e6),
+        units.number(round(group.bytes_per_s / 1e6, 3)),
         units.ratio(group.network_slowdown),
     )
 

@@ -1,4 +1,4 @@
-"""What an output may overwrite: no file that the same call reads, none of a stored result."""
+"""What an output may overwrite: no input or other output of the same call, no stored result."""
 
 import errno
 import json
@@ -22,6 +22,7 @@ _OF_SWEEPS = frozenset(
 _FOLDERS_OF_SWEEPS = frozenset({"marks", "costs", "jobs", "classes"})
 _DEPTH = 3  # folders between a file of a result and its manifest, at most
 _READ = "expected another file for the output than one that is read"
+_TWICE = "expected another file for each output"
 _STORED = "expected another file for the output than one of a stored result"
 
 _File = tuple[int, int]  # device and number, which all names of a file share
@@ -33,6 +34,7 @@ class _Call:
 
     read: set[_File] = field(default_factory=set)
     outputs: set[_File] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)  # of the outputs, whether they exist or not
 
 
 _CALL: ContextVar[_Call | None] = ContextVar("call", default=None)
@@ -60,12 +62,17 @@ def note_read(path: Path | str) -> None:
 
 
 def declare_output(path: Path | str) -> None:
-    """Refuse an output that would overwrite an input or a stored result."""
+    """Refuse an output that would overwrite an input, a stored result or another output."""
     # Files that are read later are checked against it then.
     require_free(path)
-    call, file = _CALL.get(), _regular_file(path)
-    if call is not None and file is not None:
+    call, file, name = _CALL.get(), _regular_file(path), os.path.realpath(path)
+    if call is None:
+        return
+    if file is not None:
         call.outputs.add(file)
+    if name in call.names and (file is not None or not Path(name).exists()):  # no device
+        raise _output_error(path, _TWICE)
+    call.names.add(name)
 
 
 def require_free(path: Path | str) -> None:

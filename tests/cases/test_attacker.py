@@ -106,6 +106,27 @@ def test_no_output_overwrites_an_input(case, line):
     assert contents(here) == before
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"now {' '.join(SITE)} --html new.csv --out ./new.csv",
+        "topology inspect topology.conf --html new.svg --svg new.svg",
+        "topology inspect topology.conf --html old.svg --svg old.svg",
+    ],
+)
+def test_no_output_overwrites_another(case, line):
+    command, here = case("04-output-overwrites-input"), Path()
+    Path("old.svg").write_text("old")
+    before = contents(here)
+
+    status, out, err = command(*line.split())
+
+    assert (status, out) == (2, "")
+    assert err.count("\n") == 1
+    assert "expected another file for each output" in err
+    assert contents(here) == before
+
+
 @pytest.mark.usefixtures("undrawn")
 def test_no_output_overwrites_a_file_of_a_result(case):
     command, here = case("05-output-overwrites-result"), Path()
