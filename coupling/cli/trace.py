@@ -153,7 +153,7 @@ def _given_options(options: dict[str, Any]) -> dict[str, Any]:
 
 def _write_workload(workload: Workload, out: Path, *, as_json: bool) -> None:
     """Write a workload, and report how many jobs and what is not in the file."""
-    from coupling.results.formatting import listing
+    from coupling.results.formatting import counted, listing
     from scheduler.workload.writers import write_trace
 
     if not workload.jobs:
@@ -164,7 +164,7 @@ def _write_workload(workload: Workload, out: Path, *, as_json: bool) -> None:
         counts = {"jobs": len(workload.jobs), "dropped_by_reason": dict(workload.dropped)}
         print_json({"source": workload.source, "file": str(out), **counts, "lost": lost})
         return
-    lines = [f"{out}: {len(workload.jobs):,} jobs from {workload.source}"]
+    lines = [f"{out}: {counted(len(workload.jobs), 'job')} from {workload.source}"]
     lines += [f"dropped: {count:,} {reason}" for reason, count in workload.dropped.items()]
     lines += [f"not in the file: {what}" for what in lost]
     print_lines(*lines)

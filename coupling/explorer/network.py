@@ -127,7 +127,8 @@ class Fabric:
             self.own.data = {
                 side: [values[node] for node in marked] for side, values in self._boxes.items()
             }
-        self.plot.title.text = f"{topology.summary}: {look.words}"
+        what = ", ".join(topology.summary.split(", ")[:2])  # all of it is wider than the picture
+        self.plot.title.text = f"{what}: {look.words}"
         return ""
 
     def _place_fabric(self, look: Look) -> None:

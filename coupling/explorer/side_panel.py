@@ -22,7 +22,7 @@ from coupling.explorer.panel import (
 from coupling.explorer.run_view import Failed, OnReady, RunView, ViewedRun
 from coupling.report.columns import seconds
 from coupling.results.explained import waited, why
-from coupling.results.formatting import number, percent, ratio
+from coupling.results.formatting import counted, number, percent, ratio
 from coupling.runs.job_history import JobHistory
 
 _MOST_LISTED = 60  # users of a link
@@ -172,7 +172,7 @@ def _wait_rows(run: ViewedRun, address: Address, job: int) -> list[list[TableCel
     """Return why a job waited, in the words of explain, the longest first."""
     if run.waits is None:
         return []
-    rows, found = [], waited(run.waits, job)
+    rows, found = [], waited(run.waits, run.result, job)
     for row in found[:_REASONS]:
         holder, words = row["holder"], why(row, job)
         leads = holder is not None and holder != job and holder in run.row
@@ -181,7 +181,7 @@ def _wait_rows(run: ViewedRun, address: Address, job: int) -> list[list[TableCel
         rows.append([TableCell(duration(row["wait_s"])), cell])
     rest_s = sum(row["wait_s"] for row in found[_REASONS:])
     if rest_s > 0:
-        words = f"{len(found) - _REASONS} more reasons (fabricsim explain)"
+        words = f"{counted(len(found) - _REASONS, 'more reason')} (fabricsim explain)"
         rows.append([TableCell(duration(rest_s)), TableCell(words)])
     return rows
 

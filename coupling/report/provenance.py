@@ -254,8 +254,9 @@ def _cost_table(results: Sequence[Result]) -> Html:
 
 def subtitle(results: Sequence[Result], manifest: Mapping[str, Any]) -> str:
     """Say in a line what was run."""
+    jobs = _span_text(int(result.summary.get("jobs") or 0) for result in results)
     parts = [
-        f"{_span_text(int(result.summary.get('jobs') or 0) for result in results)} jobs",
+        f"{jobs} job{'' if jobs == '1' else 's'}",
         f"{_span_text(int(result.summary.get('nodes') or 0) for result in results)} nodes",
         str(manifest.get("fabric", "")),
         f"{_span_text(node_seconds(result.jobs) / 3600 for result in results)} node-hours",

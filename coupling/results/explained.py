@@ -38,26 +38,19 @@ def explain_job(result: Result, number: int, place: str) -> dict[str, Any]:
     job = found.iloc[0]
     if job["dropped"]:
         raise ResultError(f"--job: job {number} of {place} was not run: {job['dropped']}.")
-    reasons, failed = waited(waits, number), _failed(result)
-    if len(failed := failed[failed["id"] == number]):
-        spent_s = float(job["wait_s"]) - sum(row["wait_s"] for row in reasons)
-        delay_s = (spent_s - float((failed["end_s"] - failed["start_s"]).sum())) / len(failed)
-        first_s, last_s = float(failed["start_s"].min()), float(failed["end_s"].max()) + delay_s
-        row = {"reason": _FAILED, "holder": None, "root": None, "wait_s": spent_s}
-        reasons.append(row | {"first_s": first_s, "last_s": last_s})
     return {
         "run": result.name,
         "job": {"id": number, "n_nodes": int(job["n_nodes"]), "pattern": str(job["pattern"])}
         | {name: float(job[name]) for name in (*_TIMES, *_RATIOS)},
-        "waited": reasons,
+        "waited": waited(waits, result, number),
         "slowed": _slowed_by(result, number),
     }
 
 
-def waited(waits: pd.DataFrame, number: int) -> list[dict[str, Any]]:
-    """Return a row per reason why a job waited, the longest first."""
+def waited(waits: pd.DataFrame, result: Result, number: int) -> list[dict[str, Any]]:
+    """Return a row per reason why a job waited, the longest first, then its runs that failed."""
     own = waits[waits["id"] == number].sort_values("wait_s", ascending=False, kind="stable")
-    return [
+    rows = [
         {
             "reason": row["reason"],
             "holder": None if row["holder"] < 0 else int(row["holder"]),
@@ -68,6 +61,15 @@ def waited(waits: pd.DataFrame, number: int) -> list[dict[str, Any]]:
         }
         for row in own.to_dict("records")
     ]
+    job, failed = result.jobs[result.jobs["id"] == number].iloc[0], _failed(result)
+    failed = failed[(failed["id"] == number) & (failed["start_s"] < job["start_s"])]
+    if len(failed):
+        spent_s = float(job["wait_s"]) - sum(row["wait_s"] for row in rows)
+        delay_s = (spent_s - float((failed["end_s"] - failed["start_s"]).sum())) / len(failed)
+        first_s, last_s = float(failed["start_s"].min()), float(failed["end_s"].max()) + delay_s
+        row = {"reason": _FAILED, "holder": None, "root": None, "wait_s": spent_s}
+        rows.append(row | {"first_s": first_s, "last_s": last_s})
+    return rows
 
 
 def why(row: Mapping[str, Any], job: int) -> str:
