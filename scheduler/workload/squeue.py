@@ -116,9 +116,11 @@ def unwrapped(value: object) -> object:
 
 
 def _counted_state(value: object) -> str:
-    """Return the state that counts: the one that says that a job has nodes, where one does."""
+    """Return the state that counts: that of a job that has nodes, of these a flag of RUNNING."""
+    # Slurm lists a base state and its flags: RUNNING, CONFIGURING is a job whose nodes still boot.
     states = [str(one).upper() for one in (value if isinstance(value, list) else [value or ""])]
-    return next((one for one in states if one in HOLDING), states[0] if states else "")
+    holding = sorted((one for one in states if one in HOLDING), key="RUNNING".__eq__)
+    return next(iter([*holding, *states]), "")
 
 
 def _job_hosts(table: Mapping[str, Any], place: str) -> str:

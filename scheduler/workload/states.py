@@ -18,7 +18,18 @@ HOLDING = frozenset(
 )
 """States of Slurm's queue in which a job has its nodes."""
 
-UNFINISHED = frozenset({"PENDING", "RUNNING", "SUSPENDED", "CONFIGURING", "REQUEUED", "RESIZING"})
+UNFINISHED = frozenset(
+    {
+        "CONFIGURING",
+        "PENDING",
+        "REQUEUED",
+        "RESIZING",
+        "RUNNING",
+        "SIGNALING",
+        "STOPPED",
+        "SUSPENDED",
+    }
+)
 """States of Slurm in which a job has no run time yet."""
 
 _ENDED_PARTS = {"REQUEUED", "RESIZING"}  # of records that have an end: the part until then
