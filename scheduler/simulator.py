@@ -42,7 +42,7 @@ class JobRecord:
     start_s, end_s : float
         In seconds.
     placement_factor : float
-        Iteration time alone / ideal on this placement.
+        Iteration time alone / ideal on this placement; of a job whose routes changed the mean.
     interference_delay_s : float
         Seconds by which interference made it run longer.
     killed : bool
@@ -145,6 +145,7 @@ class _Running:
     fixed_s: float | None = None  # ends then, whatever its rate
     cut: bool = False  # the limit comes before the work is done
     interference_delay_s: float = 0.0
+    rerouted: bool = False  # its placement factor has changed
 
 
 def simulate(
@@ -375,7 +376,7 @@ class _Simulation:
         assert self.events is not None  # noqa: S101 (it has happened)
         policy, job = self.events.policy, allocation.job
         state = self._take_off(job.id, now_s)
-        total_s = self._work_left_s(job)
+        total_s, factor = self._work_left_s(job), self._mean_factor(state)
         done_s = total_s - state.work_s
         kept_s = done_s - done_s % policy.checkpoint_s if policy.checkpoint_s < inf else 0.0
         self.failed.append(FailedRun(allocation, state.start_s, now_s, cause, done_s - kept_s))
@@ -387,9 +388,16 @@ class _Simulation:
                 job = self.asked[job.id]
             self._push(now_s + policy.delay_s, job)
         else:
-            found = state.placement_factor, state.interference_delay_s, True
+            found = factor, state.interference_delay_s, True
             self.records.append(JobRecord(allocation, state.start_s, now_s, *found))
             self._let_follow(job.id, now_s, killed=True)
+
+    def _mean_factor(self, state: _Running) -> float:
+        """Return the placement factor of a job over its run, which has come to `since_s`."""
+        done_s = self._work_left_s(state.allocation.job) - state.work_s
+        if not state.rerouted or done_s <= 0.0:
+            return state.placement_factor
+        return (state.since_s - state.start_s - state.interference_delay_s) / done_s
 
     def _work_left_s(self, job: Job) -> float:
         """Return the work of a job, less what a checkpoint has kept."""
@@ -504,7 +512,7 @@ class _Simulation:
         while self._next_end_s() <= now_s:
             _, job_id = heapq.heappop(self.ends)
             state = self._take_off(job_id, now_s)
-            found = state.placement_factor, state.interference_delay_s, state.cut
+            found = self._mean_factor(state), state.interference_delay_s, state.cut
             self.records.append(JobRecord(state.allocation, state.start_s, now_s, *found))
             if state.cut:
                 self.machine.cut.add(job_id)
@@ -625,6 +633,8 @@ class _Simulation:
             self.n_disturbed += (interference != 1.0) - (state.interference != 1.0)
             if interference != state.interference:
                 self.excess[job_id] = state.allocation.weight * (interference - 1.0)
+            if placement_factor != state.placement_factor:
+                state.rerouted = now_s > state.start_s
             state.interference, state.placement_factor = interference, placement_factor
             if state.fixed_s is not None:
                 state.end_s = state.fixed_s

@@ -16,7 +16,7 @@ from fabricsim.checking.inputs import read_text
 from fabricsim.checking.units import DURATION, quantity
 from netsim.common.errors import NetsimError
 from netsim.topology.base import Topology
-from netsim.topology.outage import exclude, fail
+from netsim.topology.outage import exclude, fail, require_outside
 from scheduler.events import ACTIONS, DrawnFailures, FailurePolicy, MachineEvent, MachineEvents
 from scheduler.footprint import Footprint, join_masks
 from scheduler.geometry import Geometry
@@ -137,8 +137,8 @@ def _things(kind: str, topology: Topology) -> Sequence[int] | Sequence[str]:
         nodes: list[int] = topology.usable_nodes.tolist()
         return nodes
     if kind == "switch":
-        first, n_all = topology.n_nodes, topology.n_nodes + topology.n_switches
-        return [topology.vertex_name(vertex) for vertex in range(first, n_all)]
+        ends = np.unique(topology.link_head[: topology.n_fabric_links])  # none inside hosts
+        return [topology.vertex_name(vertex) for vertex in ends[ends >= topology.n_nodes].tolist()]
     between = (topology.link_tail >= topology.n_nodes) & (topology.link_head >= topology.n_nodes)
     once = between & (topology.link_tail < topology.link_head)
     return [topology.link_name(link) for link in np.flatnonzero(once).tolist()]
@@ -211,12 +211,14 @@ def _meant(what: str, topology: Topology, *, whole: bool) -> tuple[list[int], li
     if ">" in what:
         if whole:
             raise NetsimError(f"expected nodes or switches, got the cable {what!r}.")
-        topology.names.links([what])
+        require_outside(topology, topology.names.links([what]), [])
         return [], [what]
     vertices = topology.names.vertices([what])
     nodes = [vertex for vertex in vertices if vertex < topology.n_nodes]
     switches = [topology.vertex_name(vertex) for vertex in vertices if vertex >= topology.n_nodes]
-    if whole and switches:
+    if not whole:
+        require_outside(topology, [], vertices)
+    elif switches:
         left = exclude(topology, switches).usable_nodes
         nodes += np.setdiff1d(topology.usable_nodes, left).tolist()
         if not nodes:

@@ -7,6 +7,7 @@ import numpy as np
 
 from coupling.errors import CouplingError
 from fabricsim.checking import shortened, wrong
+from netsim.common.errors import RoutingError
 from netsim.flows.contention import ContentionModel
 from netsim.flows.partition import Partition
 from netsim.fluid.model import Fluid
@@ -178,7 +179,10 @@ class NetworkRateModel:
         if _is_silent(job):  # without a look at its nodes and links
             return
         partition = allocation.partition()
-        placed = self.traffic(job, partition)
+        try:
+            placed = self.traffic(job, partition)
+        except RoutingError as error:
+            raise RoutingError(f"job {job.id}: {error}") from None
         if placed is None:
             return
         self._note_owned(partition, placed)

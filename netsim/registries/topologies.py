@@ -1,7 +1,7 @@
 """TOPOLOGIES: fabrics from a table of fields or a machine name."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -115,7 +115,6 @@ def make_topology(spec: Mapping[str, Any] | str) -> Topology:
     for name in ("excluded", "failed_switches"):
         fields.look_up(name, topology.names.vertices)
     fields.look_up("failed_links", topology.names.links)
-    _refuse_inner(fields, topology, cables, switches)
     return require_sane(fail(exclude(topology, excluded), cables, switches))
 
 
@@ -129,24 +128,6 @@ def _host_rate(fields: Fields, name: str, topology: Topology) -> float:
     if isinstance(rate, tuple):
         raise fields.error(name, "one bandwidth such as '20 GB/s'")
     return rate
-
-
-def _refuse_inner(
-    fields: Fields,
-    topology: Topology,
-    cables: Sequence[str | int],
-    switches: Sequence[str | int],
-) -> None:
-    """Refuse failures of links inside hosts, of which no path avoids one."""
-    if not isinstance(topology, GpuCluster):
-        return
-    last = topology.n_nodes + topology.tree.n_switches
-    for name, numbers, limit in (
-        ("failed_links", topology.names.links(cables), topology.n_fabric_links),
-        ("failed_switches", topology.names.vertices(switches), last),
-    ):
-        if max(numbers, default=0) >= limit:
-            raise fields.fault(name, "a host whose own network fails is out: name the host.")
 
 
 def _resolved_fields(spec: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -40,11 +40,13 @@ def fail(
     """
     if not (cables or vertices):
         return topology
+    links = topology.names.links(cables)
+    require_outside(topology, links, topology.names.vertices(vertices))
     gone = _marked_vertices(topology, vertices)
     absent = gone[topology.link_tail] | gone[topology.link_head]
     if topology.absent is not None:
         absent[topology.absent] = True
-    failed = np.array(topology.names.links(cables), dtype=np.int64)
+    failed = np.array(links, dtype=np.int64)
     absent[failed] = absent[topology.reverse[failed]] = True
     usable = topology.usable_nodes[~gone[topology.usable_nodes]]
     damaged = _same_cables(topology, usable, np.flatnonzero(absent))
@@ -52,6 +54,15 @@ def fail(
     if not lost.size:
         return damaged
     return _same_cables(damaged, np.setdiff1d(usable, lost, assume_unique=True))
+
+
+def require_outside(topology: Topology, links: Sequence[int], vertices: Sequence[int]) -> None:
+    """Refuse failures inside hosts of a GPU cluster, which no path avoids."""
+    if isinstance(topology, GpuCluster) and (
+        max(links, default=0) >= topology.n_fabric_links
+        or max(vertices, default=0) >= topology.n_nodes + topology.tree.n_switches
+    ):
+        raise TopologyError("a host whose own network fails is out: name the host.")
 
 
 def _same_cables(topology: Topology, usable: Ints, absent: Ints | None = None) -> Topology:

@@ -1,10 +1,13 @@
 """Events of an experiment: switches and cables go down while a run goes on."""
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
 import fabricsim as fs
 from coupling.errors import ExperimentError
+from coupling.inputs.events import plan_events
 from netsim.common.hostlist import expand_hostlist
 
 TREE = {"kind": "fat-tree", "radix": 8}
@@ -78,7 +81,8 @@ def test_a_job_goes_on_by_other_links_when_a_cable_goes_down():
     By hand: two leaves of two nodes, joined by two switches; every node sends to the other leaf.
 
     Under D-mod-k the nodes of a leaf have an uplink each. When a cable is down both share the
-    other: half the rate, so the 1,000 s of work take 300 + 2 x 700 s.
+    other: half the rate, so the 1,000 s of work take 300 + 2 x 700 s. The placement factor is that
+    of the whole run: run time / 1,000 s.
     """
     tree = {
         "kind": "fat-tree",
@@ -103,6 +107,7 @@ def test_a_job_goes_on_by_other_links_when_a_cable_goes_down():
                 self_check=False,
             )
         )
+        assert run.jobs["network_slowdown"].tolist() == pytest.approx(run.jobs["end_s"] / 1000)
         return run.jobs["end_s"].tolist()
 
     cable = down(300, ["s1.0>s2.0"])[0]
@@ -245,3 +250,35 @@ def test_jobs_that_wait_for_what_stays_down_are_dropped_with_the_reason():
 
     assert run.jobs["dropped"].tolist() == ["", "waits for nodes that stay down"]
     assert run.summary["unfinished_jobs"] == 1
+
+
+GPUS = {"kind": "gpu-cluster", "hosts": 4, "hosts_per_unit": 4, "gpus": 2, "latency": "none"}
+
+
+@pytest.mark.parametrize("what", ["n0>h0#0", "h0>n0#1", "h0"])
+def test_hosts_whose_own_network_fails_are_to_be_named(what):
+    with pytest.raises(ExperimentError, match="a host whose own network fails is out: name the h"):
+        fs.run(experiment(GPUS, events={"list": down(1, [what])}))
+
+
+def test_networks_inside_hosts_do_not_fail_by_chance():
+    """Two leaves, one of each rail, and as many spines as these have hosts."""
+    plan = plan_events({"switch_mtbf": "9 h"}, fs.topology(GPUS), "x", Path(), 1)
+
+    ((things, *_),) = plan.chances
+    assert things == ["s1.0", "s1.1", "s2.0", "s2.1", "s2.2", "s2.3"]
+
+
+def test_a_job_that_a_lost_adapter_stops_is_named():
+    table = pd.DataFrame({"id": [7], "submit_s": [0], "n_nodes": [2], "runtime_s": [9]})
+    one = fs.Experiment(
+        GPUS | {"on_failure": "abort"},
+        table,
+        pattern="ring",
+        comm_fraction=0.5,
+        events={"list": down(1, ["n0>s1.1"])},
+        self_check=False,
+    )
+
+    with pytest.raises(Exception, match="job 7: rail 1 is lost between n0 and n1; the job stops"):
+        fs.run(one)

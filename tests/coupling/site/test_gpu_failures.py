@@ -124,6 +124,12 @@ def test_cables_are_not_added_to_hosts_of_adapters_and_gpus():
         whatif(scene(), add_cables="s1.0>s2.0")
 
 
+@pytest.mark.parametrize("what", ["h0", "n0>h0#3"])
+def test_a_failure_inside_a_host_is_to_name_the_host(what):
+    with pytest.raises(SnapshotError, match="a host whose own network fails is out: name the host"):
+        whatif(scene(), fail=what)
+
+
 def test_the_command_lists_iterations_and_takes_one_kind_at_a_time(tmp_path, command):
     path = tmp_path / "scene.json"
     path.write_text(json.dumps(scene()))

@@ -150,7 +150,7 @@ def test_a_rail_tree_gives_every_node_one_link_into_each_rail():
         ({"kind": "gpu-cluster", "hosts": 32, "gpu_link": "x"}, "gpu_link: expected a bandwidth"),
         (
             {"kind": "gpu-cluster", "hosts": 32, "failed_links": ["n3>h3#5"]},
-            "failed_links: a host whose own network fails is out",
+            "a host whose own network fails is out: name the host",
         ),
     ],
 )
