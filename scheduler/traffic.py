@@ -30,7 +30,7 @@ from scheduler.job import Communication
 CACHED_PATTERNS = 2048  # (pattern, ranks) pairs cached; only placements differ between like jobs
 _Number = TypeVar("_Number", float, Floats)
 _CACHED_MESSAGES = 1 << 14  # of a pattern, of 32 bytes each; an all-to-all of 5,000 takes 0.8 GB
-_MESSAGE_BYTES = 300  # that a message takes until its job is placed, on paths of six links
+_MESSAGE_BYTES = 200  # that a message takes until its job is placed, on paths of six links
 _PAIR = 2  # fewer ranks send nothing
 _STEPS = 3  # from so many an iteration goes in steps
 _FEW = 16  # open messages of a sender
