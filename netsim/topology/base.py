@@ -514,9 +514,11 @@ class Topology:
         if number is None:
             number = self.names.link(name)
         if number is None:
-            example = self.link_name(0)
+            side = self.names.link(f"{name}#0")  # of several cables between the same ends
+            like = "names look like" if side is None else "of several cables name one, such as"
+            example = self.link_name(0) if side is None else self.names.short_link(side)
             raise TopologyError(
-                f"no link {name!r} in the fabric ({self.summary}); names look like {example!r}."
+                f"no link {name!r} in the fabric ({self.summary}); {like} {example!r}."
             )
         return number
 
