@@ -106,13 +106,13 @@ def test_seeds_of_a_pattern_are_one_where_they_draw_the_same_messages():
 
 
 def test_more_messages_than_memory_are_refused(monkeypatch):
-    """A machine of 4 GiB: 4,000 ranks send 16 million messages, of 300 bytes each while placed."""
+    """A machine of 4 GiB: 5,000 ranks send 25 million messages, of 200 bytes each while placed."""
     pages = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1 << 20}
     monkeypatch.setattr("scheduler.traffic.os.sysconf", pages.__getitem__)
     pattern = make_pattern({"name": "all-to-all", "nbytes": 8.0})
 
-    with pytest.raises(PatternError, match=r"15,996,000 messages .* about 4 GiB, .* has 4;"):
-        rank_flows(pattern, 4000)
+    with pytest.raises(PatternError, match=r"24,995,000 messages .* about 5 GiB, .* has 4;"):
+        rank_flows(pattern, 5000)
     assert rank_flows(pattern, 1000).step.size == 999_000
 
 
