@@ -199,7 +199,8 @@ def job_partition(
     trains = job.communication is not None and job.communication.compute_s is not None
     if not isinstance(fabric, GpuCluster) or not (held or trains):
         return Partition(nodes, links)
-    most = fabric.hosts.gpus
+    _, first = np.unique(nodes, return_index=True)  # records have hosts by rank
+    nodes, most = nodes[np.sort(first)], fabric.hosts.gpus
     each = min(-(-job.gpus // nodes.size) or most, most)
     own = [_set_places(mask) for mask in held or [(1 << each) - 1] * nodes.size]
     ranks = np.repeat(nodes, [len(gpus) for gpus in own])

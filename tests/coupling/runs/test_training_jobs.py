@@ -215,6 +215,29 @@ def test_lives_of_jobs_of_gpus_are_those_of_the_run(tmp_path):
         retrace(stored)
 
 
+def test_jobs_of_a_record_have_their_gpus_whatever_its_tasks_are(tmp_path):
+    """A task for each GPU in the record is no rank on the first GPU of its host."""
+    model = MODEL | {"tp": 2}
+    (tmp_path / "sacct.txt").write_text(
+        "JobID|Submit|Start|End|Elapsed|NNodes|NodeList|AllocTRES|NTasks|State\n"
+        "1|2024-01-01T00:00:00|2024-01-01T00:00:00|2024-01-01T01:00:00|01:00:00|2|n[1,4]|"
+        "cpu=16,gres/gpu=16,node=2|16|COMPLETED\n"
+    )
+    experiment = fs.Experiment(
+        cluster(),
+        {"path": str(tmp_path / "sacct.txt")},
+        communication={"rule": [{"model": model}]},
+        replay={},
+        self_check=False,
+    )
+    job = {"id": 1, "nodes": "n[1,4]", "ranks_per_node": 8, "model": model}
+
+    found = fs.run(experiment).jobs["placement_factor"]
+
+    (alone,) = fs.estimate({"topology": cluster(), "jobs": [job]}).jobs
+    assert found.tolist() == pytest.approx([alone.placement_factor])
+
+
 def test_a_moment_of_hosts_that_jobs_shared_is_refused(tmp_path):
     stored = written(tmp_path, {"gpus": 8})
     (result,) = stored.results()
