@@ -133,7 +133,7 @@ def build_topology(
         return with_default_switch(from_networkx(spec))
     except NetsimError as error:
         raise fault(str(error)) from None
-    except (MemoryError, OverflowError, ValueError):  # numpy's, of sizes beyond all memory
+    except MemoryError:
         raise fault("the fabric is too large for the memory.") from None
 
 

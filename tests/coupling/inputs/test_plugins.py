@@ -75,6 +75,14 @@ def test_a_reference_names_a_class_in_a_file_beside_the_experiment(tmp_path):
     assert fs.run(read).name == "Corner"
 
 
+def test_an_error_of_ones_own_fabric_is_not_told_as_want_of_memory(tmp_path):
+    (tmp_path / "mine.py").write_text("def broken():\n    raise ValueError('my own')\n")
+    tables = {"topology": {"kind": "mine.py:broken"}, "workload": SMALL}
+
+    with pytest.raises(ValueError, match="my own"):
+        fs.run(fs.Experiment(**tables, folder=tmp_path))
+
+
 def test_a_class_a_function_or_a_pattern_stands_wherever_a_name_can():
     """The built-in class is the built-in name; options go beside it."""
     assert experiment(allocator=Jigsaw).allocator == "jigsaw"
