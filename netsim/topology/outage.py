@@ -40,6 +40,8 @@ def fail(
     """
     if not (cables or vertices):
         return topology
+    if "" in (*cables, *vertices):
+        raise TopologyError("expected the name of what fails, got an empty text.")
     links = topology.names.links(cables)
     require_outside(topology, links, topology.names.vertices(vertices))
     gone = _marked_vertices(topology, vertices)

@@ -74,8 +74,11 @@ def test_a_snapshot_is_changed_too(command):
             "expected one kind of part that fails, got --each-switch and --each-cable.",
         ),
         (("--fail", "spine9"), "no node or switch 'spine9'"),
-        (("--fail", ""), "--fail: expected a name, got an empty text."),
-        (("--fail", "leaf1", "--drain", ""), "--drain: expected a name, got an empty text."),
+        (("--fail", ""), "--fail: expected the name of what fails, got an empty text."),
+        (
+            ("--fail", "leaf1", "--drain", ""),
+            "--drain: expected names of nodes, got an empty text.",
+        ),
         (("--taper", "0"), "--taper: expected a number from 0.01 to 1000, got 0.0."),
         (("--fail", "leaf1", "--out", "x.txt"), "expected a name that ends in .csv or .parquet."),
         ((EXAMPLES / "placed_jobs.json", "--fail", "leaf1"), "expected a snapshot, or --topology"),

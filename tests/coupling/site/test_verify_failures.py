@@ -44,6 +44,7 @@ def test_a_partition_that_loses_a_cable_that_no_permutation_needs_does_not_block
     [
         (("s1.0",), "fail: job job1 loses 4 of its nodes, n0 among them: it ends"),
         (("s9.0",), "fail: .*'s9.0'"),
+        (("",), "fail: expected the name of what fails"),
         (("s1.0>s3.0",), "fail: .*s1.0>s3.0"),
     ],
 )
