@@ -265,6 +265,7 @@ class _Reader:
         self._topology = topology
         self._shared = shared
         self._sizes: dict[JobId, int] = {}
+        self._of_gpus: set[JobId] = set()
         self._numbers: set[int] = set()
 
     def job(self, entry: object, place: int) -> PlacedJob:
@@ -282,6 +283,7 @@ class _Reader:
         else:
             (flows, compute_s), fraction = trained, None
         if flows is not None and flows.placed is not None:
+            self._of_gpus.add(name)
             self._require_like_hosts(table, partition.nodes)
         iterations = None
         if table.raw("iterations") is not None:
@@ -327,6 +329,8 @@ class _Reader:
                 f"expected a node for each of {self._sizes[job]} ranks of job {job}, "
                 f"got {partition.nodes.size}.",
             )
+        if job in self._of_gpus:
+            self._require_like_hosts(table, partition.nodes)
         table.finish()
         return Candidate(job, partition)
 

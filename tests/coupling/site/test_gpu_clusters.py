@@ -539,6 +539,9 @@ def test_a_job_of_more_gpus_on_one_host_than_on_another_is_refused(what):
 
     with pytest.raises(SnapshotError, match="as many GPUs on each host, got 8 on n0 and 4 on n1"):
         times(job | what)
+    even, other = job | {"nodes": [0] * 6 + [1] * 6}, {"job": "a", "nodes": job["nodes"]}
+    with pytest.raises(SnapshotError, match=r"candidates\[0\] nodes: expected as many GPUs"):
+        times(even | what, candidates=[other])
 
 
 def test_owned_links_of_a_host_with_a_lost_endpoint_are_refused():
