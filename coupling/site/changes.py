@@ -8,6 +8,7 @@ import numpy as np
 
 from coupling.errors import SnapshotError
 from coupling.site.state import SiteJob, SiteState
+from fabricsim.checking import number
 from netsim.common.arrays import Ints
 from netsim.common.errors import NetsimError
 from netsim.flows.partition import Partition
@@ -36,11 +37,8 @@ class Changes:
 
     def __post_init__(self) -> None:
         """Check what can be checked without a fabric."""
-        if self.taper is not None and not _LEAST_TAPER <= self.taper <= _MOST_TAPER:
-            raise SnapshotError(
-                f"--taper: expected a number from {_LEAST_TAPER:g} to {_MOST_TAPER:g}, got "
-                f"{self.taper!r}."
-            )
+        if self.taper is not None:
+            number("--taper", self.taper, _LEAST_TAPER, _MOST_TAPER, error=SnapshotError)
 
     @property
     def texts(self) -> tuple[str, ...]:

@@ -186,6 +186,7 @@ def test_a_ranking_says_of_each_failure_what_it_does_alone(kind, routing):
         ({"routing": "bus"}, "unknown routing 'bus'"),
         ({"taper": 0.0}, "--taper: expected a number from 0.01 to 1000, got 0.0."),
         ({"taper": float("nan")}, "--taper: expected a number"),
+        ({"taper": "2:1"}, "--taper: expected a number from 0.01 to 1000, got '2:1'."),
         ({"move": ("d=n1",)}, "--move: expected JOB=NODES with a job (c, b, a), got 'd=n1'."),
         ({"move": ("b=n[0-3]",)}, "--move b: node n0 is of job a; expected free nodes."),
         ({"move": ("b=n14",)}, "--move b: expected 4 different nodes, got 'n14', which is 1."),
