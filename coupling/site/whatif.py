@@ -30,6 +30,7 @@ from coupling.site.outcome import Outcome, solve
 from coupling.site.site import Site, known_names, read_site, site_of_snapshot
 from coupling.site.state import SiteState
 from coupling.stopping import Progress, shielded
+from fabricsim.checking import wrong
 from fabricsim.checking.errors import public
 from netsim.common.arrays import Floats, Ints
 from netsim.fluid.model import Fluid
@@ -112,7 +113,10 @@ def whatif(
 
 def _several_texts(values: str | Sequence[str]) -> tuple[str, ...]:
     """Return one text or several as several."""
-    return (values,) if isinstance(values, str) else tuple(values)
+    several = (values,) if isinstance(values, str) else values
+    if not isinstance(several, (list, tuple)) or not all(isinstance(own, str) for own in several):
+        raise wrong("whatif", "a name, or a list of names", values, SnapshotError)
+    return tuple(several)
 
 
 def whatif_of(site: Site, changes: Changes, seed: int = 1) -> WhatIf:

@@ -199,6 +199,12 @@ def test_wrong_changes_are_refused(changes, message):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("changes", [{"fail": 5}, {"move": ["b=n14", 3]}, {"drain": b"n0"}])
+def test_changes_that_are_no_names_are_refused(changes):
+    with pytest.raises(SnapshotError, match="whatif: expected a name, or a list of names, got "):
+        fs.whatif(document(), **changes)
+
+
 def test_a_job_that_owns_links_is_not_moved():
     fields = document(b={"links": ["s1.0>s2.0"]}, routing="jigsaw")
 
