@@ -237,7 +237,7 @@ def _result_sentences(found: Comparison) -> list[str]:
 def _most_important(found: Comparison) -> Iterator[str]:
     """Say which factor a difference depends on most."""
     for outcome, rows in found.variance.groupby("outcome", sort=False):
-        known = rows[(rows["factor"] != REST) & rows["share"].notna()]
+        known = rows[(rows["factor"] != REST) & (rows["share"] > 0)]  # and no NaN
         if str(outcome).startswith("difference of") and len(known):
             at = int(known["share"].to_numpy().argmax())
             factor, share = known["factor"].iloc[at], known["share"].iloc[at]

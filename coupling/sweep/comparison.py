@@ -13,7 +13,7 @@ import pandas as pd
 from coupling.errors import ResultError
 from coupling.results.comparison import BASELINE_NAMES
 from coupling.results.summary import size_class_names
-from coupling.sweep.factors import is_policy, is_seed
+from coupling.sweep.factors import SAMPLE, is_policy, is_seed
 from coupling.sweep.intervals import block_interval, mean_interval
 from coupling.sweep.sweep import ALL, METRICS, Comparison, Sweep
 from fabricsim.checking import choice, unknown
@@ -175,7 +175,7 @@ def _policy_rows(
     least, most = possible(metric)
     for name in relative:
         sides_of = wide[[sides.baseline, name]].dropna()
-        both, there = relative.loc[sides_of.index, name], sides_of[sides.baseline]
+        both, there = relative[name].loc[sides_of.index], sides_of[sides.baseline]
         logs = metric.endswith(("_s", "bounded_slowdown")) and not (both <= -1.0).any()
         own = np.log1p(both) if logs else both
         own = own if own.notna().all() else own * nan  # no mean without the samples of no ratio
@@ -297,9 +297,14 @@ def explained(outcome: pd.Series, factors: pd.DataFrame) -> dict[str, float]:
     total = float(((values - values.mean()) ** 2).sum())
     if len(values) < 2 or total <= 1e-12 * max(1.0, float((values**2).sum())):  # noqa: PLR2004
         return {}
-    shares = {
-        str(name): _variance_share(values, _factor_levels(table[name]), total) for name in table
-    }
+    shares, seen = dict[str, float](), list[list[int]]()
+    for name in sorted(table, key=lambda name: name != SAMPLE):
+        levels = _factor_levels(table[name])
+        codes = pd.factorize(levels)[0].tolist()
+        if name != SAMPLE:  # in which all that is drawn varies together
+            # A factor that varies just as another one cannot be told from it.
+            shares[str(name)] = nan if codes in seen else _variance_share(values, levels, total)
+        seen += [codes] if any(codes) else []
     left = 1.0 - sum(share for share in shares.values() if not np.isnan(share))
     return {**shares, REST: max(0.0, left)}
 

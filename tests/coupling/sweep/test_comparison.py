@@ -276,6 +276,19 @@ def test_two_factors_share_the_variance_as_analysis_of_variance_does():
     assert shares["network.b"] == pytest.approx(0.2, abs=0.03)
 
 
+def test_what_varies_with_the_sample_alone_is_left_to_chance():
+    """By hand: a of 0 and 2, ten times each, and a seed that each sample has of its own."""
+    a, sample = np.tile([0, 0, 1, 1], 10), np.arange(40) // 2
+    factors = {"network.a": a, "sample": sample, "run.seed": 100 - sample, "network.b": 5 * a}
+    shares = explained(pd.Series(2.0 * a + sample % 3), pd.DataFrame(factors))
+
+    known = shares.pop("network.a")
+    assert 0 < known < 1
+    assert shares.pop(REST) == pytest.approx(1 - known)
+    assert shares.keys() == {"run.seed", "network.b"}
+    assert np.isnan(list(shares.values())).all()
+
+
 def test_over_days_the_log_is_resampled():
     """Every day has the same ratio: no width; one row per metric."""
     found = compare_policies(sweep_of(constant), metrics=METRIC, over="days")
