@@ -289,10 +289,11 @@ def _earliest_fit(
     if not isfinite(end_s):
         return None
     nodes = by_name(set(allocation.nodes().tolist()), topology)
+    date = datetime.fromtimestamp(end_s, UTC).replace(tzinfo=None).isoformat(timespec="seconds")
     return EarliestFit(
         end_s,
         max(0.0, end_s - site.looked_s),
-        datetime.fromtimestamp(end_s, UTC).replace(tzinfo=None).isoformat(timespec="seconds"),
+        f"{date}Z" if site.zoned else date,
         name,
         fold_hostlist(topology.vertex_name(node) for node in nodes),
         tuple(own.id for own in room.holding[:ended]),

@@ -51,7 +51,7 @@ class EarliestFit:
     # end_s, wait_s: seconds since 1970, and after the queue was looked at
     end_s: float
     wait_s: float
-    clock: str  # The same as a date, UTC or the clock of the records
+    clock: str  # The same as a date: UTC, ending in Z, or on the clock of records without a zone
     allocator: str  # That finds room then
     nodelist: str  # Where
     ended: tuple[int, ...]  # Jobs whose time limits end them by then

@@ -42,6 +42,7 @@ class RunningJobs:
     held: tuple[HeldNodes, ...] = ()  # Jobs that hold nodes
     # When the file was written at the earliest: the last moment that it reports as past
     looked_s: float = 0.0
+    zoned: bool = True  # Whether its times are those of UTC, not of a clock without a zone
     # What the reader of the file did not use or has changed, by what it is: how many
     remarks: Mapping[str, int] = field(default_factory=dict)
 
@@ -63,8 +64,8 @@ def running_at(
     moment_of(at, "", "--at", offsets=tells_zone(at))  # if it is none, before a file is read
     source = read_source(path)
     entries = sacct_entries(source, Filters(), placed=True)
-    offsets = is_table(source) and all(entry.zoned for entry in entries)
-    moment_s = moment_of(at, "", "--at", offsets=offsets)
+    zoned = all(entry.zoned for entry in entries)
+    moment_s = moment_of(at, "", "--at", offsets=zoned and is_table(source))
 
     def reason(entry: Entry) -> str:
         return _reason_at(entry, moment_s, lasting_s)
@@ -73,7 +74,7 @@ def running_at(
         source, entries, reason, "" if idle else f"at {at}", (moment_s, lasting_s)
     )
     there = [replace(entry, end_s=None) for entry in entries if not reason(entry)]
-    return replace(found, held=_node_holds(there), looked_s=moment_s)
+    return replace(found, held=_node_holds(there), looked_s=moment_s, zoned=zoned)
 
 
 def _node_holds(entries: Sequence[Entry]) -> tuple[HeldNodes, ...]:

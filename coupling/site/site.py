@@ -39,6 +39,7 @@ class Site:
     held: tuple[HeldNodes, ...] = ()  # Jobs that hold nodes, computing or not
     # When the file of the jobs was written at the earliest, seconds since 1970
     looked_s: float = 0.0
+    zoned: bool = True  # Whether the times of that file are those of UTC
     # The jobs as their file states them, where there is one
     places: tuple[JobPlacement, ...] = ()
     stop: bool = True  # Whether a host that the fabric has not is an error, or is skipped
@@ -119,6 +120,7 @@ def read_site(
         left_out,
         running.held,
         running.looked_s,
+        running.zoned,
         places.jobs,
         stop=unknown == "stop",
     )

@@ -134,7 +134,7 @@ def test_no_placement_now_is_status_1_and_says_when(command, site):
     )
 
     assert (status, err) == (1, "")
-    assert "No placement now. At the latest at 2024-05-29T17:26:40 (in 60.0 min)" in out
+    assert "No placement now. At the latest at 2024-05-29T17:26:40Z (in 60.0 min)" in out
 
 
 def test_placements_are_numbered_with_lines_for_sbatch(command, tmp_path):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sacct_logs import line, sacct
 
 import fabricsim as fs
 from coupling.errors import SnapshotError
@@ -154,6 +155,15 @@ def test_without_room_time_limits_say_when_there_will_be(tmp_path):
     assert found.later.wait_s == 1200.0
     assert found.later.ended == (2, 1)
     assert found.later.end_s == BEGIN + 1200
+    assert found.later.clock == "2024-05-29T16:46:40Z"
+
+
+def test_the_date_of_room_is_on_the_clock_of_records_without_a_zone(tmp_path):
+    log = sacct(tmp_path / "log", line(1, 0, None, "n[0-5]", state="RUNNING", limit=60))
+
+    found = fs.place(TREE, sacct=log, at="2024-05-29T08:10", nodes=5, samples=1)
+
+    assert found.later.clock == "2024-05-29T09:00:00"
 
 
 def test_a_pattern_takes_the_place_of_the_profile(tmp_path):
