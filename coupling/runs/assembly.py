@@ -1,7 +1,7 @@
 """Build the parts of an experiment: fabric and workload with its communication."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
@@ -25,6 +25,7 @@ from netsim.topology.switches import switch_of, with_switch
 from patterns.placed import Layout
 from scheduler.allocation import NodeUnits
 from scheduler.cluster import Cluster
+from scheduler.job import Job
 from scheduler.traffic import layout_of
 from scheduler.workload import (
     DEFAULT_PROFILE,
@@ -133,6 +134,8 @@ def assemble(experiment: Experiment, inputs: RunInputs | None = None) -> RunPart
         slots=slots,
         layout=partial(_lowest_hosts, topology) if isinstance(topology, GpuCluster) else None,
     )
+    if node is not None:
+        jobs, workload = _without_gpus(jobs, workload)
     fallback = "requested" if workload.has_requested else "runtime"
     return RunParts(
         topology,
@@ -145,6 +148,23 @@ def assemble(experiment: Experiment, inputs: RunInputs | None = None) -> RunPart
         _events(experiment, topology),
         node,
     )
+
+
+def _without_gpus(jobs: Sequence[Job], workload: Workload) -> tuple[tuple[Job, ...], Workload]:
+    """Let jobs train nothing that ask for cores or memory of shared hosts, and for no GPU."""
+    idle = {
+        job.id
+        for job in jobs
+        if not job.gpus
+        and (job.cores or job.memory_mb)
+        and job.communication is not None
+        and job.communication.compute_s is not None
+    }
+    if idle:
+        known = {"jobs that ask for no GPU: they train no model": len(idle)}
+        workload = replace(workload, remarks={**workload.remarks, **known})
+        jobs = [replace(job, communication=None) if job.id in idle else job for job in jobs]
+    return tuple(jobs), workload
 
 
 def _lowest_hosts(cluster: GpuCluster, n_ranks: int, n_hosts: int) -> Layout:

@@ -63,6 +63,17 @@ def test_halves_of_hosts_with_one_adapter_share_it(model):
     assert found.jobs["interference"].to_numpy() == pytest.approx([2.0, 2.0], rel=0.02)
 
 
+def test_jobs_of_cores_alone_train_no_model_on_gpus_of_others():
+    jobs = [Job(1, 0.0, 2, 9.0, 9.0, cores=8), Job(2, 0.0, 2, 9.0, 9.0, cores=8, gpus=16)]
+
+    found = run(jobs, {}, node={"cores": 32, "gpus": 8})
+
+    assert list(found.jobs["nodes"]) == ["n[0-1]", "n[0-1]"]
+    assert list(found.jobs["pattern"]) == ["", "training"]
+    assert list(found.jobs["interference"]) == [1.0, 1.0]
+    assert found.summary["log_remarks"] == {"jobs that ask for no GPU: they train no model": 1}
+
+
 def test_a_third_of_a_host_gets_other_hosts_where_gpus_are_taken():
     """By hand: 3 + 3 of 8 GPUs are taken on hosts 0 and 1, so a job of 3 each goes to 2 and 3."""
     jobs = [Job(n, 0.0, 2, 100.0, 100.0, gpus=6) for n in range(3)]
