@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from fabricsim.checking.errors import FabricsimError
@@ -78,7 +79,7 @@ def corrected(arguments: Sequence[str], valued: Collection[str], message: str) -
                 kind = "one without"
             return (
                 f"{word}: expected {_KINDS[wanted[0]][0]}, got {kind}; "
-                f"`{command.format(word)}` takes it."
+                f"`{command.format(quote(word))}` takes it."
             )
     for option, word in pairwise(arguments):
         if option == "--squeue" and _kind_of(Path(word)) == "table of squeue":

@@ -1,6 +1,7 @@
 """The command `replay`: replay a Slurm record, and try another scheduler on it."""
 
 from pathlib import Path
+from shlex import join, quote
 from typing import Annotated
 
 import typer
@@ -88,7 +89,7 @@ def replay(
             )
     except Stopped as stop:
         if folder.exists():
-            stop.add_note(f"go on with --resume --out {folder}")
+            stop.add_note(f"go on with --resume --out {quote(str(folder))}")
         raise
     folders = [folder]
     if found.freed is not None:
@@ -101,6 +102,6 @@ def replay(
         html=html,
         as_json=as_json,
     )
-    to = f" --out {folder / 'report.html'}" if len(folders) > 1 else ""
-    drawn = f"fabricsim report {' '.join(map(str, folders))}{to}"
+    to = f" --out {quote(str(folder / 'report.html'))}" if len(folders) > 1 else ""
+    drawn = f"fabricsim report {join(map(str, folders))}{to}"
     remark(f"Results are in {folder}; pictures: {drawn}")

@@ -4,6 +4,7 @@ import json
 import sys
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -64,7 +65,7 @@ def run(
             )
     except Stopped as stop:
         if (folder / MANIFEST).exists():
-            stop.add_note(f"go on with --resume --out {folder}")
+            stop.add_note(f"go on with --resume --out {quote(str(folder))}")
         raise
     except MemoryError:
         raise ExperimentError(
@@ -79,4 +80,5 @@ def run(
         head = f"{campaign.manifest['fabric']}; {counted(int(campaign.manifest['jobs']), 'job')}"
         table = comparison_table(campaign.results, full=full)
         sys.stdout.write(f"{visible(head)}\n\n{table}\n")
-        remark(f"Results are in {campaign.folder}; pictures: fabricsim report {campaign.folder}")
+        folder = campaign.folder
+        remark(f"Results are in {folder}; pictures: fabricsim report {quote(str(folder))}")

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from coupling.errors import ResultError, SnapshotError
@@ -74,7 +75,7 @@ def by_other_version(folder: Path, error: Exception) -> ResultError:
     wrote = read_manifest(top)["versions"].get("fabricsim", "unknown")
     return ResultError(
         f"{folder}: another version of fabricsim ({wrote}) wrote this result; run it again: "
-        f"fabricsim run {top / RESOLVED} --out NEW ({str(error).rstrip('.')})."
+        f"fabricsim run {quote(str(top / RESOLVED))} --out NEW ({str(error).rstrip('.')})."
     )
 
 

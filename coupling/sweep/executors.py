@@ -67,7 +67,7 @@ def _compute(desk: _WorkerContext, folder: str, index: int) -> None:
     if cell_name(experiment, found) != cell.name:
         raise ResultError(
             f"{folder}: another version of fabricsim planned the sweep, whose cells may have had "
-            f"other defaults; plan it anew with fabricsim sweep {folder}."
+            f"other defaults; plan it anew with fabricsim sweep {shlex.quote(str(folder))}."
         )
     began_s, cpu_s = time.monotonic(), time.process_time()
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from coupling.errors import ResultError
@@ -45,7 +46,7 @@ class SweepTables:
             try:
                 self._tables[name] = decoded(path, read_checked(path, self._digests[name]))
             except ResultError as error:
-                again = f"fabricsim gather {self._folder} makes it again"
+                again = f"fabricsim gather {quote(str(self._folder))} makes it again"
                 raise ResultError(f"{str(error).removesuffix('.')}; {again}.") from None
         return self._tables[name]
 
@@ -98,8 +99,8 @@ def _refuse_missing(plan: Plan, store: Store) -> None:
     if missing:
         first = ", ".join(f"{name} = {one}" for name, one in missing[0].factors.items())
         raise ResultError(
-            f"{store.folder}: {len(missing):,} of {len(plan.cells):,} cells are not finished, "
-            f"the first has {first}; compute them with fabricsim sweep {store.folder}."
+            f"{store.folder}: {len(missing):,} of {len(plan.cells):,} cells are not finished, the "
+            f"first has {first}; compute them with fabricsim sweep {quote(str(store.folder))}."
         )
 
 

@@ -149,7 +149,7 @@ def test_run_and_folder_names_are_no_markup(here, tmp_path):
     both, out, problem = here("compare", "plain/]", "results/[red]a")
 
     assert status == again == both == 0, err + problem
-    assert "are in [/]; pictures: fabricsim report [/]\n" in err
+    assert "are in [/]; pictures: fabricsim report '[/]'\n" in err
     assert "\n[red]a/first-free  " in out
 
 

@@ -2,6 +2,7 @@
 
 import json
 import resource
+import shlex
 import sys
 from pathlib import Path
 
@@ -194,15 +195,15 @@ def test_what_holds_no_whole_result_is_refused(fabricsim, tmp_path):
 
 
 def test_a_run_says_which_command_draws_its_report(fabricsim, tmp_path):
-    _, _, err = fabricsim("run", "try.toml", "--out", "one")
-    assert not (tmp_path / "one" / "report.html").exists()
-    drawn = err.splitlines()[-1].split("pictures: fabricsim ")[1].split()
+    _, _, err = fabricsim("run", "try.toml", "--out", "one é")
+    assert not (tmp_path / "one é" / "report.html").exists()
+    drawn = err.splitlines()[-1].split("pictures: ")[1]
 
-    status, out, err = fabricsim(*drawn)
+    status, out, err = fabricsim(*shlex.split(drawn)[1:])
 
     assert status == 0, err
-    assert out == "one/report.html\n"
-    assert "<svg" in (tmp_path / "one" / "report.html").read_text()
+    assert out == "one é/report.html\n"
+    assert "<svg" in (tmp_path / "one é" / "report.html").read_text()
 
 
 def test_a_result_is_exported_run_by_run_or_whole(fabricsim, tmp_path):
