@@ -67,7 +67,7 @@ def place(jobs: Sequence[Job], topology: Topology, source: str, *, stop: bool) -
                 f"{source}: job {job.id}: host {strange[0]!r}: expected a node of "
                 f"the fabric ({topology.summary}), whose nodes look like "
                 f"{topology.vertex_name(0)!r}"
-                f"{_ask_meant(topology, strange[:1])} (--unknown skip leaves such hosts out)."
+                f"{ask_meant(topology, strange[:1])} (--unknown skip leaves such hosts out)."
             )
         unknown.update(dict.fromkeys(strange))
         known = np.flatnonzero(nodes >= 0)
@@ -82,7 +82,7 @@ def place(jobs: Sequence[Job], topology: Topology, source: str, *, stop: bool) -
                 replace(job, n_nodes=known.size), nodes[known], _known_ranks(slots, nodes >= 0)
             )
         )
-    meant = _ask_meant(topology, unknown)
+    meant = ask_meant(topology, unknown)
     if not placed:
         raise SnapshotError(
             f"{source}: expected hosts such as {topology.vertex_name(0)!r} of the fabric "
@@ -105,7 +105,7 @@ def place(jobs: Sequence[Job], topology: Topology, source: str, *, stop: bool) -
     )
 
 
-def _ask_meant(topology: Topology, hosts: Iterable[str]) -> str:
+def ask_meant(topology: Topology, hosts: Iterable[str]) -> str:
     """Ask whether a node is meant that is called nearly like one of these hosts."""
     near = next(filter(None, map(topology.names.near, hosts)), "")
     return f"; did you mean {near!r}?" if near else ""

@@ -8,7 +8,7 @@ from typing import Any
 from coupling.errors import SnapshotError
 from coupling.inputs.fabric import described, left_open, topology_of, with_names
 from coupling.inputs.files import Table, require_one_stdin
-from coupling.inputs.places import MOST_RANKS, JobPlacement, JobPlacements, place
+from coupling.inputs.places import MOST_RANKS, JobPlacement, JobPlacements, ask_meant, place
 from coupling.inputs.snapshot import Snapshot
 from coupling.results.formatting import counted, counted_remark
 from coupling.site.running_jobs import HeldNodes, RunningJobs, running_at, running_in_queue
@@ -150,7 +150,8 @@ def known_names(site: Site, entries: Sequence[str], option: str) -> tuple[list[o
         return known, []
     some = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")  # noqa: PLR2004 (shown)
     hosts = counted(len(unknown), "host")
-    return known, [f"{option}: {hosts} not in the fabric ({some}), skipped."]
+    asked = ask_meant(site.scene.topology, unknown)
+    return known, [f"{option}: {hosts} not in the fabric ({some}{asked}), skipped."]
 
 
 def fabric_of(

@@ -441,6 +441,17 @@ def test_drained_hosts_of_another_fabric_are_skipped_and_named(case, hosts):
     assert not hosts or ("gpu7" in err or "login01" in err)
 
 
+def test_a_drained_host_that_is_nearly_called_as_one_of_the_fabric_is_asked_about(case):
+    command = case("30-exclude-of-another-fabric")
+
+    out = command("place", "--nodes", "3", *SITE, "--exclude", "gpu7,cn3.cluster")[1]
+
+    asked = (
+        "--exclude: 2 hosts not in the fabric (gpu7, cn3.cluster; did you mean 'cn3'?), skipped."
+    )
+    assert asked in " ".join(out.split())
+
+
 def test_hosts_that_are_drained_follow_the_same_rule(case):
     command = case("30-exclude-of-another-fabric")
     asked = ("whatif", *SITE, "--drain", "cn1,gpu7")
