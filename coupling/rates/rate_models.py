@@ -86,7 +86,7 @@ class InfiniteNetwork(NetworkRates):
 RATE_MODELS: Registry[type[RateSource]] = Registry(
     {
         "assumed": "coupling.rates.baseline_rates:AssumedRates",
-        "flow-level": "coupling.rates.simulated_run:FlowLevelRates",
+        "flow-level": "coupling.rates.simulated:FlowLevelRates",
         "null": "coupling.rates.rate_models:InfiniteNetwork",
         "hop-cost-ratio": "coupling.rates.baseline_rates:HopCostRates",
     }

@@ -12,7 +12,7 @@ from coupling.inputs.fabric import build_routing
 from coupling.inputs.files import error_context
 from coupling.rates.base import RateSource, RunInput
 from coupling.rates.rate_models import rate_model
-from coupling.rates.simulated_run import FlowLevelRates
+from coupling.rates.simulated import FlowLevelRates
 from coupling.runs.assembly import RunParts
 from netsim.registries.contention_models import refuse_renamed
 from netsim.registries.routings import usual_routing

@@ -8,9 +8,9 @@ import pytest
 
 from coupling import Experiment
 from coupling.errors import ExperimentError
-from coupling.rates import forecast
+from coupling.rates import simulated
 from coupling.rates.base import RunInput
-from coupling.rates.forecast import Forecast, announce, forecast_of
+from coupling.rates.simulated import Forecast, announce, forecast_of
 from coupling.runs.engine import run
 from netsim.registries.routings import make_routing
 from netsim.registries.topologies import make_topology
@@ -55,14 +55,14 @@ def test_a_forecast_takes_it_that_all_make_so_many_iterations_where_that_is_affo
 
 
 def test_a_forecast_counts_the_iterations_that_run_times_have_where_more_were_too_much(monkeypatch):
-    monkeypatch.setattr(forecast, "LONGEST_S", 0.0)
+    monkeypatch.setattr(simulated, "LONGEST_S", 0.0)
 
     assert told("first-free", 50) == Forecast((2 + 7 + 50) * 4, apart=False)
 
 
 def test_iterations_without_a_length_are_as_long_as_their_messages_take(monkeypatch):
     """At 1 GB/s and half of the time: 1 ms and 1 ms of messages, 2 ms beside, and the latency."""
-    monkeypatch.setattr(forecast, "LONGEST_S", 0.0)
+    monkeypatch.setattr(simulated, "LONGEST_S", 0.0)
     talk = Communication("twice", Twice(), 0.5)
     jobs = [Job(0, 0.0, 3, 10 * 0.004, 1.0, communication=talk)]
     routes = make_routing("jigsaw", TREE)
