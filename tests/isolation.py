@@ -7,8 +7,8 @@ and the cable that the topology's arrays give them.
 
 from collections import Counter, defaultdict
 
-from coupling.checks import ownership
-from coupling.checks.ownership import held_nodes, links_of
+from coupling.checks import allocators
+from coupling.checks.allocators import held_nodes, links_of
 
 
 class Ends:
@@ -37,7 +37,7 @@ class Ends:
         return up, down
 
 
-class Ledger(ownership.OwnershipLedger):
+class Ledger(allocators.OwnershipLedger):
     """Refuses anything held twice and unequal returns."""
 
     def place(self, allocation):
@@ -46,7 +46,7 @@ class Ledger(ownership.OwnershipLedger):
         assert not broken, broken
 
 
-class Meter(ownership.Meter):
+class Meter(allocators.Meter):
     """Refuses more units of a link than there are."""
 
     def change(self, allocation, tree, sign):

@@ -137,7 +137,7 @@ def check(
       fabricsim lft check partitions.json --fabric ibnetdiscover.txt \
         --base opensm-lfts.dump
     """
-    from coupling.site.table_isolation import check_jobs_apart
+    from coupling.site.table_check import check_jobs_apart
 
     wiring, irregularity, jobs = _snapshot_on(snapshot, fabric, base, name_map)
     _, tables = _tables_in(base, wiring)

@@ -1,5 +1,6 @@
 """Verify: isolation of jobs from each other, and whether their partitions are non-blocking."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,9 +11,9 @@ import numpy as np
 from coupling.errors import SnapshotError
 from coupling.inputs.snapshot import JobId, PlacedJob, Snapshot, require_snapshot
 from coupling.site.partition_check import reached_links
-from coupling.site.permutations import Pairs, flows_by_job, read_permutation
-from fabricsim.checking import flag, whole
-from fabricsim.checking.documents import json_value
+from fabricsim.checking import brief, flag, whole, wholes, wrong
+from fabricsim.checking.documents import json_value, parse_json
+from fabricsim.checking.inputs import read_text
 from netsim.common.arrays import Ints, Tabled
 from netsim.common.errors import NetsimError, PartitionError, RoutingError, TopologyError
 from netsim.flows.host_tree import HostTree, host_tree
@@ -32,9 +33,70 @@ from netsim.topology.multipath import as_built
 from netsim.topology.outage import fail as without
 from netsim.topology.routes import Routes
 
+_ENDS = 2
+_LONGEST = 10_000  # characters of a line: shlex takes time by the square of a word's length
+Pairs = Sequence[tuple[int, int]]
 RANDOM = 100  # permutations tried by default
 _MOST_RANDOM = 1_000_000
 _FEW_MATRICES, _ALL_MATRICES = 2_000, 200_000  # leaf-to-leaf flow matrices tried one by one
+
+
+def read_permutation(path: Path, topology: Topology) -> list[tuple[int, int]]:
+    """Read pairs of source and destination, as lines or JSON; ``-`` is standard input."""
+    text = read_text(path, SnapshotError)
+    if text.lstrip().startswith("["):
+        return _from_json(text, path, topology)
+    pairs = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if len(line) > _LONGEST and not line.lstrip().startswith("#"):
+            raise SnapshotError(
+                f"{path}:{number}: expected two names, got a line of {len(line):,} characters."
+            )
+        try:
+            words = shlex.split(line, comments=True)
+        except ValueError as error:
+            raise SnapshotError(f"{path}:{number}: expected two names, got: {error}.") from None
+        if words:
+            pairs.append(_read_pair(words, f"{path}:{number}", topology))
+    if not pairs:
+        raise SnapshotError(f"{path}: expected lines 'source destination', got none.")
+    return pairs
+
+
+def _from_json(text: str, path: Path, topology: Topology) -> list[tuple[int, int]]:
+    """Read a JSON list of pairs."""
+    entries = parse_json(text, str(path), SnapshotError)
+    return [_read_pair(entry, f"{path}: [{i}]", topology) for i, entry in enumerate(entries)]
+
+
+def _read_pair(ends: object, place: str, topology: Topology) -> tuple[int, int]:
+    """Return source and destination."""
+    if not isinstance(ends, list) or len(ends) != _ENDS:
+        raise SnapshotError(f"{place}: expected source and destination, got {brief(ends)}.")
+    try:
+        return topology.names.node(ends[0]), topology.names.node(ends[1])
+    except TopologyError as error:
+        raise SnapshotError(f"{place}: {error}") from None
+
+
+def flows_by_job(snapshot: Snapshot, permutation: Pairs) -> dict[JobId, tuple[Ints, Ints]]:
+    """Part the flows of a permutation by the job whose nodes they join."""
+    members = [(job.id, set(job.partition.nodes.tolist())) for job in snapshot.jobs]
+    parts: dict[JobId, list[tuple[int, int]]] = {}
+    for pair in permutation:
+        ends = wholes("permutation", pair, 0, error=SnapshotError)
+        if len(ends) != _ENDS:
+            raise wrong("permutation", "pairs of source and destination", pair, SnapshotError)
+        src, dst = ends
+        owner = next((job for job, nodes in members if src in nodes and dst in nodes), None)
+        if owner is None:
+            name = snapshot.topology.vertex_name
+            raise SnapshotError(
+                f"permutation: expected nodes of one job, got {name(src)} to {name(dst)}."
+            )
+        parts.setdefault(owner, []).append((src, dst))
+    arrays = {job: np.array(pairs, dtype=np.int64).T for job, pairs in parts.items()}
+    return {job: (src, dst) for job, (src, dst) in arrays.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import coupling.papers.charts  # forked processes inherit what draws
-import coupling.papers.page
+import coupling.papers.page  # forked processes inherit what draws
 import coupling.report.report  # noqa: F401
 from fuzz.cases import Case, Seed
 from fuzz.execute import execute

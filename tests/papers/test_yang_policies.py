@@ -9,8 +9,7 @@ from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster
 from scheduler.job import Communication, Job
 from scheduler.machine import Machine
-from scheduler.queues.dejavu import Cautious, Reckless, Record
-from scheduler.queues.shapes import ANY, TorusShapes
+from scheduler.queues.dejavu import ANY, Cautious, Reckless, Record, TorusShapes
 from scheduler.rates import JobRate
 from scheduler.simulator import simulate
 

@@ -10,9 +10,15 @@ import pandas as pd
 import pytest
 from sampling import sampled
 
-from coupling.papers.charts import drawn_charts
 from coupling.papers.claims import QUICK, claim_table, decide, number_table, summarise
-from coupling.papers.page import PAPERS, PaperRecord, decisions_of, page_text, write_page
+from coupling.papers.page import (
+    PAPERS,
+    PaperRecord,
+    decisions_of,
+    drawn_charts,
+    page_text,
+    write_page,
+)
 from coupling.papers.paper import Claim
 from coupling.papers.runs import Runs, experiment_files, specs_of
 from coupling.papers.stoltzfus13 import best_gap

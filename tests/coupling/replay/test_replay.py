@@ -8,7 +8,7 @@ import pytest
 from sacct_logs import line, sacct
 
 import fabricsim as fs
-from coupling.replay.waits import LEAST_S
+from coupling.replay.replay import LEAST_S
 from coupling.runs.stored import Stored, line_up
 
 CLOSE = 1e-2

@@ -20,7 +20,7 @@ from isolation import (
     minimal_links,
 )
 
-from coupling.checks.ownership import held_nodes, same_state
+from coupling.checks.allocators import held_nodes, same_state
 from netsim.topology.fattree import fat_tree_of_radix
 from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster

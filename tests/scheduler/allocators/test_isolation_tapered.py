@@ -9,7 +9,7 @@ from certificates import assert_permutation_routed
 from isolation import Ledger, Meter, minimal_links
 from sampling import thinned
 
-from coupling.checks.ownership import held_nodes, same_state
+from coupling.checks.allocators import held_nodes, same_state
 from netsim.flows.partition import Partition
 from netsim.nonblocking.verdict import Status, rearrangeable
 from netsim.registries.topologies import make_topology

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from isolation import Ledger
 from naive.leafcontention import cost_of_placement
 
-from coupling.checks.ownership import same_state
+from coupling.checks.allocators import same_state
 from netsim.registries.contention_models import make_contention_model
 from netsim.registries.routings import make_routing
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
