@@ -21,6 +21,7 @@ from scheduler.workload.entries import (
     read_job_id,
     read_seconds,
     refuse,
+    set_by_an_hour,
     workload_of,
 )
 from scheduler.workload.filters import LARGEST, MISSING, Filters, ReadOptions
@@ -243,6 +244,9 @@ def _sacct_entry(
     runtime_s = _read_elapsed(cell("elapsed"), place, columns)
     if runtime_s < 0 <= start_s <= end_s:
         runtime_s = end_s - start_s
+    more_s = end_s - start_s - runtime_s
+    if more_s > 0 and is_twice(times[1], zone) and set_by_an_hour(more_s):
+        start_s = end_s - runtime_s  # the clock showed it once more, an hour later
     if "end" not in columns and min(start_s, runtime_s) >= 0 and state not in UNFINISHED:
         end_s = start_s + runtime_s
     number = cell("id")
