@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coupling.site import permutations
+from coupling.site import verify
 
 
 def test_a_matrix_whose_last_line_does_not_end_is_read_as_one_that_does(case):
@@ -174,13 +174,13 @@ def test_a_permutation_of_one_long_word_is_refused_without_taking_it_apart(case,
     ring = {"name": "ring", "nbytes": "1 MiB"}
     job = {"id": 1, "nodes": [0, 1, 2], "pattern": ring, "comm_fraction": 0.5}
     Path("s.json").write_text(json.dumps({"topology": tree, "jobs": [job]}))
-    taken, real = [], permutations.shlex.split
+    taken, real = [], verify.shlex.split
 
     def split(line, **options):
         taken.append(len(line))
         return real(line, **options)
 
-    monkeypatch.setattr(permutations.shlex, "split", split)
+    monkeypatch.setattr(verify.shlex, "split", split)
     Path("p.txt").write_text("# " + "x" * 3_000_000 + "\n0 1\n1 2\n2 " + "x" * 3_000_000 + "\n")
 
     status, out, err = command("verify", "s.json", "--permutation", "p.txt", "--allow-unknown")
