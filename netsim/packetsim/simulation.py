@@ -29,6 +29,7 @@ from netsim.packetsim.running import Ledger, LinkUse, advance
 from netsim.packetsim.world import NS, build, by_rank, by_sender, scene_of
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
+from netsim.topology.gpucluster import GpuCluster
 from netsim.topology.routes import Routes
 from netsim.topology.switches import Switch, switch_of
 
@@ -129,6 +130,11 @@ def require_packet_fabric(topology: Topology) -> None:
         raise ContentionError(
             "packets know no limiters of hosts: expected limiter_link 0, got "
             f"{topology.limiter_link:g} bytes/s; models 'fluid' and 'flow-level' have them."
+        )
+    if isinstance(topology, GpuCluster) and topology.hosts.nccl:
+        raise ContentionError(
+            "packets know no latencies of collectives: expected efficiency 'none', got 'nccl'; "
+            "models 'fluid' and 'flow-level' have them."
         )
     if topology.latency_base_s > 0.0:
         raise ContentionError(

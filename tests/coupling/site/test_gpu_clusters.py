@@ -433,6 +433,13 @@ def test_models_without_hidden_computation_say_so(model):
         times(phased(BACKWARD, parallel={"tp": 8}), model=model)
 
 
+def test_packets_refuse_latencies_of_collectives_that_they_would_leave_out():
+    job = phased([{"collectives": [RING]}], parallel={"tp": 8})
+
+    with pytest.raises(SnapshotError, match="packets know no latencies of collectives"):
+        times(job, topology=CLUSTER | {"efficiency": "nccl"}, model="packets")
+
+
 MODEL = {"params": "70e9", "layers": 80, "hidden": 8192, "seq": 4096, "compute_s": 1.0}
 
 
