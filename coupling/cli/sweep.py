@@ -309,7 +309,8 @@ def print_comparison(found: Comparison, *, as_json: bool) -> None:
         "samples": found.pairs,
     }
     document = {name: _json_records(table) for name, table in tables.items()}
-    print_json({"baseline": found.baseline, "over": found.over, **document})
+    unlike = {"unlike": found.unlike} if found.unlike else {}
+    print_json({"baseline": found.baseline, "over": found.over, **unlike, **document})
 
 
 def _json_records(table: pd.DataFrame) -> list[dict[Hashable, Any]]:

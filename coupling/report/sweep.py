@@ -209,6 +209,12 @@ def _result_sentences(found: Comparison) -> list[str]:
         f"{counted(row['samples'], 'sample')} ({metric_words(metric)}, {way} is better)."
         for row in ranks.to_dict("records")
     ]
+    if found.unlike:
+        counts = ", ".join(f"{name} in {counted(n, 'sample')}" for name, n in found.unlike.items())
+        lines.append(
+            f"Other numbers of jobs ran or were killed than under {found.baseline}: {counts}; "
+            "times compare workloads as much as policies."
+        )
     tau = float(ranks["tau"].iloc[0])
     if tau == tau:  # noqa: PLR0124 (not NaN)
         lines.append(

@@ -95,6 +95,7 @@ def compare_policies(
         _win_counts(first, sides.baseline, better(metrics[0])),
         _variance_shares(cells, pairs, metrics[0], sides),
         pairs.reset_index(),
+        _unlike_samples(cells, sides),
     )
 
 
@@ -149,6 +150,14 @@ def _wide_table(cells: pd.DataFrame, metric: str, sides: _Sides) -> pd.DataFrame
     index: Any = list(sides.rest) or [pd.Series(0, index=cells.index, name=ALL)]
     wide = cells.pivot_table(index=index, columns=POLICY, values=metric, sort=False)
     return wide.reindex(columns=order)  # a number that no cell has leaves no column
+
+
+def _unlike_samples(cells: pd.DataFrame, sides: _Sides) -> dict[str, int]:
+    """Count the samples in which other jobs ran, or were killed, than under the baseline."""
+    jobs, killed = (_wide_table(cells, name, sides) for name in ("jobs", "killed"))
+    apart = [own.ne(own[sides.baseline], axis=0) for own in (jobs, killed)]
+    found = (apart[0] | apart[1]).sum()
+    return {str(name): int(count) for name, count in found.items() if count}
 
 
 def _relative_differences(wide: pd.DataFrame, sides: _Sides) -> pd.DataFrame:

@@ -66,6 +66,9 @@ class Comparison:
     pairs : DataFrame
         A row per sample: its factors, and the relative difference of each policy in the first
         metric.
+    unlike : dict
+        In how many samples other numbers of jobs ran, or were killed, than under the baseline, by
+        policy; without those of none.
     """
 
     baseline: str
@@ -75,6 +78,7 @@ class Comparison:
     ranks: pd.DataFrame
     variance: pd.DataFrame
     pairs: pd.DataFrame
+    unlike: dict[str, int]
 
     def __repr__(self) -> str:
         return (

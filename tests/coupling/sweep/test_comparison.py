@@ -28,6 +28,7 @@ def sweep_of(wait, seeds=(1, 2, 3), loads=(4, 8), allocators=tuple(FACTOR)):
     cells.insert(0, "cell", [f"c{at}" for at in range(len(cells))])
     rows = zip(cells["scheduler.allocator"], cells[LOAD], cells["run.seed"], strict=True)
     cells["mean_wait_s"] = [wait(*row) for row in rows]
+    cells["jobs"], cells["killed"] = 4, 0
     sums = pd.concat(
         [
             cells[["cell"]].assign(
@@ -204,6 +205,18 @@ def test_wins_ties_and_kendalls_tau_by_hand():
     assert ranks.loc["jigsaw", ["wins", "ties", "samples", "first"]].tolist() == [3, 0, 3, 3]
 
 
+def test_policies_under_which_other_jobs_ran_are_named():
+    made = sweep_of(constant)
+    assert compare_policies(made, metrics=METRIC).unlike == {}
+    made.cells.loc[(made.cells["scheduler.allocator"] == "ta").idxmax(), "killed"] = 1
+
+    found = compare_policies(made, metrics=METRIC)
+
+    assert found.unlike == {"ta": 1}
+    told = "Other numbers of jobs ran or were killed than under first-free: ta in 1 sample; "
+    assert any(line.startswith(told) for line in sweep_answer(found).closing)
+
+
 def test_tau_is_one_where_the_order_never_changes():
     ranks = compare_policies(sweep_of(constant), metrics=METRIC).ranks
 
@@ -312,6 +325,7 @@ def test_options_of_policies_stand_beside_each_other():
     spec = Spec.make(TABLES, varied)
     cells = pd.DataFrame([spec.factors_of(values) for values in spec.combinations])
     cells = cells.assign(cell=["a", "b", "c", "d"], mean_wait_s=[1.0, 2.0, 3.0, 4.0])
+    cells = cells.assign(jobs=1, killed=0)
     sums = cells[["cell"]].assign(day=0, size="1", pattern="", jobs=1, wait_s=cells["mean_wait_s"])
     found = compare_policies(swept(spec, cells, sums), metrics=METRIC)
 
