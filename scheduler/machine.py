@@ -244,19 +244,7 @@ class Machine:
                 cluster.block(kept)
         self.cluster.tally.allocator_calls += 1
         self.asked = job
-        chosen = allocator or self.allocator
-        try:
-            found = chosen.allocate(job, cluster)
-        except FabricsimError:
-            raise
-        except Exception as fault:
-            if is_built_in(chosen):
-                raise
-            raise AllocationError(f"{_of_allocator(chosen, job)}: {described(fault)}.") from fault
-        if found is not None and not isinstance(found, Allocation):
-            expected = "expected an Allocation or None, got"
-            raise AllocationError(f"{_of_allocator(chosen, job)}: {expected} {brief(found)}.")
-        return found
+        return ask_allocator(allocator or self.allocator, job, cluster)
 
     @property
     def allocator_refusal(self) -> str:
@@ -445,6 +433,22 @@ def described(fault: Exception) -> str:
     """Return what went wrong in a plug-in, in one line."""
     words = f"{type(fault).__name__}: {' '.join(str(fault).split())}".rstrip(": .")
     return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}..."
+
+
+def ask_allocator(allocator: Allocator, job: Job, cluster: Cluster) -> Allocation | None:
+    """Ask an allocator for a placement; a fault of one of a user's own names it."""
+    try:
+        found = allocator.allocate(job, cluster)
+    except FabricsimError:
+        raise
+    except Exception as fault:
+        if is_built_in(allocator):
+            raise
+        raise AllocationError(f"{_of_allocator(allocator, job)}: {described(fault)}.") from fault
+    if found is not None and not isinstance(found, Allocation):
+        expected = "expected an Allocation or None, got"
+        raise AllocationError(f"{_of_allocator(allocator, job)}: {expected} {brief(found)}.")
+    return found
 
 
 def _of_allocator(allocator: Allocator, job: Job) -> str:

@@ -21,7 +21,7 @@ from netsim.routing.multipath import MultipathRouting, as_routed, require_paths
 from scheduler.allocators import make_allocator
 from scheduler.allocators.base import Allocator, fits_by_count
 from scheduler.allocators.baselines import FirstFree
-from scheduler.machine import QueuePolicy
+from scheduler.machine import QueuePolicy, ask_allocator
 from scheduler.queues import POLICIES, make_policy
 from scheduler.queues.pinned import Pinned
 from scheduler.sharing import Sharing, refuse_many_sizes, require_molding, require_sharing
@@ -172,7 +172,7 @@ def _check_sizes(allocator: Allocator, parts: RunParts) -> None:
         jobs = tuple(job for job in jobs if pins[job.id].start_s >= parts.free_from_s)
     sizes = (own for job in jobs for own in (job, *(job.at_size(n) for n, _ in job.sizes)))
     for job in {(job.n_nodes, empty.share_of(job)): job for job in sizes}.values():
-        if allocator.allocate(job, empty) is None:
+        if ask_allocator(allocator, job, empty) is None:
             raise ExperimentError(
                 f"job {job.id} of {job.n_nodes} nodes does not fit under allocator "
                 f"{allocator.name!r}, even on the empty machine"

@@ -75,6 +75,15 @@ def test_a_reference_names_a_class_in_a_file_beside_the_experiment(tmp_path):
     assert fs.run(read).name == "Corner"
 
 
+def test_a_fault_of_ones_own_allocator_is_named_before_anything_is_run(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "from scheduler import NodeChooser\n\n\nclass Broken(NodeChooser):\n"
+        "    name = 'broken'\n\n    def choose(self, job, free, cluster):\n        return 1 / 0\n"
+    )
+    with pytest.raises(fs.FabricsimError, match=r"allocator 'broken': job .*ZeroDivisionError"):
+        fs.run(experiment(allocator="mine.py:Broken", folder=tmp_path))
+
+
 def test_an_error_of_ones_own_fabric_is_not_told_as_want_of_memory(tmp_path):
     (tmp_path / "mine.py").write_text("def broken():\n    raise ValueError('my own')\n")
     tables = {"topology": {"kind": "mine.py:broken"}, "workload": SMALL}
