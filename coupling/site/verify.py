@@ -287,6 +287,11 @@ def verify(
         single_paths(snapshot.routing, "verify needs", RoutingError)
     except RoutingError as error:
         raise SnapshotError(f"{snapshot.source}: {error}") from None
+    if snapshot.topology.half_duplex:
+        raise SnapshotError(
+            f"{snapshot.source}: verify needs full-duplex cables; both directions of some cables of "
+            f"the fabric ({snapshot.topology.summary}) share one capacity."
+        )
     checks = _Checks(snapshot, random, _ALL_MATRICES if exhaustive else _FEW_MATRICES)
     if isinstance(permutation, (str, Path)):
         permutation = read_permutation(Path(permutation), snapshot.topology)

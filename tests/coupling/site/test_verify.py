@@ -282,6 +282,15 @@ def test_a_permutation_needs_owned_links():
         verify(document, permutation=[(0, 5)])
 
 
+def test_half_duplex_cables_on_which_jobs_meet_head_on_are_refused():
+    """d-mod-k leads n1 to n2 and n3 to n0 through one cable of leaf 0, up and down."""
+    jobs = [{"id": "a", "nodes": [1, 2]}, {"id": "b", "nodes": [3, 0]}]
+    scene = {"topology": {**TREE, "levels": 2, "duplex": "half"}, "jobs": jobs}
+
+    with pytest.raises(SnapshotError, match="verify needs full-duplex cables"):
+        verify(snapshot_from(scene))
+
+
 def test_more_random_permutations_than_anybody_waits_for_are_refused(command):
     status, out, err = command("verify", EXAMPLES / "partitions.json", "--random", 10**30)
 
