@@ -64,7 +64,7 @@ def random_pairings(
         )
     fabric = as_routed(topology, routing)
     exchange = _PairExchange(fabric, routing)
-    allowed, n_pairs = _host_bandwidth(topology), hosts.size // 2
+    allowed, n_pairs = _host_bandwidth(topology, ways=2), hosts.size // 2
     rates, full = np.empty((samples, n_pairs)), np.empty((samples, n_pairs))
     offered, peak = np.zeros(topology.n_links), np.zeros(topology.n_links)
     rng = np.random.default_rng(seed)
@@ -100,15 +100,17 @@ class _PairExchange:
         got = np.full(src.size, np.inf)
         np.minimum.at(got, flow, multipath_rates(hops, fabric) * parts)
         carried = np.repeat(nbytes, np.diff(hops.indptr)) * hops.share
-        load = np.bincount(hops.link, weights=carried, minlength=fabric.n_links)
+        channel = fabric.channel
+        load = np.bincount(channel[hops.link], weights=carried, minlength=fabric.n_links)[channel]
         return np.minimum(got[: one.size], got[one.size :]), load / fabric.capacity
 
 
-def _host_bandwidth(topology: Topology) -> Floats:
-    """Return what each node can send over all its links, 0 without any, (N,)."""
+def _host_bandwidth(topology: Topology, ways: int = 1) -> Floats:
+    """Return what each node can send, 0 without links, (N,); 2 `ways`: as it receives as much."""
     found = np.zeros(topology.n_nodes)
     found[np.diff(topology.node_links[1]) > 0] = node_bandwidth(topology)
-    return found
+    found /= ways if topology.half_duplex else 1
+    return np.minimum(found, topology.limiter_link / ways) if topology.limiter_link else found
 
 
 def cut_of_halves(topology: Topology) -> tuple[float, float]:
@@ -123,19 +125,21 @@ def cut_of_halves(topology: Topology) -> tuple[float, float]:
     half = hosts.size // 2
     links = np.flatnonzero(links_in_service(plain))
     capacity = plain.capacity[links]
-    whole = np.rint(capacity).astype(np.int64)
-    unit = gcd(*whole.tolist()) if np.allclose(whole, capacity, rtol=1e-9) else 0
     allowed = _host_bandwidth(plain)[hosts]
+    amount = np.concatenate([capacity, allowed[: 2 * half]])
+    whole = np.rint(amount).astype(np.int64)
+    unit = gcd(*whole.tolist()) if np.allclose(whole, amount, rtol=1e-9) else 0
     most = max(capacity.sum(), 2.0 * allowed.sum())
     scale = float(unit) if unit and most / unit < _UNITS else most / _UNITS
     source, sink = plain.n_nodes + plain.n_switches, plain.n_nodes + plain.n_switches + 1
     first, second = hosts[:half], hosts[half : 2 * half]
     tail = np.concatenate([plain.link_tail[links], np.full(half, source), second])
     head = np.concatenate([plain.link_head[links], first, np.full(half, sink)])
-    amount = np.concatenate([capacity, allowed[:half], allowed[half : 2 * half]]) / scale
     from scipy.sparse import csr_array  # noqa: PLC0415 (slow to import)
     from scipy.sparse.csgraph import maximum_flow  # noqa: PLC0415 (slow to import)
 
-    graph = csr_array((np.rint(amount).astype(np.int32), (tail, head)), shape=(sink + 1, sink + 1))
+    graph = csr_array(
+        (np.rint(amount / scale).astype(np.int32), (tail, head)), shape=(sink + 1, sink + 1)
+    )
     cut = float(maximum_flow(graph, source, sink).flow_value) * scale
     return cut, float(min(allowed[:half].sum(), allowed[half : 2 * half].sum()))

@@ -66,6 +66,36 @@ def test_two_leaves_with_one_cable_share_it_among_the_pairs_that_cross():
     assert cut_of_halves(fabric) == (1e9, 2e9)
 
 
+@pytest.mark.parametrize(
+    ("fields", "full", "one_way"),
+    [
+        ({"duplex": "half"}, 4.0, 24.0),
+        ({"limiter_link": "6 B/s"}, 3.0, 18.0),
+        ({"limiter_link": "99 B/s"}, 8.0, 24.0),
+    ],
+)
+def test_what_hosts_send_and_receive_through_one_capacity_halves_what_they_are_allowed(
+    fields, full, one_way
+):
+    """Six hosts of 8 B/s on one switch: pairs get all that a host of them can exchange."""
+    fabric = make_topology({"kind": "switch", "nodes": 6, "bandwidth": "8 B/s", **fields})
+
+    found = random_pairings(fabric, make_routing("shortest", fabric), 3, 1)
+
+    assert found.rates == pytest.approx(np.full((3, 3), full))
+    assert found.full == pytest.approx(found.rates)
+    assert cut_of_halves(fabric) == pytest.approx((one_way, one_way))
+
+
+def test_both_directions_of_a_half_duplex_cable_load_it():
+    """Two hosts of 8 B/s exchange 4 B/s each way over a cable of 8 B/s: it is just full."""
+    fabric = make_topology({"kind": "torus", "dims": [2], "wrap": False, "duplex": "half"})
+
+    found = random_pairings(fabric, make_routing("shortest", fabric), 1, 1)
+
+    assert found.peak == pytest.approx(np.ones(fabric.n_links))
+
+
 def test_rates_are_those_of_the_slow_twin():
     fabric = make_topology({"kind": "torus", "dims": [3, 4], "bandwidth": "7 B/s"})
     routing = make_routing("dimension-order", fabric)
