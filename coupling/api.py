@@ -222,6 +222,8 @@ def flows(
     if isinstance(what, (str, Path)):
         folder = Path() if str(what) == "-" else Path(what).parent
         return answer_flows({**read_json(Path(what)), **fields}, str(what), folder)
+    if not isinstance(what, Mapping | None):
+        raise wrong("flows", "the fields of a file of flows, or the file", what, SnapshotError)
     given = plain({**(what or {}), **fields}, "flows", SnapshotError)
     return answer_flows(given, "flows", Path())
 
@@ -348,6 +350,8 @@ def sweep(
     if isinstance(experiment, (str, Path)):
         spec = Spec.read(experiment, changes, varied=varied)
     else:
+        if not isinstance(experiment, Mapping):
+            require_experiment(experiment)
         spec = Spec.make(experiment, {} if varied is None else varied, changes=changes)
     if out is not None:
         return run_sweep(spec, out, workers=workers, dask=dask, progress=progress)

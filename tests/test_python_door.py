@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import fabricsim
 import netsim
 import scheduler
 from coupling import (
@@ -246,6 +247,9 @@ ATTACKS = {
     "a summary of nan nodes": lambda: summarize(None, NAN),
     "a snapshot that is a number": lambda: read_snapshot(3),
     "an estimate of a number": lambda: estimate(3),
+    "flows of a number": lambda: fabricsim.flows(3),
+    "pairs on a routing of a number": lambda: fabricsim.ebb("synth-1024", routing=3),
+    "a sweep of a number": lambda: fabricsim.sweep(3),
     "blame 'no'": lambda: placed(blame="no"),
     "-1 permutations": lambda: checked(random=-1),
     "true permutations": lambda: checked(random=True),

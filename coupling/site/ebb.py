@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from fabricsim.checking import whole
+from fabricsim.checking import whole, wrong
 from netsim.common.arrays import Floats, Ints, Tabled
-from netsim.common.errors import NetsimError
+from netsim.common.errors import NetsimError, RoutingError
 from netsim.flowsim.effective_bisection import Pairings, cut_of_halves, random_pairings
 from netsim.registries.routings import make_routing, usual_routing
 from netsim.routing.base import Routing
@@ -147,6 +147,8 @@ def effective_bisection(
     seed = whole("seed", seed, 0, error=NetsimError)
     spec = usual_routing(topology, owned=False) if routing is None else routing
     chosen = make_routing(spec, topology, seed) if isinstance(spec, (str, Mapping)) else spec
+    if not hasattr(chosen, "routes"):
+        raise wrong("routing", "a Routing, its name or its table", chosen, RoutingError)
     pairings = random_pairings(topology, chosen, samples, seed, progress)
     cut = cut_of_halves(topology)
     return EffectiveBisection(
