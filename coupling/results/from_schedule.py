@@ -174,10 +174,12 @@ def without_unfinished(workload: Workload, schedule: Schedule) -> Workload:
 def failures_in_all(schedule: Schedule, events: MachineEvents) -> dict[str, Any]:
     """Return how many runs failed, and what was lost by it."""
     failed = schedule.failed
+    last = {(record.job.id, record.start_s) for record in schedule.records}
+    again = {(run.allocation.job.id, run.start_s) for run in failed} - last
     return {
         "events": len(events.happened),
         "failed_runs": len(failed),
-        "jobs_requeued": len({run.allocation.job.id for run in failed}),
+        "jobs_requeued": len({job for job, _ in again}),
         "node_seconds_lost_to_failures": sum(run.lost_s * run.allocation.weight for run in failed),
         "unfinished_jobs": len(schedule.unfinished),
     }

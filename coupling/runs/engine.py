@@ -263,10 +263,10 @@ def _run_uncoupled(setup: Setup, progress: Progress | None) -> _Uncoupled:
         setup, played, _progress_observers(setup, name, progress), events=events
     )
     cpu_s = time.process_time() - begin_s
-    if not jobs:
-        return _Uncoupled({}, cpu_s)
     by_id = {record.job.id: record for record in done.records}
     jobs = tuple(job for job in jobs if job.id in by_id)
+    if not jobs:
+        return _Uncoupled({}, cpu_s)
     start_s = np.array([by_id[job.id].start_s for job in jobs], dtype=np.float64)
     end_s = np.array([by_id[job.id].end_s for job in jobs], dtype=np.float64)
     submit_s = np.array([job.submit_s for job in jobs])

@@ -252,6 +252,23 @@ def test_jobs_that_wait_for_what_stays_down_are_dropped_with_the_reason():
     assert run.summary["unfinished_jobs"] == 1
 
 
+def test_a_run_in_which_no_job_ever_starts_is_refused_in_one_line():
+    workload = pd.DataFrame({"id": [1], "submit_s": [5], "n_nodes": [128], "runtime_s": [50]})
+    with pytest.raises(ExperimentError, match="no job has ended: waits for nodes that stay down"):
+        fs.run(fs.Experiment(TREE, workload, events={"list": down(0, ["n0"])}))
+
+
+@pytest.mark.parametrize(
+    ("policy", "requeued"), [({}, 1), ({"on_failure": "end"}, 0), ({"max_requeues": 0}, 0)]
+)
+def test_jobs_that_a_failure_ends_are_not_counted_as_queued_again(policy, requeued):
+    workload = pd.DataFrame({"id": [1], "submit_s": [0], "n_nodes": [4], "runtime_s": [50]})
+    events = {"list": down(10, ["n0"]), **policy}
+    run = fs.run(fs.Experiment(TREE, workload, events=events))
+
+    assert (run.summary["failed_runs"], run.summary["jobs_requeued"]) == (1, requeued)
+
+
 GPUS = {"kind": "gpu-cluster", "hosts": 4, "hosts_per_unit": 4, "gpus": 2, "latency": "none"}
 
 
