@@ -15,7 +15,7 @@ from netsim.flows.contention import Traffic
 from netsim.infiniband.lft import LFT
 from netsim.routing.base import Routing
 from netsim.routing.cluster import ClusterRouting
-from netsim.routing.dimension import DimensionOrder
+from netsim.routing.dimension import DimensionOrder, HyperXOrder
 from netsim.routing.dmodk import DModK, SModK
 from netsim.routing.dragonfly import Minimal, Valiant
 from netsim.routing.ecmp import Ecmp, GraphEcmp
@@ -63,6 +63,7 @@ _ROUTINGS: Mapping[type, str] = {
     LeastLoadedPerJob: "least-loaded-per-job",
     Shortest: "shortest",
     DimensionOrder: "dimension-order",
+    HyperXOrder: "dimension-order",
     Minimal: "minimal",
     Valiant: "valiant",
     LFT: "loaded tables",

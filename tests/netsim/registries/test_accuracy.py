@@ -129,6 +129,8 @@ def test_every_routing_has_its_name_where_errors_are_looked_up():
         routing = make_routing(name, make_topology(fabrics[home.get(name, 0)]))
         assert routing_kind(routing) == ("d-mod-k" if name == "jigsaw" else name)
         assert routing_kind(routing, owned=True) == ("wraparound" if name == "jigsaw" else name)
+    order = make_routing("dimension-order", make_topology({"kind": "hyperx", "dims": [3, 3]}))
+    assert routing_kind(order) == "dimension-order"
 
 
 def test_detours_round_failures_and_routings_of_users_were_never_compared():
