@@ -45,12 +45,13 @@ def _size_lines(found: TopologyReport) -> list[str]:
     """Return how large a fabric is."""
     topology = found.topology
     usable = topology.usable_nodes.size
-    idle = f" ({usable} take jobs)" if usable < found.n_nodes else ""
+    idle = f" ({usable:,} take jobs)" if usable < found.n_nodes else ""
+    nodes, switches = counted(found.n_nodes, "node"), counted(found.n_switches, "switch")
     kind = "half duplex" if topology.half_duplex else "full duplex"
     absent = 0 if topology.absent is None else topology.absent.size
     return [
-        f"{topology.name}: {found.n_nodes} nodes{idle}, {found.n_switches} switches",
-        f"{topology.n_links} directed links ({absent} absent), {kind}",
+        f"{topology.name}: {nodes}{idle}, {switches}",
+        f"{counted(topology.n_links, 'directed link')} ({absent:,} absent), {kind}",
     ]
 
 
@@ -58,6 +59,8 @@ def _closing_lines(found: TopologyReport) -> list[str]:
     """Return delays, and what is assumed, irregular, missing or cut off."""
     topology = found.topology
     lines = [_delay_lines(topology), *(f"Assumed: {line}." for line in found.assumed)]
+    if topology.limiter_link:
+        lines.insert(0, f"Hosts send and receive {8e-9 * topology.limiter_link:g} Gb/s in all.")
     lines += [f"Irregular: {line.rstrip('.')}." for line in found.irregular[:_LINES]]
     if len(found.irregular) > _LINES:
         lines.append(f"{len(found.irregular) - _LINES} more irregularities (--json has all).")
@@ -113,6 +116,8 @@ def _rate_text(kind: LinkReport) -> str:
 def _unreachable_text(found: TopologyReport) -> str:
     """Return which nodes cannot be reached."""
     lost, pairs = found.lost.nodes.tolist(), found.lost.n_pairs
+    if not found.topology.usable_nodes.size:
+        return "No node takes jobs."
     if not lost and not pairs:
         return "All nodes that take jobs reach each other."
     names = ", ".join(found.topology.vertex_name(node) for node in lost[:_LINES])

@@ -121,6 +121,18 @@ def test_topologies_are_found_in_experiments(command, tmp_path):
     assert max(map(len, out.splitlines())) <= 80
 
 
+def test_what_limits_hosts_is_told_and_that_none_takes_jobs(command):
+    fields = {"kind": "switch", "nodes": 1, "limiter_link": "10 Gb/s", "excluded": ["n0"]}
+
+    status, out, _ = command("topology", "inspect", "-", stdin=json.dumps(fields))
+
+    assert status == 0
+    assert "switch(1): 1 node (0 take jobs), 1 switch\n2 directed links (0 absent)" in out
+    assert "Hosts send and receive 10 Gb/s in all." in out
+    assert "No node takes jobs." in out
+    assert "reach each other" not in out
+
+
 def test_a_file_with_two_fabrics_is_refused(command, tmp_path):
     two = {"kind": "fat-tree", "radix": 4, "topology": {"kind": "torus", "dims": [2, 2]}}
     (tmp_path / "t.json").write_text(json.dumps(two))
