@@ -260,6 +260,8 @@ def _read_replay(table: Table) -> dict[str, Any]:
     }
     if "routing" in table and not isinstance(found["routing"], (str, Mapping)):
         raise table.error("routing", "a name or a table")
+    if "routing" in table and "free_from" not in table:  # what jobs did is asked for there alone
+        raise table.error("free_from", "a time beside routing")
     for name, expected in (("free_from", "a time"), ("timezone", "the name of a time zone")):
         if name in table and not found[name]:
             raise table.error(name, expected)

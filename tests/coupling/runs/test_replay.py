@@ -333,6 +333,7 @@ def test_unknown_hosts_stop_where_they_shall(tmp_path):
         ),
         ({"timezone": "Europe/Nowhere"}, {}, "Europe/Paris, got 'Europe/Nowhere'"),
         ({"until": 3}, {}, "unknown key"),
+        ({"routing": "ecmp"}, {}, "free_from: expected a time beside routing"),
         ({}, {"runtime_means": "baseline"}, "runtime_means"),
         ({}, {"compare": ["jigsaw", "first-free"]}, "free_from"),
     ],
