@@ -104,9 +104,10 @@ def options_of(snapshot: Snapshot) -> Mapping[str, Any]:
 
 
 def groups_that_meet(topology: Topology, placed: Placed) -> list[list[int]]:
-    """Return the groups of jobs that share channels, directly or through others."""
-    numbers = list(placed)
-    channels = [topology.channel[bytes_per_link(placed[job].traffic)[0]] for job in numbers]
+    """Return the groups of jobs that share channels or limiters, directly or through others."""
+    numbers, (channel, _) = list(placed), limited_links(topology)
+    traffics = (limited_traffic(placed[job].traffic, topology) for job in numbers)
+    channels = [channel[bytes_per_link(traffic)[0]] for traffic in traffics]
     groups = (members for members in groups_that_share(channels) if len(members) > 1)
     return [sorted(numbers[member] for member in members) for members in groups]
 

@@ -23,6 +23,18 @@ def test_hop_cost_blames_jobs_on_the_same_leaf_though_no_link_is_shared():
     assert [job.worst_link for job in found.jobs] == [None, None, None]
 
 
+@pytest.mark.parametrize("model", ["fluid", "flow-level"])
+def test_jobs_that_meet_in_the_limiter_of_a_host_alone_are_blamed(model):
+    """n0 sends for one job and receives for the other, and does as much in all as one of them."""
+    fabric = {"kind": "switch", "nodes": 3, "latency": "none", "limiter_link": "100 Gb/s"}
+    jobs = [one_flow("a", 0, 1), one_flow("b", 2, 0)]
+
+    found = estimate({"topology": fabric, "shared": True, "model": model, "jobs": jobs})
+
+    assert [job.interference > 1.1 for job in found.jobs] == [True, True]
+    assert [job.blame for job in found.jobs] == [(("b", 1.0),), (("a", 1.0),)]
+
+
 def test_absence_that_helps_nobody_is_blamed_equally():
     """Where either of two neighbours suffices to hold a job up, each has half of the blame."""
     snapshot = snapshot_from(scene(*THREE))
