@@ -10,7 +10,7 @@ from coupling.errors import SnapshotError
 from coupling.inputs.snapshot import PlacedJob, Snapshot, require_snapshot
 from coupling.site.predictions import predictor
 from fabricsim.checking.documents import NOT_JSON, json_fields, json_value
-from netsim.common.arrays import Floats, Ints, Tabled
+from netsim.common.arrays import Floats, Ints, Tabled, distinct_numbers
 from netsim.common.errors import NetsimError
 from netsim.flows.contention import step_hides_s
 from netsim.flows.limiters import limited_links, limited_routes, limited_traffic
@@ -140,14 +140,14 @@ def _sharing(
 ) -> tuple[list[PlacedJob], Ints]:
     """Return the jobs that share links, and the links that they load most together."""
     topology = snapshot.topology
-    _, capacity = limited_links(topology)
+    channel, capacity = limited_links(topology)
     users, load_s = np.zeros(capacity.size, dtype=np.int64), np.zeros(capacity.size)
     links_of = {}
     for number, own in placed.items():
         links, nbytes = bytes_per_link(limited_traffic(own.traffic, topology))
-        links_of[number] = links
-        users[links] += 1
-        load_s[links] += nbytes / capacity[links] / own.alone_s
+        links_of[number] = channel[links]
+        users[distinct_numbers(channel[links])] += 1
+        np.add.at(load_s, channel[links], nbytes / capacity[links] / own.alone_s)
     shared = np.flatnonzero(users > 1)
     order = shared[np.argsort(-load_s[shared], kind="stable")][:_LINKS]
     numbers = {number for number, links in links_of.items() if np.isin(links, order).any()}
@@ -258,11 +258,12 @@ def _one_period(
     traffic = own.traffic
     steps = times(traffic).steps
     length_s, hide_s = steps["drain_s"] + steps["latency_s"], step_hides_s(traffic)
-    (_, capacity), routes = limited_links(topology), limited_routes(traffic.routes, topology)
+    channel, capacity = limited_links(topology)
+    routes = limited_routes(traffic.routes, topology)
     place = np.full(capacity.size, -1)
     place[links] = np.arange(links.size)
     hops = routes.hops
-    used, step = place[routes.links], np.repeat(traffic.step, hops)
+    used, step = place[channel[routes.links]], np.repeat(traffic.step, hops)
     part_s = np.repeat(traffic.nbytes, hops) / capacity[routes.links]
     keep = used >= 0
     busy = np.zeros((links.size, steps.size))

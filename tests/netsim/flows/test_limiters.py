@@ -149,13 +149,14 @@ def test_estimates_have_the_limits_of_hosts(model):
     assert [job.interference for job in found] == pytest.approx([2.0, 2.0], rel=0.02)
 
 
-def test_jobs_that_share_a_limiter_alone_are_staggered():
+@pytest.mark.parametrize("one", [{"limiter_link": "1 GB/s"}, {"duplex": "half"}])
+def test_jobs_that_share_a_limiter_or_the_directions_of_a_cable_alone_are_staggered(one):
     """By hand: each sends 1 s of 2; one into node 0, one out of it, at 1 GB/s in all."""
     table = {"kind": "switch", "nodes": 4, "bandwidth": "1 GB/s", "latency": "none"}
     pairs = {"a": [1, 0], "b": [0, 2]}
     found = fs.stagger(
         {
-            "topology": {**table, "limiter_link": "1 GB/s"},
+            "topology": {**table, **one},
             "jobs": [
                 {"id": own, "nodes": nodes, "steps": [[[0, 1, "1 GB"]]], "compute_s": 1}
                 for own, nodes in pairs.items()
