@@ -58,6 +58,9 @@ def read_topology(
     if form not in FORMATS:
         raise TopologyError(unknown("format", form, sorted(FORMATS)))
     wanted = settings or Settings()
+    if wanted.host_pattern is not None and form != "ibnetdiscover":
+        what = "expected output of ibnetdiscover, which alone names adapters"
+        raise TopologyError(f"{source}: host_pattern: {what}, got format {form!r}.")
     if names is not None:
         from netsim.formats.importers.infiniband import read_name_map  # noqa: PLC0415 (few need it)
 

@@ -59,6 +59,13 @@ def test_a_format_that_is_named_is_not_guessed():
         imported("edges.csv", format="slurm")
 
 
+def test_a_pattern_of_hosts_is_refused_where_nothing_reads_it(tmp_path):
+    path = tmp_path / "cables.csv"
+    path.write_text("source,target\na,s\nb,s\n")
+    with pytest.raises(TopologyError, match=r"host_pattern: expected output of ibnetdiscover, whi"):
+        read_topology(path, settings=Settings(host_pattern="^([^ ]+)"))
+
+
 def test_switches_with_one_parent_get_as_many_cables_as_nodes_below():
     tree = imported("topology.conf")
 
