@@ -2,6 +2,8 @@
 
 from itertools import islice
 
+import numpy as np
+
 from coupling.inputs.snapshot import Snapshot
 from coupling.report.answer import Answer, Section
 from coupling.report.estimate import stem
@@ -94,7 +96,12 @@ def _reason_clauses(topology: Topology, job: JobVerdict, most: int) -> list[str]
     clauses += [f"breaks ({own.condition}): {own.reason}" for own in broken[:most]]
     if len(broken) > most:
         clauses.append(f"breaks conditions in {len(broken) - most} more places.")
-    clauses.append(f"non-blocking: {job.rearrangeable.method}.")
+    speeds = np.unique(topology.capacity[: topology.n_fabric_links])
+    differ = "; that is one flow a link, and links differ in speed"
+    method = job.rearrangeable.method + (
+        differ if speeds.size > 1 and job.rearrangeable.holds else ""
+    )
+    clauses.append(f"non-blocking: {method}.")
     if job.permutation is not None:
         clauses.append(f"permutation given: {job.permutation.method}.")
     return clauses

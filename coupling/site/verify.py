@@ -289,8 +289,8 @@ def verify(
         raise SnapshotError(f"{snapshot.source}: {error}") from None
     if snapshot.topology.half_duplex:
         raise SnapshotError(
-            f"{snapshot.source}: verify needs full-duplex cables; both directions of some cables of "
-            f"the fabric ({snapshot.topology.summary}) share one capacity."
+            f"{snapshot.source}: verify needs full-duplex cables; both directions of some cables "
+            f"of the fabric ({snapshot.topology.summary}) share one capacity."
         )
     checks = _Checks(snapshot, random, _ALL_MATRICES if exhaustive else _FEW_MATRICES)
     if isinstance(permutation, (str, Path)):

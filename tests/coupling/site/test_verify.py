@@ -13,6 +13,7 @@ from partitions import cable
 from coupling import verify
 from coupling.errors import CouplingError, SnapshotError
 from coupling.inputs.snapshot import snapshot_from
+from coupling.report.verify import verify_answer
 from netsim import fat_tree_of_radix
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -333,3 +334,19 @@ def test_mutated_snapshots_are_judged_or_refused_in_one_line(document, any_routi
     assert message.startswith("snapshot: ")
     assert "\n" not in message
     assert found is None or json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_a_non_blocking_partition_on_unequal_links_says_that_it_is_one_flow_a_link():
+    """Two nodes a leaf at 100 Gb/s own both uplinks, of 100 and of 50 Gb/s."""
+    for speeds, said in (("100 Gb/s", False), (["100 Gb/s", "50 Gb/s"], True)):
+        fabric = {"kind": "fat-tree", "children": [2, 2], "parents": [1, 2], "bandwidth": speeds}
+        ends = [f"s1.{leaf}>s2.{spine}" for leaf in range(2) for spine in range(2)]
+        owned = [*ends, *(">".join(reversed(end.split(">"))) for end in ends)]
+        job = {"id": 1, "nodes": [0, 1, 2, 3], "links": owned}
+        snapshot = snapshot_from({"topology": fabric, "routing": "jigsaw", "jobs": [job]})
+
+        found = verify(snapshot)
+
+        assert found.jobs[0].rearrangeable.holds
+        text = "\n".join(verify_answer(snapshot, found).closing)
+        assert ("one flow a link, and links differ in speed" in text) == said
