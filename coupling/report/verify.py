@@ -96,11 +96,9 @@ def _reason_clauses(topology: Topology, job: JobVerdict, most: int) -> list[str]
     clauses += [f"breaks ({own.condition}): {own.reason}" for own in broken[:most]]
     if len(broken) > most:
         clauses.append(f"breaks conditions in {len(broken) - most} more places.")
-    speeds = np.unique(topology.capacity[: topology.n_fabric_links])
-    differ = "; that is one flow a link, and links differ in speed"
-    method = job.rearrangeable.method + (
-        differ if speeds.size > 1 and job.rearrangeable.holds else ""
-    )
+    speed, method = topology.capacity[: topology.n_fabric_links], job.rearrangeable.method
+    if job.rearrangeable.holds and speed.min(initial=np.inf) < speed.max(initial=0.0):
+        method += "; that is one flow a link, and links differ in speed"
     clauses.append(f"non-blocking: {method}.")
     if job.permutation is not None:
         clauses.append(f"permutation given: {job.permutation.method}.")
