@@ -106,13 +106,13 @@ def test_seeds_of_a_pattern_are_one_where_they_draw_the_same_messages():
 
 
 def test_more_messages_than_memory_are_refused(monkeypatch):
-    """A machine of 4 GiB: 5,000 ranks send 25 million messages, of 200 bytes each while placed."""
-    pages = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1 << 20}
+    """A machine of 1 GiB: 2,500 ranks send 6 million messages, of 200 bytes each while placed."""
+    pages = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1 << 18}
     monkeypatch.setattr("scheduler.traffic.os.sysconf", pages.__getitem__)
     pattern = make_pattern({"name": "all-to-all", "nbytes": 8.0})
 
-    with pytest.raises(PatternError, match=r"24,995,000 messages .* about 5 GiB, .* has 4;"):
-        rank_flows(pattern, 5000)
+    with pytest.raises(PatternError, match=r"6,247,500 messages .* about 1 GiB, .* has 1;"):
+        rank_flows(pattern, 2500)
     assert rank_flows(pattern, 1000).step.size == 999_000
 
 
