@@ -98,12 +98,13 @@ def left_open(spec: object) -> tuple[str, ...]:
     """Return what a description of a fabric leaves open, beside what its file does."""
     if isinstance(spec, Topology):
         return ()
-    if isinstance(spec, Mapping) and ("bandwidth" in spec or spec.get("kind") == "file"):
+    table = dict(spec) if isinstance(spec, Mapping) else {"kind": spec}
+    kind = table.get("kind")
+    table = (dict(MACHINES.get(kind, {})) if isinstance(kind, str) else {}) | table
+    if "bandwidth" in table or kind == "file":
         return ()
-    kind = spec.get("kind") if isinstance(spec, Mapping) else spec
-    if isinstance(kind, str) and "bandwidth" in MACHINES.get(kind, {}):
-        return ()
-    return ("every link has 100 Gb/s in each direction: no bandwidth was given",)
+    ways = "both directions together" if table.get("duplex") == "half" else "each direction"
+    return (f"every link has 100 Gb/s in {ways}: no bandwidth was given",)
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

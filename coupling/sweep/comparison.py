@@ -311,7 +311,7 @@ def explained(outcome: pd.Series, factors: pd.DataFrame) -> dict[str, float]:
         levels = _factor_levels(table[name])
         codes = pd.factorize(levels)[0].tolist()
         if name != SAMPLE:  # in which all that is drawn varies together
-            # A factor that varies just as another one cannot be told from it.
+            # A factor that varies just as another one cannot be distinguished from it.
             shares[str(name)] = nan if codes in seen else _variance_share(values, levels, total)
         seen += [codes] if any(codes) else []
     left = 1.0 - sum(share for share in shares.values() if not np.isnan(share))

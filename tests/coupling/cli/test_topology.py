@@ -283,3 +283,12 @@ def test_what_is_no_fabric_on_standard_input_is_refused(command):
         status, out, err = command("topology", "inspect", "-", stdin=text)
         assert (status, out) == (2, "")
         assert message in err
+
+
+def test_a_bandwidth_that_is_assumed_is_that_of_both_directions_where_they_share_it(command):
+    found = inspect(command, {"kind": "torus", "dims": [4, 4], "duplex": "half"})
+
+    assert (
+        "every link has 100 Gb/s in both directions together: no bandwidth was given"
+        in (found["assumed"])
+    )

@@ -11,6 +11,7 @@ from coupling.inputs.events import plan_events
 from netsim.common.hostlist import expand_hostlist
 
 TREE = {"kind": "fat-tree", "radix": 8}
+TWO_LEAVES = {"kind": "fat-tree", "children": [2, 2], "bandwidth": "1 GB/s", "latency": "none"}
 JOBS = {"generator": "synth", "mean_nodes": 10, "n_jobs": 40, "seed": 3}
 LINK_FAILURES = [
     {"failed_switches": ["s2.3"]},
@@ -84,13 +85,7 @@ def test_a_job_goes_on_by_other_links_when_a_cable_goes_down():
     other: half the rate, so the 1,000 s of work take 300 + 2 x 700 s. The placement factor is that
     of the whole run: run time / 1,000 s.
     """
-    tree = {
-        "kind": "fat-tree",
-        "children": [2, 2],
-        "parents": [1, 2],
-        "bandwidth": "1 GB/s",
-        "latency": "none",
-    }
+    tree = TWO_LEAVES | {"parents": [1, 2]}
     workload = pd.DataFrame(
         {"id": [1], "submit_s": [0], "n_nodes": [4], "runtime_s": [1000], "requested_s": [2000]}
     )
@@ -172,13 +167,7 @@ def test_what_a_failed_job_had_done_is_known_where_every_flow_is_simulated():
     Nodes of the same leaf are the ideal, so half of the 300 s until the failure are work, and the
     job, queued again after 120 s, needs 2,000 s.
     """
-    tree = {
-        "kind": "fat-tree",
-        "children": [2, 2],
-        "parents": [1, 1],
-        "bandwidth": "1 GB/s",
-        "latency": "none",
-    }
+    tree = TWO_LEAVES | {"parents": [1, 1]}
     workload = pd.DataFrame({"id": [1], "submit_s": [0], "n_nodes": [4], "runtime_s": [1000]})
     fields = {"pattern": {"name": "shift", "distance": 2}, "comm_fraction": 1.0}
     events = {"list": [*down(300, ["n0"]), {"time": 400, "action": "up", "what": "n0"}]}

@@ -48,7 +48,7 @@ def test_a_time_zone_turns_local_times_with_two_three_oclocks_into_moments(tmp_p
     assert found.summary["log_begin_unix_s"] == 1729987200.0  # 2024-10-27 00:00 UTC
 
 
-def test_a_start_that_a_clock_showed_twice_is_the_one_that_the_run_time_tells(tmp_path):
+def test_a_start_that_a_clock_showed_twice_follows_from_the_run_time(tmp_path):
     """In Paris 2024-10-27 job 7 ran from the second 02:30 to 03:30, job 5 from the first."""
     jobs = [(6, "01:30:00", "01:40:00", 600), (7, "02:30:00", "03:30:00", 3600)]
     log = record(tmp_path, "2024-10-27", *jobs, (5, "02:30:00", "03:30:00", 7200))
