@@ -2,8 +2,6 @@
 
 from itertools import islice
 
-import numpy as np
-
 from coupling.inputs.snapshot import Snapshot
 from coupling.report.answer import Answer, Section
 from coupling.report.estimate import stem
@@ -96,10 +94,7 @@ def _reason_clauses(topology: Topology, job: JobVerdict, most: int) -> list[str]
     clauses += [f"breaks ({own.condition}): {own.reason}" for own in broken[:most]]
     if len(broken) > most:
         clauses.append(f"breaks conditions in {len(broken) - most} more places.")
-    speed, method = topology.capacity[: topology.n_fabric_links], job.rearrangeable.method
-    if job.rearrangeable.holds and speed.min(initial=np.inf) < speed.max(initial=0.0):
-        method += "; that is one flow a link, and links differ in speed"
-    clauses.append(f"non-blocking: {method}.")
+    clauses.append(f"non-blocking: {job.rearrangeable.method}.")
     if job.permutation is not None:
         clauses.append(f"permutation given: {job.permutation.method}.")
     return clauses

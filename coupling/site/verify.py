@@ -417,9 +417,14 @@ class _Checks:
 
     def _named(self, verdict: Verdict, partition: Partition) -> Verdict:
         """Return a verdict with the links of the fabric: on a GPU cluster those of adapter 0."""
+        topology = self._snapshot.topology
+        speed = topology.capacity[: topology.n_fabric_links]
+        if verdict.holds and speed.min(initial=np.inf) < speed.max(initial=0.0):
+            unequal = "; that is one flow a link, and links differ in speed"
+            verdict = replace(verdict, method=verdict.method + unequal)
         if self._hosts is None:
             return verdict
-        link, size = self._hosts.link, self._snapshot.topology.n_links
+        link, size = self._hosts.link, topology.n_links
         owned = slice(0) if partition.links is None else partition.links
         n_lost = int(self._hosts.lost[:, owned].any(axis=1).sum())
         each = f"{verdict.method}; alike by each of {link.shape[0] - n_lost} endpoints of a host"

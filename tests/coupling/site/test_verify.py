@@ -348,5 +348,8 @@ def test_a_non_blocking_partition_on_unequal_links_says_that_it_is_one_flow_a_li
         found = verify(snapshot)
 
         assert found.jobs[0].rearrangeable.holds
-        text = "\n".join(verify_answer(snapshot, found).closing)
-        assert ("one flow a link, and links differ in speed" in text) == said
+        for text in (
+            "\n".join(verify_answer(snapshot, found).closing),
+            json.dumps(found.to_dict()),
+        ):
+            assert ("one flow a link, and links differ in speed" in text) == said
